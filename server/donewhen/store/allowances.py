@@ -1,4 +1,4 @@
-"""What a person allowed for good in one workspace: a file in its folder of the state folder, where no worker writes."""
+"""The calls that a person allowed permanently in one workspace: a file in the state folder, where no worker writes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FILE = "allowances.json"
 VERSION = 1
 MAX_BYTES = 1_000_000
 MOST = 2_000
-"""Rules that are kept; of more, the oldest go."""
+"""How many rules are kept; when there are more, the oldest are dropped."""
 
 
 class Allowances:
-    """Read again each time: another run of the workspace may have added to it. A file that can't be read allows
-    nothing; `problem` says so."""
+    """The file is read again each time, because another run of the workspace may have added to it. A file that can't
+    be read allows nothing; `problem` says so."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
@@ -43,7 +43,7 @@ class Allowances:
         return found
 
     def allow(self, rule: ApprovalRule) -> None:
-        """Adds a rule, whole or not at all. Raises OSError."""
+        """Adds a rule; the file is written whole or not at all. Raises OSError."""
         kept = [one for one in self.rules() if one != rule][-(MOST - 1) :]
         if self.problem:
             self._put_aside()
@@ -51,7 +51,7 @@ class Allowances:
         self._write(json.dumps({"version": VERSION, "allowed": table}, indent=1, ensure_ascii=True) + "\n")
 
     def _put_aside(self) -> None:
-        """Nothing that a person may want back is written over."""
+        """Moves the file away, so that nothing that a person may want back is overwritten."""
         with contextlib.suppress(OSError):
             self._path.replace(self._path.with_name(f"{FILE}.unreadable"))
 
@@ -89,7 +89,7 @@ def _rule(one: Any) -> ApprovalRule:
     if not isinstance(tool, str) or not isinstance(pattern, str) or set(entry) != {"tool", "pattern"}:
         raise ValueError(f"{one!r} is not a rule")
     rule = ApprovalRule(tool, pattern, "allow")
-    # Whatever is kept is one call exactly: a wildcard was not written by a person's answer.
+    # Every rule that is kept allows exactly one call: a wildcard can't come from a person's answer.
     if tool.strip() == "*" or pattern.strip() == "*" or rule_problem(rule) is not None:
         raise ValueError(f"{one!r} is not a rule for one call")
     return rule

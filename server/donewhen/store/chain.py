@@ -1,5 +1,5 @@
-"""The chain over the entries of a run: each has a digest of its content and of the digest before it, which only who has
-the key can make. What was changed, put in or taken out afterwards is found by it.
+"""The chain over the entries of a run. Each entry has a digest of its content and of the digest before it, and only
+somebody who has the key can make these digests. They reveal what was changed, inserted or removed afterwards.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Chain:
         self._key = key
 
     def link(self, before: object, row: tuple[object, ...], body: object) -> bytes:
-        """The digest of an entry: `row` is everything of it but its text, `before` the digest of the one before it."""
+        """The digest of an entry: `row` is all of it except its text, `before` the digest of the previous entry."""
         if not isinstance(before, bytes) or not isinstance(body, bytes):
-            return b""  # nothing that was written is like that, and no digest is empty
+            return b""  # the ledger never writes such a row, and no real digest is empty
         return self._digest(before, repr(row).encode("utf-8", "backslashreplace"), body)
 
     def seal(self, line: tuple[object, ...], last: object) -> bytes:
-        """The digest of a run's line in the list, and with it of where its chain ends."""
+        """The digest of a run's line in the list, which also covers the point where its chain ends."""
         end = last if isinstance(last, bytes) else START
         return self._digest(end, b"line", repr(line).encode("utf-8", "backslashreplace"))
 
@@ -39,12 +39,12 @@ class Chain:
 
 
 def same(one: bytes, other: object) -> bool:
-    """Without saying by the time that it takes where they differ."""
+    """Compares digests in constant time, so that the timing doesn't reveal where they differ."""
     return bool(one) and isinstance(other, bytes) and hmac.compare_digest(one, other)
 
 
 def key_of(path: Path) -> bytes:
-    """The key beside a ledger, made where there is none. Raises OSError."""
+    """The key beside a ledger, created if it doesn't exist. Raises OSError."""
     with contextlib.suppress(FileNotFoundError):
         return _read(path)
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
@@ -54,7 +54,7 @@ def key_of(path: Path) -> bytes:
             file.write(secrets.token_bytes(KEY_BYTES))
             file.flush()
             os.fsync(file.fileno())
-        # Whole or not at all, and the first one wins: what it has signed must stay signed.
+        # Written whole or not at all, and the first key wins: what it has signed must stay valid.
         with contextlib.suppress(FileExistsError):
             fresh.rename(path) if os.name == "nt" else os.link(fresh, path)
     finally:
@@ -63,7 +63,7 @@ def key_of(path: Path) -> bytes:
 
 
 def key_to_read_with(path: Path) -> bytes:
-    """The key beside a ledger that can't be written; without one, nothing in it is known to be as it was written."""
+    """The key beside a ledger that can't be written; without a key, no entry is known to be unchanged."""
     try:
         return _read(path)
     except OSError:

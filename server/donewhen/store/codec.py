@@ -1,13 +1,13 @@
 """Events as text, and back: the versioned format of the ledger.
 
-An event is one line of ASCII JSON: its class name under `type`, then all of its fields. The rules of reading:
+An event is one line of ASCII JSON: its class name under `type`, then all of its fields. The rules for reading:
 
 - the same version: unknown fields are ignored, missing ones get their defaults, an unknown event type is an error;
 - an older version: `UPGRADES` lifts it step by step to the present one;
 - a newer version: LedgerTooNew.
 
-Once a version was released, every change of a stored shape, a new field with a default too, raises CODEC_VERSION and
-adds an upgrade: `tests/store` keeps the shapes of each version and fails otherwise.
+Once a version has been released, every change of a stored shape, even a new field with a default, raises CODEC_VERSION
+and adds an upgrade: `tests/store` keeps the shapes of each version and fails otherwise.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def _from_1(data: dict[str, Any]) -> dict[str, Any]:
-    """Fields that version 1 gained while it was in use have defaults that say what their absence meant. An event type
-    of its own said who accepted the start summary; a person is asked again where such a run goes on.
+    """Version 1 gained fields while it was in use; their defaults say what their absence meant. It had a separate event
+    type for who accepted the start summary; when such a run continues, the person is asked again.
     """
     if data.get("type") == "StartAccepted":
         who = {"person": "a person", "auto": "the settings", "nobody": "nobody, because there was nobody to ask"}
@@ -41,8 +41,8 @@ def _from_1(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_2(data: dict[str, Any]) -> dict[str, Any]:
-    """Trials came, and what they made needless to read is left out of the facts of a baseline. A run that goes on is
-    tried like a new one: nothing else holds its proof any more.
+    """Version 3 introduced trials. Baseline facts that trials made unnecessary are dropped. A run that continues is
+    tried like a new one, because nothing else protects its proof any more.
     """
     if data.get("type") == "RunStarted" and isinstance(options := data.get("options"), dict):
         settings = cast("dict[str, Any]", options)
@@ -53,24 +53,24 @@ def _from_2(data: dict[str, Any]) -> dict[str, Any]:
     old = cast("dict[str, Any]", facts)
     kept = {name: old[name] for name in ("goal_file", "protected", "protect", "addressing") if name in old}
     kept["programs"] = [one for one in old.get("definitions", []) if one.get("kind") == "program"]
-    # Start-up files of the workspace's folders are proof files now.
+    # Start-up files in the workspace's folders now count as proof files.
     environment = old.get("environment", [])
     kept["environment"] = [one for one in environment if "/" not in (path := one["path"]) or "-packages" in path]
     return {**data, "facts": kept}
 
 
 UPGRADES: Mapping[int, Upgrade] = {1: _from_1, 2: _from_2}
-"""From version N to N + 1: takes and returns the JSON object of an event of any type."""
+"""Upgrades from version N to N + 1: each takes and returns the JSON object of an event of any type."""
 
 
 class UnreadableEvent(LedgerError):
-    """Stored text that is not an event of its version; the message says what is wrong and where."""
+    """Stored text that is not a valid event of its version; the message says what is wrong and where."""
 
 
 def encode(event: Event) -> str:
     """One event as a line of ASCII JSON, the same bytes for equal events.
 
-    Raises ValueError for a value that could not be read back: NaN, Infinity, another type than annotated.
+    Raises ValueError for a value that couldn't be read back: NaN, Infinity, or a type other than the annotated one.
     """
     return _write(_events().write(event))
 
@@ -97,7 +97,7 @@ def upgrade(
     upgrades: Mapping[int, Upgrade] = UPGRADES,
     current: int = CODEC_VERSION,
 ) -> dict[str, Any]:
-    """The JSON object of an event of an older version as the current one has it."""
+    """Converts the JSON object of an event from an older version to the current one."""
     if version > current:
         raise LedgerTooNew(
             f"an event was written in format {version}, this version of Done When reads up to {current}: upgrade it"
@@ -111,7 +111,7 @@ def upgrade(
 
 @cache
 def _events() -> Shape:
-    # Compiled at the first use: starting the server pays nothing for it.
+    # Compiled at the first use, so that starting the server costs nothing.
     return tagged(EVENT_TYPES)
 
 

@@ -1,4 +1,4 @@
-"""The injected fault: the process kills itself after its N-th append, as a power cut would."""
+"""The injected fault: the process kills itself after its N-th append, like a power cut."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VARIABLE = "DONEWHEN_FAULT_AFTER"
 
 
 def fault_from_environment(environment: Mapping[str, str]) -> Callable[[str], None] | None:
-    """What `SqliteLedger.open(fault=...)` takes, if DONEWHEN_FAULT_AFTER is a whole number of at least 1; else None."""
+    """The value for `SqliteLedger.open(fault=...)` if DONEWHEN_FAULT_AFTER is a whole number from 1 up; else None."""
     text = environment.get(VARIABLE, "")
     if not text.isdecimal() or int(text) < 1:
         return None
@@ -29,4 +29,4 @@ def _die() -> None:
     kill = getattr(signal, "SIGKILL", None)
     if kill is not None:
         os.kill(os.getpid(), kill)
-    os._exit(137)  # Windows: ends at once too, without any clean-up
+    os._exit(137)  # on Windows this also ends the process at once, without any clean-up

@@ -19,23 +19,23 @@ EVIDENCE_FOLDER = "evidence"
 
 
 def state_folder(override: Path | None = None) -> Path:
-    """The folder of all state of this user, or `override`; made 0700. Raises LedgerUnavailable."""
+    """The folder of all of this user's state, or `override`; created with mode 0700. Raises LedgerUnavailable."""
     return private_folder(_state_path(override))
 
 
 def _state_path(override: Path | None) -> Path:
     if override is not None:
         return override.expanduser().absolute()
-    # platformdirs is needed only where nobody chose a folder.
+    # platformdirs is needed only if no folder was configured.
     from platformdirs import user_state_path
 
     return user_state_path("donewhen", appauthor=False)
 
 
 def workspace_folder(state: Path, root: Path) -> Path:
-    """The folder of one workspace's state, which says in `workspace.json` whose it is. Raises LedgerUnavailable.
+    """The folder of one workspace's state; its `workspace.json` names the workspace. Raises LedgerUnavailable.
 
-    Every way to write the same folder (relative, through a symbolic link) gives the same one.
+    Every spelling of the same path (relative, through a symbolic link) gives the same folder.
     """
     resolved = root.resolve()
     folder = private_folder(state / "workspaces" / _name(resolved))
@@ -44,8 +44,8 @@ def workspace_folder(state: Path, root: Path) -> Path:
 
 
 def has_record(root: Path, override: Path | None = None) -> bool:
-    """True if runs of that folder are on record, though it may be gone itself; also where that can't be told
-    without opening the ledger for good. Makes nothing."""
+    """True if runs of that folder are on record, even if the folder itself is gone; also true if only really opening
+    the ledger could tell. Creates nothing."""
     file = ledger_file(kept_folder(root, override))
     try:
         return file.is_file() and _holds_a_run(file)
@@ -54,12 +54,12 @@ def has_record(root: Path, override: Path | None = None) -> bool:
 
 
 def may_be_written(folder: Path) -> bool:
-    """True if nothing but what may pass, such as a full disk, hinders writing to a workspace's state."""
+    """True unless something permanent prevents writing to a workspace's state; a full disk, for example, may pass."""
     return all(os.access(place, os.W_OK) for place in (folder.parents[1], folder, ledger_file(folder)))
 
 
 def kept_folder(root: Path, override: Path | None = None) -> Path:
-    """Where the state of a workspace is, if there is any. Makes nothing."""
+    """Where the state of a workspace is, if there is any. Creates nothing."""
     return _state_path(override) / "workspaces" / _name(root.resolve())
 
 
@@ -79,9 +79,9 @@ def ledger_file(folder: Path) -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Makes a folder, and those above it, for this user alone. Raises LedgerUnavailable with what to do."""
+    """Creates a folder and its missing parents for this user alone. Raises LedgerUnavailable with what to do."""
     try:
-        # Parents too: mkdir's own `parents` would give them the default permissions.
+        # Parents too: the `parents` option of mkdir would give them the default permissions.
         for folder in reversed((path, *path.parents)):
             if not folder.is_dir():
                 folder.mkdir(mode=0o700, exist_ok=True)
@@ -95,7 +95,7 @@ def private_folder(path: Path) -> Path:
 
 
 def _hindrance(path: Path, error: OSError) -> str:
-    """In words: the system's own speak of a file or folder without naming it."""
+    """The cause in words: the system's own message mentions a file or folder without naming it."""
     nearest = next((one for one in (path, *path.parents) if os.path.lexists(one)), path)
     if not nearest.is_dir():
         return f"{nearest} is {'a file' if nearest.is_file() else 'not a folder'}"
@@ -105,7 +105,7 @@ def _hindrance(path: Path, error: OSError) -> str:
 
 
 def _name(root: Path) -> str:
-    """Readable, and different for every root."""
+    """A readable name that differs for every root."""
     # Equal paths on Windows may differ in case.
     digest = hashlib.sha256(os.path.normcase(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return f"{_readable(root.name or 'root')}-{digest}"
@@ -121,7 +121,7 @@ def _describe(folder: Path, root: Path) -> None:
     try:
         if file.exists() and read_text(file) == text:
             return
-        # Whole or not at all, whichever process wins.
+        # Written whole or not at all, whichever process wins.
         fresh = file.with_name(f"{WORKSPACE_FILE}.{secrets.token_hex(4)}")
         fresh.write_text(text, "utf-8")
         fresh.replace(file)

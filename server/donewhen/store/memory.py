@@ -1,4 +1,4 @@
-"""A ledger without a disk: for the library, and for tests of everything that stands on the port."""
+"""A ledger without a disk: for the library, and for tests of everything that uses the port."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class _Record:
 
 
 class MemoryLedger:
-    """The record of runs of one process (ports.Ledger): the same behaviour as on disk, gone with the process.
+    """The record of one process's runs (ports.Ledger). It behaves like the ledger on disk and ends with the process.
 
-    `keep`: of each run only the first entry and the latest so many are kept, with their evidence, for whoever needs a
-    long run in little memory and reads it no further back.
+    `keep`: of each run, only the first entry and this many of the latest are kept, with their evidence. This lets a
+    long run use little memory, for callers that don't read further back.
     """
 
     notices: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class MemoryLedger:
         self._closed = False
 
     def connected(self) -> MemoryLedger:
-        """A second connection to the same record, as another process would have it."""
+        """A second connection to the same record, as another process would have one."""
         other = MemoryLedger(keep=self._keep)
         other._record = self._record
         return other
@@ -165,7 +165,7 @@ class MemoryLedger:
         self._closed = True
 
     def _forget(self, run_id: str) -> None:
-        """The first entry says what the run is: it stays."""
+        """Drops old entries; the first one stays, because it says what the run is."""
         entries = self._record.entries[run_id]
         while self._keep is not None and len(entries) > self._keep + 1:
             first = entries.popleft()

@@ -1,7 +1,7 @@
-"""Opening the file of a ledger: what it is, before anything is written to it.
+"""Opens the file of a ledger: finds out what it is before anything is written to it.
 
-A file from a newer version stays untouched byte by byte. A damaged one is moved aside and never deleted: what it says
-may still be wanted by a person.
+A file from a newer version stays untouched, byte for byte. A damaged file is moved away and never deleted: a person
+may still want what it contains.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from donewhen.store.tables import chain_entries
 
 # The tables of a ledger, and how an older ledger gets them.
 #
-# A migration is a function numbered by its place in MIGRATIONS; one that was released never changes. All that a ledger
-# lacks run in one transaction, so that a crash leaves the old ledger or the new one.
+# A migration is a function numbered by its place in MIGRATIONS; a released one never changes. All migrations that a
+# ledger lacks run in one transaction, so that a crash leaves either the old ledger or the new one.
 
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -37,7 +37,7 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _index_evidence(connection: sqlite3.Connection) -> None:
-    """One piece of evidence is found without reading the whole run."""
+    """Lets one piece of evidence be found without reading the whole run."""
     connection.execute("ALTER TABLE entries ADD COLUMN evidence_id TEXT")
     rows = connection.execute("SELECT rowid, body FROM entries WHERE type IN ('CheckFinished', 'EvidenceRecorded')")
     found = [(json.loads(body)["evidence"]["id"], rowid) for rowid, body in rows]
@@ -48,19 +48,19 @@ def _index_evidence(connection: sqlite3.Connection) -> None:
 
 
 def _sum_bodies(connection: sqlite3.Connection) -> None:
-    """An entry that is as it was written is known to be readable without decoding it. Older ones have no sum."""
+    """A sum shows that an entry is unchanged, and so readable, without decoding it. Older entries have no sum."""
     connection.execute("ALTER TABLE entries ADD COLUMN checksum INTEGER")
 
 
 def _keep_seconds(connection: sqlite3.Connection) -> None:
-    """How long a run was worked on is not a difference of times of day, which jump."""
+    """Working time is stored, because differences between times of day are wrong when the clock jumps."""
     connection.execute("ALTER TABLE entries ADD COLUMN seconds REAL")
     connection.execute("ALTER TABLE live ADD COLUMN elapsed REAL NOT NULL DEFAULT 0")
 
 
 def _chain_entries(connection: sqlite3.Connection) -> None:
-    """Each entry has a digest that holds the one before it, each line of the list one of itself and of the last entry;
-    each request says who signed it. `migrate` has what is there already counted as it is."""
+    """Each entry gets a digest that covers the one before it; each line of the list gets one that covers itself and the
+    last entry; each request says who signed it. `migrate` accepts existing entries as they are."""
     connection.execute("ALTER TABLE entries RENAME COLUMN checksum TO digest")
     connection.execute("ALTER TABLE runs ADD COLUMN seal BLOB")
     connection.execute("ALTER TABLE requests ADD COLUMN signed TEXT NOT NULL DEFAULT '{}'")
@@ -78,13 +78,13 @@ def migrate(
     chained: Callable[[sqlite3.Connection], None],
     migrations: Sequence[Migration] = MIGRATIONS,
 ) -> None:
-    """Brings a ledger to the newest schema, in one transaction; `chained` gives the digests to what is in an older one.
-    Raises LedgerTooNew before it writes anything."""
+    """Brings a ledger to the newest schema in one transaction; `chained` gives the entries of an older ledger their
+    digests. Raises LedgerTooNew before it writes anything."""
     if versions(connection) == (len(migrations), CODEC_VERSION):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Read again: another process may have migrated while this one waited for the lock.
+        # Read again: another process may have migrated the ledger while this one waited for the lock.
         schema, _ = versions(connection)
         for step in migrations[schema:]:
             step(connection)
@@ -102,7 +102,7 @@ def migrate(
 
 
 def versions(connection: sqlite3.Connection) -> tuple[int, int]:
-    """(schema, codec) of a ledger, (0, 0) for an empty file. Raises LedgerTooNew, and ForeignDatabase."""
+    """(schema, codec) of a ledger; (0, 0) for an empty file. Raises LedgerTooNew and ForeignDatabase."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables:
         return 0, 0
@@ -163,29 +163,29 @@ _TABLES = (
 
 
 BUSY_SECONDS = 10.0
-"""How long one statement waits for another process that writes."""
+"""Seconds that one statement waits for another process that is writing."""
 
 CHECKED_BYTES = 16 * 1024 * 1024
-"""Larger files are read through at the start only where damage was met before: it would cost more than it tells."""
+"""Larger files are checked completely at the start only if damage was met before; else the check costs too much."""
 
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _COMPANIONS = ("-wal", "-shm")
 _COPIES = 5
-"""How often a ledger is copied that changes meanwhile."""
+"""How often copying is tried for a ledger that changes during the copy."""
 
 Stamp = tuple[tuple[int, int, int] | None, ...]
-"""Which state of a file and its journal was read: inode, size and time of each, None if it isn't there."""
+"""The state of a file and its journal that was read: inode, size and time of each, None if it doesn't exist."""
 
 
 def key_file(path: Path) -> Path:
-    """Where the key of a ledger's chain is."""
+    """The path of the key for a ledger's chain."""
     return path.with_suffix(".key")
 
 
 def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqlite3.Connection, Chain, tuple[str, ...]]:
-    """A connection to the ledger at `path`, created or migrated as needed, what checks its entries, and what a person
-    should know about it.
+    """A connection to the ledger at `path`, created or migrated as needed, its chain, which checks the entries, and
+    notices for a person.
 
     Raises LedgerTooNew and LedgerUnavailable.
     """
@@ -202,8 +202,8 @@ def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqli
 
 
 def read_ledger(path: Path) -> tuple[sqlite3.Connection, Chain, Stamp | None]:
-    """A connection to a ledger where nothing can be written: to the file itself, else to a copy of it in memory, with
-    the stamp of what was copied. Raises LedgerTooNew and LedgerUnavailable."""
+    """A connection to a ledger that can't be written: to the file itself, else to a copy in memory together with the
+    stamp of what was copied. Raises LedgerTooNew and LedgerUnavailable."""
     try:
         _refuse_others(path)
         chain = Chain(key_to_read_with(key_file(path)))
@@ -230,8 +230,8 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def _unchanged(path: Path) -> sqlite3.Connection | None:
-    """The file itself: possible where somebody has it open, who keeps the index of its journal there. None if it
-    isn't, or where it is of an older version."""
+    """A connection to the file itself. This works only while another process has it open and keeps the index of its
+    journal there. None if it doesn't work, or if the file is of an older version."""
     if not path.with_name(path.name + "-shm").exists():
         return None
     connection = _read_only(path, "mode=ro")
@@ -278,7 +278,7 @@ def _copy(path: Path, memory: sqlite3.Connection, *, journal: bool) -> None:
         with closing(_read_only(path, "immutable=1")) as source:
             source.backup(memory)
         return
-    # The journal holds the newest entries, and to read it SQLite makes files beside it.
+    # The journal holds the newest entries, and SQLite creates files beside it to read it.
     with TemporaryDirectory(prefix="donewhen-") as folder:
         for suffix in ("", "-wal"):
             shutil.copyfile(path.with_name(path.name + suffix), Path(folder) / f"copy{suffix}")
@@ -295,7 +295,7 @@ def _read_only(path: Path, how: str) -> sqlite3.Connection:
 
 
 def _refuse_others(path: Path) -> None:
-    """SQLite would wait for whoever writes into a pipe, or read a device."""
+    """Refuses other kinds of file: SQLite would wait for the writer of a pipe, or read a device."""
     for suffix in ("", *_COMPANIONS):
         place = path.with_name(path.name + suffix)
         if place.exists() and not (place.is_file() or place.is_dir()):
@@ -303,11 +303,11 @@ def _refuse_others(path: Path) -> None:
 
 
 def is_damaged(path: Path, checked_bytes: int = CHECKED_BYTES) -> bool:
-    """True for a file that is not a whole ledger. Raises LedgerTooNew. Reads only."""
+    """True for a file that is not an intact ledger. Raises LedgerTooNew. Reads only."""
     if not path.exists() or path.stat().st_size == 0:
         return False
     try:
-        # Read-only, for a connection that may write can change the file just by closing it.
+        # Read-only, because a connection that may write can change the file just by closing it.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as probe:
             versions(probe)
             return _is_suspect(path, checked_bytes) and not _is_sound(probe)
@@ -342,7 +342,7 @@ def _code(error: sqlite3.Error) -> int | None:
 
 
 def _suspicion(path: Path) -> Path:
-    """A file that says that damage was met in the ledger beside it."""
+    """A marker file: it says that damage was found in the ledger beside it."""
     return path.with_name(path.name + ".suspect")
 
 
@@ -355,7 +355,7 @@ def _is_sound(connection: sqlite3.Connection) -> bool:
 
 
 def _connect(path: Path, chain: Chain) -> sqlite3.Connection:
-    # Made before SQLite does, which would let others read it, its journal too.
+    # Created before SQLite does it: SQLite would let others read the file, and its journal too.
     path.touch(mode=0o600)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     connection.text_factory = _text
@@ -371,12 +371,12 @@ def _connect(path: Path, chain: Chain) -> sqlite3.Connection:
 
 
 def _text(data: bytes) -> str:
-    """One name that is not UTF-8 must not keep everything else from being read."""
+    """Decodes leniently: one name that is not UTF-8 must not prevent everything else from being read."""
     return data.decode("utf-8", errors="replace")
 
 
 def _patiently(action: Callable[[], object]) -> None:
-    """SQLite doesn't wait for the lock by itself while the journal mode changes."""
+    """Retries, because SQLite doesn't wait for the lock by itself while the journal mode changes."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -391,7 +391,7 @@ def _patiently(action: Callable[[], object]) -> None:
 def _move_aside(path: Path) -> str:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
-    # The companions hold the newest entries; SQLite finds them by the name of the main file.
+    # The companion files hold the newest entries; SQLite finds them by the name of the main file.
     for suffix in ("", *_COMPANIONS):
         source = path.with_name(path.name + suffix)
         if source.exists():

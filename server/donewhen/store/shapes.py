@@ -1,13 +1,13 @@
-"""How a value of an annotated type is written as JSON, and read back strictly.
+"""How a value of an annotated type is written as JSON and read back strictly.
 
 `shape_of(annotation)` compiles an annotation once into a pair of functions. Dataclasses become objects with all of
 their fields; a member of a union of dataclasses carries its class name under `type`. Reading coerces nothing,
-ignores unknown fields and gives missing ones their defaults, so that a reader of the same version copes with fields
+ignores unknown fields and gives missing ones their defaults, so that a reader of the same version can handle fields
 that it doesn't know yet.
 
-Not cattrs: with hooks as strict as these it reads an event in 0.84 of the time (3.5 instead of 4.1 microseconds), but
-takes 0.11 to 0.15 s to be imported and to generate its code, where this takes 0.01 to 0.02 s. A command would have to
-read 150,000 events to gain by it, and the hooks are most of this file.
+Not cattrs: with hooks as strict as these it takes 0.84 of the time to read an event (3.5 instead of 4.1 microseconds),
+but importing it and generating its code takes 0.11 to 0.15 s, where this takes 0.01 to 0.02 s. A command would have to
+read 150,000 events to benefit, and the hooks are most of this file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ShapeError(ValueError):
 
 
 class Shape(NamedTuple):
-    """To plain JSON values and back. Both raise ShapeError."""
+    """Functions to plain JSON values and back. Both raise ShapeError."""
 
     write: Convert
     read: Convert
@@ -38,7 +38,7 @@ class Shape(NamedTuple):
 
 @cache
 def shape_of(annotation: Any) -> Shape:
-    """The shape of an annotation. Raises TypeError for one that has none: a defect of the events, not of data."""
+    """The shape of an annotation. Raises TypeError if it has none: that is a defect of the events, not of data."""
     if annotation in _SCALARS:
         return _SCALARS[annotation]
     if dataclasses.is_dataclass(annotation):
@@ -243,7 +243,7 @@ def _set(annotation: Any) -> Shape:
     def write(value: Any) -> Any:
         if not isinstance(value, frozenset):
             raise ShapeError(f"a frozenset is needed, not {type(value).__name__}")
-        # Sorted, so that equal events are equal bytes.
+        # Sorted, so that equal events give equal bytes.
         return sorted(item.write(each) for each in cast("frozenset[Any]", value))
 
     def read(value: Any) -> Any:

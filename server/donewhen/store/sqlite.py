@@ -19,7 +19,7 @@ from donewhen.store.chain import Chain
 from donewhen.store.opening import Stamp, ledger_error, open_ledger, read_ledger, stamp_of
 
 Fault = Callable[[str], None]
-"""Called with the name of the event's type after each append that is on disk: where tests inject a crash."""
+"""Called with the name of the event's type after each append that is on disk: tests inject a crash here."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,7 +28,7 @@ T = TypeVar("T")
 class SqliteLedger:
     """The durable record of the runs of one workspace folder (ports.Ledger).
 
-    `notices` says what a person should know about opening it, such as a damaged file that was moved aside.
+    `notices` says what a person should know about the opening, such as a damaged file that was moved away.
     Several processes may have the same file open.
     """
 
@@ -39,13 +39,13 @@ class SqliteLedger:
         self._fault = fault
         self.notices = ()
         # The second thread: every call that may block (SQLite, and the JSON of large evidence) happens in it and
-        # nowhere else, in the order in which it was asked for. So the event loop is never held, and neither the
-        # connection nor `_full` needs a lock.
+        # nowhere else, in the order of the calls. So the event loop is never blocked, and neither the connection nor
+        # `_full` needs a lock.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._connection: sqlite3.Connection | None = None
         self._chain = Chain(b"")
         self._heads: dict[str, tables.Head] = {}
-        """Where the chain of each run ended after the last append of this process."""
+        """Where the chain of each run ended after this process's last append."""
         self._full = True
         self._closed = False
         self._refusal: str | None = None
@@ -58,8 +58,8 @@ class SqliteLedger:
 
     @classmethod
     async def read(cls, path: Path, refusal: str) -> SqliteLedger:
-        """Opens a file, and a folder, that can't be written; whatever would write raises LedgerUnavailable with
-        `refusal`. Raises LedgerTooNew, and LedgerUnavailable if it can't be read either."""
+        """Opens a file in a folder, neither of which can be written; whatever would write raises LedgerUnavailable with
+        `refusal`. Raises LedgerTooNew, and LedgerUnavailable if the file can't be read either."""
         ledger = cls(path)
         ledger._refusal = refusal
         return await ledger._opened()
@@ -74,7 +74,7 @@ class SqliteLedger:
 
     @property
     def append_at_once(self) -> None:
-        """A disk is waited for."""
+        """None, because an append waits for the disk."""
         return
 
     async def append(
@@ -108,8 +108,8 @@ class SqliteLedger:
         return await self._in_thread(tables.live, run_id)
 
     async def changes(self, poll: float = 0.1) -> AsyncIterator[None]:
-        """Yields at once, since something may have been written before, then after every change by another
-        connection, at most once per `poll` seconds. Ends when the ledger is closed."""
+        """Yields at once, since there may be earlier changes, then after every change by another connection, at most
+        once per `poll` seconds. Ends when the ledger is closed."""
         seen: object = None
         while not self._closed:
             version = await self._in_thread(self._version)
@@ -137,7 +137,7 @@ class SqliteLedger:
         return await self._in_thread(tables.reply_to, request_id)
 
     async def close(self) -> None:
-        """Ends the thread after what was asked for before. Closing twice is allowed."""
+        """Ends the thread after the calls made before. Closing twice is allowed."""
         if self._closed:
             return
         self._closed = True
@@ -153,7 +153,7 @@ class SqliteLedger:
             self._connection, self._chain, self._copy_of = read_ledger(self._path)
 
     def _version(self, connection: sqlite3.Connection) -> object:
-        """Differs from the last one once somebody else wrote."""
+        """Differs from the last value once another connection has written."""
         if self._copy_of is None:
             return tables.data_version(connection)
         try:

@@ -1,4 +1,4 @@
-"""What a list of runs says of each, kept up to date event by event."""
+"""What a list of runs shows for each run, updated event by event."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from donewhen.ports import RunSummary
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run's line and what it is derived from. `standing` is its status but for open interrupts."""
+    """A run's line and what it is derived from. `standing` is its status apart from open interrupts."""
 
     run_id: str
     mode: Literal["pursue", "audit"]
@@ -36,7 +36,7 @@ class RunRecord:
 
     @property
     def status(self) -> str | None:
-        """`waiting` is a running run with an open interrupt; a paused or ended one is just that."""
+        """A running run with an open interrupt is `waiting`; a paused or ended one keeps its status."""
         return "waiting" if self.standing == "running" and self.open_interrupts else self.standing
 
     def summary(self) -> RunSummary:
@@ -46,7 +46,7 @@ class RunRecord:
 
 
 def updated(record: RunRecord | None, event: Event, at: float) -> RunRecord | None:
-    """The record after one more event. A run is on the list from its RunStarted on; None before that."""
+    """The record after one more event. A run is on the list from its RunStarted on; before that, None."""
     if isinstance(event, RunStarted):
         goal = event.goal
         return RunRecord(event.run_id, event.mode, goal.title, goal.path, "running", at, at)

@@ -1,4 +1,4 @@
-"""The statements of the ledger: blocking functions of one connection, each a single transaction."""
+"""The statements of the ledger: blocking functions on one connection, each a single transaction."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from donewhen.store.summary import RunRecord, updated
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Generator[None]:
-    """All of it or nothing. IMMEDIATE: the lock is taken before anything is read, so no decision is outdated."""
+    """All or nothing. IMMEDIATE: the lock is taken before anything is read, so no decision is outdated."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # A full disk rolls back by itself.
+        # After a full disk, SQLite has already rolled back.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
@@ -41,12 +41,12 @@ Head = tuple[int, bytes]
 """The last entry of a run, and its digest."""
 
 _BODY = "CAST(body AS BLOB)"
-"""Text that is not UTF-8 can't be read as text: one such entry is to be named, like any other that is damaged."""
+"""Text that is not UTF-8 can't be read as text; an entry with such text must be named like any other damaged one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """An entry as it is stored; of a damaged one anything may be anything."""
+    """An entry as it is stored; if it is damaged, any field may hold anything."""
 
     run_id: str
     sequence: Any
@@ -59,7 +59,7 @@ class _Row:
     body: Any
 
     def linked(self, chain: Chain, before: object) -> bytes:
-        """The digest that it has if it follows the entry of that one."""
+        """The digest that this entry must have if it follows the entry with the digest `before`."""
         said = (self.run_id, self.sequence, self.at, self.version, self.type, self.seconds, self.evidence_id)
         return chain.link(before, said, self.body)
 
@@ -92,9 +92,9 @@ def append(
     after: int | None = None,
     known: Head | None = None,
 ) -> tuple[Entry, Head]:
-    """Appends with the next sequence of the run and keeps its summary in step; raises Overtaken where `after` is given
-    and is not the last one. `known` is where the run ended when this process last wrote it: raises RecordChanged where
-    that, or anything else by the time that the run ends, is not as it was written."""
+    """Appends with the next sequence of the run and updates its summary. Raises Overtaken if `after` is given and isn't
+    the last sequence. `known` is where the run ended when this process last wrote it. Raises RecordChanged if that
+    entry, or, when the run ends, any entry, is no longer as it was written."""
     body = encode(event)
     evidence_id = event.evidence.id if isinstance(event, CheckFinished | EvidenceRecorded) else None
     with transaction(connection):
@@ -123,7 +123,7 @@ def _bytes(body: str) -> bytes:
 
 
 def _end(connection: sqlite3.Connection, run_id: str) -> tuple[int, Any]:
-    """The last entry's sequence and digest; 0 and START of a run without any."""
+    """The last entry's sequence and digest; 0 and START for a run without entries."""
     row = connection.execute(
         "SELECT sequence, digest FROM entries WHERE run_id = ? ORDER BY sequence DESC LIMIT 1", (run_id,)
     ).fetchone()
@@ -133,10 +133,10 @@ def _end(connection: sqlite3.Connection, run_id: str) -> tuple[int, Any]:
 def _refuse_changed(
     connection: sqlite3.Connection, chain: Chain, run_id: str, known: Head | None, *, whole: bool
 ) -> None:
-    """Looks at what others wrote since this process last did, or at all of it. Raises RecordChanged."""
+    """Checks what others wrote since this process last wrote, or everything. Raises RecordChanged."""
     rows, why = _as_written(connection, chain, run_id, None if whole else known)
     if known is not None and not why:
-        # What follows may fit to what was put in the place of that entry.
+        # The entries after it may fit an entry that was put in its place.
         last, end = _end(connection, run_id)
         there = end if last == known[0] else next((row.digest for row in rows if row.sequence == known[0]), None)
         if last < known[0]:
@@ -150,8 +150,8 @@ def _refuse_changed(
 def _as_written(
     connection: sqlite3.Connection, chain: Chain, run_id: str, after: Head | None = None
 ) -> tuple[list[_Row], str]:
-    """The entries that follow one, as far as they are as they were written, and why the next one is not; empty if
-    there is none. After None: all of them, and that none is missing at the end."""
+    """The unchanged entries that follow one, and why the next entry is not as it was written; that reason is empty if
+    there is no such entry. After None: all entries, with a check that none is missing at the end."""
     sequence, before = after or (0, START)
     found: list[_Row] = []
     for values in connection.execute(
@@ -180,8 +180,8 @@ def _not_as_written(sequence: int) -> str:
 
 
 def _cut_off(connection: sqlite3.Connection, chain: Chain, run_id: str, rows: Sequence[_Row]) -> bool:
-    """True if the run's line in the list says of another last entry. A line in which something else was changed is
-    made again from the entries, as ever."""
+    """True if the run's line in the list names another last entry. A line in which something else was changed is
+    rebuilt from the entries, as always."""
     line = connection.execute(f"SELECT {_COLUMNS}, seal FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
     if line is None or same(chain.seal(line[:-1], rows[-1].digest), line[-1]):
         return False
@@ -190,7 +190,7 @@ def _cut_off(connection: sqlite3.Connection, chain: Chain, run_id: str, rows: Se
         for row in rows:
             record = updated(record, row.event(), row.at)
     except UnreadableRun:
-        return False  # that is said of it
+        return False  # the run is reported as unreadable anyway
     return record is None or not same(chain.seal(_line(record), rows[-1].digest), line[-1])
 
 
@@ -199,7 +199,7 @@ def entries(connection: sqlite3.Connection, chain: Chain, run_id: str, after: in
     with _one_moment(connection):
         before = _checked(connection, chain, run_id, after) if after > 0 else None
         if after > 0 and before is None:
-            return []  # it was told by then that nothing counts from there on
+            return []  # the caller already knows that nothing counts from there on
         rows, why = _as_written(connection, chain, run_id, None if before is None else (after, before.digest))
         if not rows and after <= 0 and _is_listed(connection, run_id):
             raise UnreadableRun(run_id, f"{why or 'it has no entries'}; {CHANGED_BY_OTHERS}")
@@ -226,7 +226,7 @@ def _checked(connection: sqlite3.Connection, chain: Chain, run_id: str, sequence
 
 
 def evidence(connection: sqlite3.Connection, chain: Chain, run_id: str, evidence_id: str) -> Evidence | None:
-    """The latest of that id; one that is not as it was written is none."""
+    """The latest evidence with that id; None if it is not as it was written."""
     found = connection.execute(
         "SELECT sequence FROM entries WHERE run_id = ? AND evidence_id = ? ORDER BY sequence DESC",
         (run_id, evidence_id),
@@ -240,13 +240,13 @@ def evidence(connection: sqlite3.Connection, chain: Chain, run_id: str, evidence
 
 
 def trouble(connection: sqlite3.Connection, chain: Chain, run_id: str) -> Trouble | None:
-    """What is wrong with a run that is on the list; None if it is as it was written and can be read."""
+    """What is wrong with a run on the list; None if it is as it was written and can be read."""
     with _one_moment(connection):
         rows, why = _as_written(connection, chain, run_id)
     if not rows:
         return Trouble("unreadable", f"{why or 'it has no entries'}; {CHANGED_BY_OTHERS}")
     try:
-        # What this version wrote can be read, and nothing of it needs decoding.
+        # Entries that this version wrote can be read and need no decoding.
         if any(row.version != CODEC_VERSION for row in rows):
             state: RunState | None = None
             for row in rows:
@@ -258,7 +258,7 @@ def trouble(connection: sqlite3.Connection, chain: Chain, run_id: str) -> Troubl
 
 @contextmanager
 def _one_moment(connection: sqlite3.Connection) -> Generator[None]:
-    """What is read is of one moment, whatever others write meanwhile."""
+    """Gives all reads one consistent state, whatever others write meanwhile."""
     connection.execute("BEGIN")
     try:
         yield
@@ -267,7 +267,7 @@ def _one_moment(connection: sqlite3.Connection) -> Generator[None]:
 
 
 def chain_entries(connection: sqlite3.Connection, chain: Chain) -> None:
-    """Gives all that is in a ledger its digests, as it is."""
+    """Gives every existing entry of a ledger its digest, as it is."""
     ends: dict[str, bytes] = {}
     rows = connection.execute(
         f"SELECT rowid, run_id, sequence, at, version, type, seconds, evidence_id, digest, {_BODY} FROM entries "  # noqa: S608  # constant
@@ -309,7 +309,7 @@ def _record(connection: sqlite3.Connection, chain: Chain, run_id: str, end: obje
 
 
 def _told(connection: sqlite3.Connection, chain: Chain, line: tuple[Any, ...], seal: object, end: object) -> RunRecord:
-    """What a line of the list says; one that is not as it was written is made again."""
+    """What a line of the list says; a line that is not as it was written is rebuilt."""
     known = _as_record(line) if same(chain.seal(line, end), seal) else None
     return known or _again(connection, chain, line)
 
@@ -336,7 +336,7 @@ def _as_record(row: tuple[Any, ...]) -> RunRecord | None:
 
 
 def _again(connection: sqlite3.Connection, chain: Chain, row: tuple[Any, ...]) -> RunRecord:
-    """A run's line from its entries, as far as they can be read: the one on record is not as it was written."""
+    """Rebuilds a run's line from its readable entries: the one on record is not as it was written."""
     run_id = str(row[0])
     record: RunRecord | None = None
     try:
@@ -359,7 +359,7 @@ def _put_record(connection: sqlite3.Connection, chain: Chain, run_id: str, recor
 
 
 def _line(record: RunRecord) -> tuple[Any, ...]:
-    """A run's line as it is stored."""
+    """A run's line in its stored form."""
     return (
         record.run_id,
         record.mode,
@@ -391,7 +391,7 @@ def live(connection: sqlite3.Connection, run_id: str) -> Live:
 
 
 def data_version(connection: sqlite3.Connection) -> int:
-    """Differs from the last value of this connection once another connection committed."""
+    """Differs from this connection's last value once another connection has committed."""
     (version,) = connection.execute("PRAGMA data_version").fetchone()
     return version
 
@@ -415,10 +415,10 @@ def request(
 
 
 def take_requests(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[Request]:
-    """Marks and returns the open ones in one transaction, so that no two owners get the same."""
+    """Marks and returns the open requests in one transaction, so that no two owners get the same one."""
     wanted = json.dumps(list(run_ids))
     open_ones = "taken = 0 AND run_id IN (SELECT value FROM json_each(?))"
-    # An idle owner asks often: without anything to take it takes no write lock.
+    # An idle owner asks often: if there is nothing to take, it takes no write lock.
     if connection.execute(f"SELECT 1 FROM requests WHERE {open_ones} LIMIT 1", (wanted,)).fetchone() is None:  # noqa: S608  # constant
         return []
     with transaction(connection):
@@ -452,7 +452,7 @@ def reply_to(connection: sqlite3.Connection, request_id: int) -> Reply | None:
 
 
 def _object(text: object) -> dict[str, Any]:
-    """Of text that is not a JSON object, nothing: whoever reads it says what it lacks."""
+    """An empty object for text that is not a JSON object: the reader reports what is missing."""
     try:
         found = cast("object", json.loads(text)) if isinstance(text, str) else None
     except (ValueError, RecursionError):

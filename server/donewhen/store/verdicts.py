@@ -1,4 +1,4 @@
-"""Verdicts that a judge gave before, by the digest of all that it was asked (`ports.judging.VerdictCache`)."""
+"""Verdicts that a judge gave before, by the digest of everything that it was asked (`ports.judging.VerdictCache`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEY = re.compile(r"[0-9a-f]{16,128}")
 
 
 class FileVerdicts(VerdictCache):
-    """One small file for each verdict, in a folder of the state folder; of more than `kept` the oldest go."""
+    """One small file for each verdict, in a folder of the state folder; beyond `kept` files, the oldest are deleted."""
 
     def __init__(self, folder: Path, kept: int = KEPT) -> None:
         self._folder = folder
@@ -55,7 +55,7 @@ class FileVerdicts(VerdictCache):
 
 
 class MemoryVerdicts(VerdictCache):
-    """As long as the process lives."""
+    """Keeps verdicts as long as the process lives."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
