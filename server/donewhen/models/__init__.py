@@ -2,5 +2,5 @@
 
 A reader begins with `hosted` (the port) and `host` (the process that serves it).
 
-Invariant: a key goes to the host that it belongs to, and to no other.
+Invariant: a key is sent only to the host that it belongs to.
 """

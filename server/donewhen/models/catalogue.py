@@ -1,4 +1,4 @@
-"""What is known of a model without asking anybody: litellm's packaged catalogue, read without importing litellm."""
+"""What is known of a model without a request: litellm's packaged catalogue, read without importing litellm."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def facts_of(
     prices: Mapping[str, Price] | None = None,
     windows: Mapping[str, int] | None = None,
 ) -> ModelFacts:
-    """The user's own figures first, then the catalogue's; None is unknown. A model that is served elsewhere than at its
-    provider is another one, whatever its name: of that the catalogue knows nothing.
+    """The user's own figures first, then the catalogue's; None means unknown. A model that is not served by its own
+    provider counts as a different one, whatever its name, and the catalogue knows nothing about it.
 
-    Looks through 3 MB in a few milliseconds, once for each name; only the entry is parsed and kept.
+    Searches 3 MB in a few milliseconds, once for each name; only the entry is parsed and kept.
     """
     facts = _from_catalogue(name) if at_its_provider(name, api_base) else ModelFacts()
     if windows and name in windows:
@@ -55,7 +55,7 @@ def facts_of(
 
 
 def provider_of(name: str) -> str | None:
-    """The provider as litellm names it: the first part of the name, or the catalogue's for a name without one."""
+    """The provider by litellm's name: the first part of the model's name, or the catalogue's for a name without one."""
     prefix, slash, _ = name.partition("/")
     if slash:
         return prefix
@@ -64,7 +64,7 @@ def provider_of(name: str) -> str | None:
 
 
 def at_its_provider(name: str, api_base: str | None) -> bool:
-    """Whether the model is asked where its provider serves it."""
+    """Whether requests go to the provider's own endpoint."""
     if not api_base:
         return True
     provider = provider_of(name) or ""
@@ -85,7 +85,7 @@ def _from_catalogue(name: str) -> ModelFacts:
 
 
 def _price(entry: Mapping[str, Any]) -> Price | None:
-    """US dollars per million tokens, rounded where a float's last digits would show."""
+    """US dollars per million tokens, rounded to hide the imprecise last digits of a float."""
     given, taken = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
     if not isinstance(given, int | float) or not isinstance(taken, int | float):
         return None
@@ -103,7 +103,7 @@ def _whole(value: object) -> int | None:
 
 @cache
 def _entry(name: str) -> Mapping[str, Any]:
-    """The entry of that name, or of the name without its provider where the entry is that provider's."""
+    """The entry of that name, or of the name without its provider if the entry belongs to that provider."""
     provider, slash, rest = name.partition("/")
     with _catalogue() as text:
         if found := _find(text, name):
@@ -113,7 +113,7 @@ def _entry(name: str) -> Mapping[str, Any]:
 
 
 def _find(text: mmap.mmap | bytes, name: str) -> Mapping[str, Any]:
-    """Parses one entry, an object of its own at the first level: the whole would take 50 ms and 30 MB."""
+    """Parses one entry, a top-level object: parsing everything would take 50 ms and 30 MB."""
     start = text.find(f"\n    {json.dumps(name)}: ".encode())
     end = text.find(b"\n    }", start)
     if start < 0 or end < 0:
@@ -127,7 +127,7 @@ def _find(text: mmap.mmap | bytes, name: str) -> Mapping[str, Any]:
 
 @contextmanager
 def _catalogue() -> Generator[mmap.mmap | bytes]:
-    """The file's text, empty if litellm isn't installed. Mapped: it is looked through in 1 ms, and not kept."""
+    """The file's text; empty if litellm isn't installed. It is mapped: a search takes 1 ms, and nothing is kept."""
     path = _path()
     if path is None:
         yield b""

@@ -1,4 +1,4 @@
-"""What a failed call means: whether to ask again, when, and what to tell the user."""
+"""What a failed call means: whether and when to retry, and what to tell the user."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def meaning(
     role: CallRole,
     api_base: str | None = None,
 ) -> Meaning:
-    """The failure in the words of `ModelFailed`, secrets hidden."""
+    """The failure in the words of `ModelFailed`, with secrets hidden."""
     kind = _kind(failure)
     text = _lead(kind, failure, model, provider, role, api_base)
     if not _PROVIDER.search(failure.message):
@@ -65,7 +65,7 @@ def meaning(
 
 
 def wait_before(attempt: int, failure: Failure, now: float, jitter: float) -> float:
-    """Seconds before the next attempt: what the provider asks for, else 1, 3, 9, 27, each spread by a quarter."""
+    """Seconds before the next attempt: what the provider asks for, else 1, 3, 9, 27, with a jitter of a quarter."""
     asked = _retry_after(failure.retry_after, now)
     if asked is not None:
         return min(asked, LONGEST_WAIT)
@@ -73,7 +73,7 @@ def wait_before(attempt: int, failure: Failure, now: float, jitter: float) -> fl
 
 
 def was_begun(failure: Failure) -> bool:
-    """The provider was at work when the call broke off, and takes money for that: nobody tells how much."""
+    """The provider was already working when the call broke off, and charges for that; no one reports how much."""
     return failure.status == 408 or failure.type in ("Timeout", "APITimeoutError", "MidStreamFallbackError")
 
 
@@ -86,7 +86,7 @@ def is_about_length(failure: Failure) -> bool:
 
 
 def is_about_tools(failure: Failure) -> bool:
-    """The model, or its server as it was started, has no tool calls."""
+    """The model, or its server as it was started, doesn't support tool calls."""
     return failure.status in (400, 404, 422, 500, 501) and bool(_TOOLS.search(failure.message))
 
 

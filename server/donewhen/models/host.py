@@ -1,6 +1,6 @@
-"""The model host: `python -m donewhen.models.host`, a process of its own in which litellm lives.
+"""The model host: `python -m donewhen.models.host`, a separate process that runs litellm.
 
-It talks in lines of JSON (`models/protocol.py`) on its own stdin and stdout, runs calls side by side, and ends at once
+It exchanges lines of JSON (`models/protocol.py`) on its stdin and stdout, runs calls concurrently, and ends at once
 when its input ends: it never outlives the server.
 """
 
@@ -18,9 +18,9 @@ from typing import Any
 from donewhen.models.protocol import line
 
 SETTINGS = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it fetches its catalogue at import
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else litellm fetches its catalogue at import
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",  # else the first Anthropic call fetches a list
-    "LITELLM_MODE": "PRODUCTION",  # else it loads the `.env` files that it finds
+    "LITELLM_MODE": "PRODUCTION",  # else litellm loads the `.env` files that it finds
 }
 
 
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _take_pipes() -> tuple[int, int]:
-    """Private copies of stdin and stdout; what a library prints goes to stderr, what it reads is empty."""
+    """Private copies of stdin and stdout; what a library prints goes to stderr, and what it reads is empty."""
     questions, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -46,15 +46,15 @@ def _take_pipes() -> tuple[int, int]:
 
 
 def _read(questions: int, loop: asyncio.AbstractEventLoop, host: _Host) -> None:
-    """A thread of its own, since no loop waits for any kind of pipe on every platform."""
+    """Runs in its own thread, since no event loop can wait for every kind of pipe on every platform."""
     with os.fdopen(questions, "rb") as file:
         for raw in file:
             loop.call_soon_threadsafe(host.take, raw)
-    os._exit(0)  # the server has gone, or wants this to end: nothing is worth finishing
+    os._exit(0)  # the server has gone, or wants this process to end: nothing is worth finishing
 
 
 class _Host:
-    """What is known of the conversations, and the calls that run."""
+    """The known conversations, and the calls in progress."""
 
     def __init__(self, answers: int) -> None:
         self._answers = answers
@@ -63,20 +63,20 @@ class _Host:
         self._asking: Any = None
 
     async def load(self) -> None:
-        """Imports litellm and warms it up; where that fails the reason is told, and the process ends."""
+        """Imports litellm and warms it up; if that fails, reports the reason and ends the process."""
         begun = time.monotonic()
         try:
             from donewhen.models.host_calls import Asking
 
             self._asking = Asking()
             await self._asking.warm_up()
-        except Exception as error:  # noqa: BLE001 # whatever a foreign import raises: the server must be told
+        except Exception as error:  # noqa: BLE001 # the server must learn of whatever a third-party import raises
             self._say({"unusable": f"{type(error).__name__}: {error}"})
             os._exit(1)
         self._say({"ready": round(time.monotonic() - begun, 3)})
 
     def take(self, raw: bytes) -> None:
-        """One line of the server."""
+        """Handles one line from the server."""
         said = json.loads(raw)
         if "ask" in said:
             self._messages.update({int(number): message for number, message in said["new"].items()})
@@ -89,7 +89,7 @@ class _Host:
                 self._messages.pop(number, None)
 
     def _begin(self, said: Mapping[str, Any]) -> None:
-        # Taken at once: a message may be forgotten while the call waits.
+        # Resolved at once: a message may be forgotten while the call waits.
         messages = [self._messages[number] for number in said["messages"]]
         task = asyncio.get_event_loop().create_task(self._answer(said, messages))
         self._calls[said["ask"]] = task
@@ -104,7 +104,7 @@ class _Host:
                 reply = await self._asking.ask(said, messages, partial(self._say_text, number))
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001 # litellm raises anything, and each call must be answered
+        except BaseException as error:  # noqa: BLE001 # litellm raises anything, and each call must get an answer
             self._say({"id": number, "failed": described(error, said["key"])})
         else:
             self._say({"id": number, "reply": reply})

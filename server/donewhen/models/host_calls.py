@@ -15,16 +15,16 @@ from typing import Any
 
 _SEND_EVERY = 0.04
 LONGEST_REPLY = 4_000_000
-"""Characters; ten times what the longest replies of models have."""
+"""Characters; ten times the length of the longest replies of models."""
 _NOTHING = "(nothing)"
-"""Stands for an assistant's empty message: some providers refuse one."""
+"""Replaces an assistant's empty message, which some providers refuse."""
 
 
 class Asking:
-    """litellm, imported and set to be quiet, offline and without retries of its own."""
+    """litellm, imported and configured to be quiet, offline and without retries of its own."""
 
     def __init__(self) -> None:
-        gc.disable()  # 40 % of the import's time
+        gc.disable()  # saves 40 % of the import time
         try:
             self._litellm: Any = importlib.import_module("litellm")
         finally:
@@ -37,8 +37,8 @@ class Asking:
         self._litellm.num_retries = 0
 
     async def warm_up(self) -> None:
-        """Does once, against this process itself, what the first call would do late: litellm loads half of itself in
-        there."""
+        """Performs, against this process itself, the slow start of a first call: litellm loads half of its code only
+        then."""
         from donewhen.models.host_warmup import Mirror
 
         with suppress(Exception):
@@ -49,7 +49,7 @@ class Asking:
     async def ask(
         self, asked: Mapping[str, Any], messages: list[Mapping[str, Any]], on_text: Callable[[str], None]
     ) -> dict[str, Any]:
-        """The reply in `protocol.Answered`'s form. Raises whatever litellm raises."""
+        """The reply in the form of `protocol.Answered`. Raises whatever litellm raises."""
         response = await self._litellm.acompletion(**_arguments(asked, messages))
         if response is None:
             raise UnprocessableError("the provider refused the request's parameters (422)")
@@ -68,13 +68,13 @@ class Asking:
 
 
 class UnprocessableError(Exception):
-    """litellm gave up on a request that it had already shortened, without saying so."""
+    """litellm shortened a request and then gave up on it without saying so."""
 
     status_code = 422
 
 
 class EndlessReplyError(Exception):
-    """More than any model says: the server reads each reply as a whole."""
+    """The reply is longer than any model's should be; the server reads each reply as a whole, so length is limited."""
 
     status_code = 422
 
@@ -85,8 +85,8 @@ def _refuse_endless(characters: int) -> None:
 
 
 class EmptyReplyError(Exception):
-    """A reply without anything in it. litellm takes a page of HTML for a stream without events, and so it does with a
-    whole reply where a stream was asked for: `Abilities.without_stream` then asks for no more streams."""
+    """A reply without any content. litellm takes an HTML page for a stream without events, and does the same with a
+    complete reply to a request for a stream: `Abilities.without_stream` then stops asking for streams."""
 
 
 def _arguments(asked: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _arguments(asked: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> d
 
 
 def _message(raw: Mapping[str, Any], *, marked: bool) -> dict[str, Any]:
-    """A new message: never what litellm once handed out, whose private fields would travel."""
+    """A new message, never one that litellm handed out, because its private fields would be sent along."""
     text, calls = raw["text"], raw.get("calls", ())
     content: Any = text or (None if calls else _NOTHING if raw["role"] == "assistant" else "")
     if marked and content:
@@ -126,7 +126,7 @@ def _message(raw: Mapping[str, Any], *, marked: bool) -> dict[str, Any]:
 
 
 def _object(arguments: str) -> str:
-    """What a model wrote as arguments, as providers take it back: a JSON object."""
+    """The arguments that a model wrote, in the form that providers take back: a JSON object."""
     with suppress(ValueError):
         if isinstance(json.loads(arguments), dict):
             return arguments
@@ -151,7 +151,7 @@ def _whole(response: Any) -> dict[str, Any]:
 
 
 def _new_id() -> str:
-    """Some servers give a call no id; its answer needs one."""
+    """Some servers give a call no id, but its answer needs one."""
     return f"call_{secrets.token_hex(6)}"
 
 
@@ -167,7 +167,7 @@ def _tokens(usage: Any) -> dict[str, int]:
 
 @dataclass(slots=True)
 class _Stream:
-    """A reply that grows. What is new is told at most every 40 ms."""
+    """A reply that grows. New text is sent at most every 40 ms."""
 
     on_text: Callable[[str], None]
     texts: list[str] = field(default_factory=list[str])

@@ -1,4 +1,4 @@
-"""What litellm raised, in the model host, as values for the server."""
+"""Converts what litellm raised in the model host to values for the server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PREFIXES = re.compile(
 
 
 def described(error: BaseException, key: str | None = None) -> dict[str, Any]:
-    """The fields of `protocol.Failure`; the key that providers like to repeat is hidden."""
+    """The fields of `protocol.Failure`; the key, which providers like to repeat, is hidden."""
     headers = _headers(error)
     status = getattr(error, "status_code", None)
     if isinstance(error, TimeoutError):
@@ -34,7 +34,7 @@ def _without(text: str, key: str | None) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without the names of exceptions that litellm stacks before the provider's words."""
+    """The text without the exception names that litellm puts before the provider's words."""
     text = _AFTER.split(text, maxsplit=1)[0].strip()
     while (shorter := _PREFIXES.sub("", text)) != text:
         text = shorter

@@ -1,4 +1,4 @@
-"""A model on loopback that answers the host's own first questions, so that the first real one isn't the slow one."""
+"""A model on loopback that answers the host's own first request, so that the first real request isn't slow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOOL: dict[str, Any] = {
 
 
 class Mirror:
-    """Serves while it is entered; `question` is a call to it in the host's form."""
+    """A context manager that serves while entered; `question` is a call to it in the host's form."""
 
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
@@ -54,7 +54,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         writer.write(f"Content-Length: {len(reply)}\r\n\r\n".encode() + reply)
         await writer.drain()
     except (OSError, EOFError, ValueError):
-        pass  # a warm-up that fails costs the first call some time, and nothing else
+        pass  # a failed warm-up only makes the first call slower
     finally:
         writer.close()
 

@@ -23,7 +23,7 @@ from donewhen.models.pricing import Estimator, dollars
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest, ToolSpec
 
-# What a model turned out not to take: it is asked for the most first, and for less where it refuses.
+# What a model turned out not to take: the first request uses everything, and later ones less if the model refuses.
 
 
 Format = Literal["json_schema", "json_object", "none"]
@@ -36,9 +36,9 @@ _LIMITS: Mapping[Limit, Limit] = {
     "none": "none",
 }
 EMPTY = "EmptyReplyError"
-"""The type of a failure that came with no reply at all."""
+"""The type of a failure without any reply."""
 UNSAID = "UnprocessableError"
-"""The type of a failure that keeps its reason to itself: then one parameter after another is left out."""
+"""The type of a failure that doesn't give its reason: then the parameters are left out one after another."""
 
 _ABOUT_FORMAT = re.compile(
     r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|schema", re.IGNORECASE
@@ -53,7 +53,7 @@ _REFUSALS = {400, 404, 415, 422, 501}
 
 @dataclass(slots=True)
 class Abilities:
-    """What may still be sent to one model. Replies are parsed strictly in any case: a step down loses no safety."""
+    """What may still be sent to one model. Replies are always parsed strictly, so a step down loses no safety."""
 
     format: Format = "json_schema"
     limit: Limit = "max_tokens"
@@ -61,11 +61,11 @@ class Abilities:
     tools: bool = True
     stream: bool = True
     streamed: bool = False
-    """A stream came through."""
+    """True once a stream has arrived."""
     whole: bool = True
 
     def step_down(self, failure: Failure, request: ModelRequest) -> bool:
-        """Whether something that the provider complains of was sent and now no longer is: then ask again."""
+        """True if something that the provider complains about was sent and is now left out: then it is tried again."""
         if request.tools and self.tools and is_about_tools(failure):
             self.tools = False
             return True
@@ -82,13 +82,13 @@ class Abilities:
         return True
 
     def without_stream(self, failure: Failure) -> None:
-        """A server that answers a wish to stream with nothing may have answered it whole: so it is asked from then
-        on."""
+        """A server that returns nothing for a stream may have sent a complete reply: from now on no stream is
+        requested."""
         if failure.type == EMPTY:
             self.stream = False
 
     def without_whole(self, failure: Failure) -> bool:
-        """A server that streams may do nothing else: then a stream is asked for from now on. Whether to ask again."""
+        """A server may support only streams: then streams are requested from now on. True if a retry is worthwhile."""
         if not (self.whole and self.streamed and failure.status in _UNREADABLE):
             return False
         self.whole = False
@@ -96,7 +96,7 @@ class Abilities:
 
 
 def parameters(request: ModelRequest, abilities: Abilities) -> dict[str, Any]:
-    """The request's parameters as litellm takes them, as far as the model takes them."""
+    """The request's parameters in litellm's form, limited to what the model takes."""
     found: dict[str, Any] = {}
     if request.tools:
         found["tools"] = [
@@ -130,12 +130,12 @@ def _is_about_limit(failure: Failure) -> bool:
 
 
 def _limit_too_large(failure: Failure) -> bool:
-    """Not the prompt is too long, but what the reply was allowed on top."""
+    """True if not the prompt is too long, but the allowed reply on top of it."""
     said = failure.message
     return bool(_IN_COMPLETION.search(said) or (_ABOUT_LIMIT.search(said) and _TOO_LARGE.search(said)))
 
 
-# Tools in words, for models that have no tool calls of their own: an action object stands for a call.
+# Tools in words, for models without tool calls: an action object stands for a call.
 
 
 _HOW = """\
@@ -147,8 +147,8 @@ _FENCE = re.compile(r"```(?:json)?\s*+(?=\{)")
 
 
 def in_words(request: ModelRequest) -> ModelRequest:
-    """The same question without tool calls: they are told, and asked for, as text. Not streamed: nobody wants to read
-    the object grow."""
+    """The same request without tool calls: the text describes the tools and asks for the call. It is not streamed,
+    because nobody wants to watch the object grow."""
     if not request.tools:
         return request
     schema = _action(request.tools) if request.schema is None else {"type": "object"}
@@ -158,7 +158,7 @@ def in_words(request: ModelRequest) -> ModelRequest:
 
 
 def as_calls(message: Message, tools: Sequence[ToolSpec]) -> Message:
-    """The message with the call that its action object stands for; as it is where it holds none."""
+    """The message with the call that its action object stands for; unchanged if it has none."""
     if message.calls or (found := _object(message.text)) is None:
         return message
     name, arguments = found.get("tool"), found.get("arguments", {})
@@ -182,7 +182,7 @@ def _action(tools: Iterable[ToolSpec]) -> dict[str, Any]:
 
 
 def _told(messages: list[Message], tools: Iterable[ToolSpec]) -> list[Message]:
-    """The tools become a part of the system message, which stays the same from call to call."""
+    """Makes the tools a part of the system message, which stays the same from call to call."""
     lines = [f"- {one.name}: {one.description}\n  {json.dumps(dict(one.parameters))}" for one in tools]
     text = "\n".join([_HOW, *lines])
     if messages and messages[0].role == "system":
@@ -215,7 +215,7 @@ def _object(text: str) -> Mapping[str, Any] | None:
 
 
 def _fenced(text: str) -> Sequence[str]:
-    """What stands in a code fence: to its first end, and to the last one, for an object may hold a fence itself."""
+    """The text in a code fence: up to its first end, and up to the last one, since an object may contain a fence."""
     opened = _FENCE.search(text)
     if opened is None:
         return ()
@@ -225,11 +225,11 @@ def _fenced(text: str) -> Sequence[str]:
 
 ATTEMPTS = 5
 _STEPS = 6
-"""How often in one call a parameter may be taken back that the model doesn't take."""
+"""How often one call may be repeated without a parameter that the model doesn't take."""
 
 
 class Host(Protocol):
-    """What asks once: `ModelHost`."""
+    """Makes single attempts: `ModelHost`."""
 
     def abilities(self, model: str, api_base: str | None) -> Abilities: ...
 
@@ -237,8 +237,8 @@ class Host(Protocol):
 
 
 class HostedModel:
-    """`facts` are the catalogue's where none are given; `custom_price`: their price is the user's own. `key` gives the
-    key at each call, so that one that was set meanwhile is used; `mask` hides secrets in what providers say. `sleep`,
+    """`facts` come from the catalogue unless given; `custom_price` means that their price is the user's own. `key`
+    returns the key at each call, so that a new key takes effect; `mask` hides secrets in providers' messages. `sleep`,
     `clock` (epoch seconds) and `jitter` (0 to 1) are for tests."""
 
     def __init__(
@@ -279,13 +279,13 @@ class HostedModel:
         return self._facts
 
     def estimate(self, request: ModelRequest) -> tuple[Usage, Usage]:
-        """See `ports.Model`. Tokens are guessed from characters, and after a reply from what that one counted."""
-        # What a model doesn't take bounds nothing.
+        """See `ports.Model`. Tokens are estimated from characters, and after a reply from the count in that reply."""
+        # A limit that the model doesn't take bounds nothing.
         bounded = self._abilities.limit != "none" or request.max_tokens is None
         return self._estimator.estimate(request if bounded else replace(request, max_tokens=None))
 
     async def complete(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """See `ports.Model`: five attempts within about a minute. One that was cut off counts as its prompt."""
+        """See `ports.Model`: five attempts within about a minute. An attempt that was cut off counts as its prompt."""
         attempt, steps, lost = 1, 0, Usage()
         while True:
             call = self._call(request)
@@ -338,8 +338,8 @@ class HostedModel:
 
     @property
     def _marks_prompts(self) -> bool:
-        """Only Claude at Anthropic, Bedrock and Vertex AI wants its prompt caches marked; other endpoints may refuse a
-        request that is."""
+        """Only Claude at Anthropic, Bedrock and Vertex AI needs cache marks in its prompts; other endpoints may refuse
+        requests with them."""
         if self._provider == "anthropic":
             return True
         return (self._provider or "").startswith(("bedrock", "vertex_ai")) and "claude" in self._name.lower()
@@ -353,7 +353,7 @@ class HostedModel:
         return ModelReply(message, usage, _finish(answered.finish, message))
 
     def _cost(self, answered: Answered, given: int, taken: int, cached: int) -> float | None:
-        """By the user's own price, else as litellm reckons where the provider counted, else by the catalogue's."""
+        """By the user's own price, else litellm's figure if the provider counted, else by the catalogue's price."""
         known = answered.cost is not None and answered.cost >= 0 and answered.input_tokens > 0
         if known and self._own_base and not self._custom_price:
             return answered.cost
@@ -361,14 +361,14 @@ class HostedModel:
 
 
 def _finish(said: str, message: Message) -> str:
-    """Not every server says that it stopped for a tool."""
+    """Corrects the finish reason, because not every server says that it stopped for a tool."""
     if said in ("stop", "tool_calls", "function_call"):
         return "tool_calls" if message.calls else "stop"
     return said
 
 
 def _marks(request: ModelRequest) -> tuple[int, ...]:
-    """The system message, which outlives a compaction, and the last stable message."""
+    """The system message, which survives a compaction, and the last stable message."""
     if request.stable < 1:
         return ()
     # A message that only calls tools has no text to mark.
@@ -378,7 +378,7 @@ def _marks(request: ModelRequest) -> tuple[int, ...]:
 
 
 def _growing(on_text: Callable[[str], None] | None) -> Callable[[str], None] | None:
-    """Hears what is new, tells the whole so far."""
+    """Receives new text and passes on the whole text so far."""
     if on_text is None:
         return None
     whole = ""

@@ -1,4 +1,4 @@
-"""The server's side of the model host: starts it when it is needed, hands calls to it, and survives its end."""
+"""The server's side of the model host: starts it when needed, passes calls to it, and survives its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, fa
 from donewhen.ports import Companion, Companions
 
 COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
-"""`-P`: a `litellm.py` that lies around is not taken for the library."""
+"""`-P`: a `litellm.py` in the current folder is not mistaken for the library."""
 
 _INSTALL = "models need litellm, which is not installed: `pip install 'donewhen[models]'`"
 _ERRORS_SHOWN = 500
@@ -30,9 +30,9 @@ _NO_PROXY = ("localhost", "127.0.0.1", "::1")
 class ModelHost:
     """One host process for all models, started lazily; after a crash the next call restarts it.
 
-    `environment` is the server's: keys are taken out of it, what providers' own chains of credentials and proxies need
-    stays in. `ready_within` is the seconds that its
-    import may take, `grace` those by which it may miss a call's timeout before it counts as hung.
+    `environment` is the server's: keys are removed from it, but what providers' credential chains and proxies need
+    stays. `ready_within` is the limit for importing litellm, in seconds; `grace` is how many seconds the host may
+    exceed a call's timeout before it counts as hung.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class ModelHost:
         self._abilities: dict[tuple[str, str | None], Abilities] = {}
 
     def abilities(self, model: str, api_base: str | None) -> Abilities:
-        """What one model turned out not to take, remembered for as long as the server lives."""
+        """What one model turned out not to take, remembered as long as the server lives."""
         return self._abilities.setdefault((model, api_base), Abilities())
 
     def warm(self) -> None:
-        """Starts it in the background; a failure shows at the next call."""
+        """Starts the host in the background; a failure shows at the next call."""
         if self._starting is None or self._gone():
             self._starting = asyncio.ensure_future(self._start())
             self._starting.add_done_callback(_seen)
@@ -71,7 +71,7 @@ class ModelHost:
             await asyncio.shield(session.ready)
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
-        """`on_text` hears what is new. Raises CallFailed if the call failed, ModelFailed where the host did.
+        """`on_text` receives new text. Raises CallFailed if the call failed, ModelFailed if the host did.
         Cancelling takes effect at once; the host then closes the connection."""
         await self.ready()
         session = await self._session()
@@ -83,7 +83,7 @@ class ModelHost:
             session.finish(number)
 
     async def close(self) -> None:
-        """Ends the process within 2 s; a later call restarts it."""
+        """Ends the process within 2 s; a later call starts it again."""
         starting, self._starting = self._starting, None
         if starting is not None:
             with suppress(ModelFailed):
@@ -92,7 +92,7 @@ class ModelHost:
             await asyncio.wait(self._ending)
 
     def _gone(self) -> bool:
-        """A start that failed, or a session whose process ended."""
+        """True after a failed start, or if the session's process has ended."""
         if self._starting is None or not self._starting.done():
             return False
         failed = self._starting.cancelled() or self._starting.exception() is not None
@@ -120,7 +120,7 @@ class ModelHost:
 
 
 class _Bounded:
-    """A host that says nothing for far too long is ended; whoever waited gets an outage."""
+    """Ends a host that is silent for far too long; every waiting caller gets an outage."""
 
     def __init__(self, seconds: float, session: _Session) -> None:
         self._timeout = asyncio.timeout(seconds)
@@ -143,12 +143,12 @@ class _Pending:
     on_text: Callable[[str], None] | None
 
     def hear(self, text: str) -> None:
-        """What a listener raises is its call's failure: here it would break the pipe for all of them."""
+        """An exception of one listener fails its own call: raised here, it would break the pipe for all calls."""
         if self.on_text is None or self.future.done():
             return
         try:
             self.on_text(text)
-        except Exception as error:  # noqa: BLE001 # handed on to whoever awaits the call
+        except Exception as error:  # noqa: BLE001 # passed on to whoever awaits the call
             self.future.set_exception(error)
 
     def end(self, said: Mapping[str, Any]) -> None:
@@ -190,16 +190,16 @@ class _Session:
         return self._last, pending.future
 
     def finish(self, number: int) -> None:
-        """Nobody waits for the call any more; where it still runs it is cancelled."""
+        """Nobody waits for the call any more; if it still runs, it is cancelled."""
         if self._pending.pop(number, None) is not None:
             self._send({"cancel": number})
 
     def take(self, raw: bytes) -> None:
-        """One line of the host."""
+        """Handles one line from the host."""
         try:
             said = json.loads(raw)
         except ValueError:
-            return  # not the host's: it writes whole lines of JSON
+            return  # not from the host, which writes whole lines of JSON
         if "id" in said:
             self._hear(said)
         elif "ready" in said and not self.ready.done():
@@ -208,7 +208,7 @@ class _Session:
             self._fail(_unusable(said["unusable"]))
 
     async def watch(self) -> None:
-        """Until the process ends: then every call that waits has failed, and its children are gone."""
+        """Runs until the process ends; then every waiting call has failed, and the child processes are gone."""
         assert self._companion is not None
         end = await self._companion.ended()
         if end.exit_code not in (0, None) or self._pending or not self.ready.done():
@@ -230,7 +230,7 @@ class _Session:
     def _hear(self, said: Mapping[str, Any]) -> None:
         pending = self._pending.get(said["id"])
         if pending is None:
-            return  # it was cancelled meanwhile
+            return  # the call was cancelled in the meantime
         if "text" in said:
             pending.hear(said["text"])
         else:
@@ -251,7 +251,7 @@ class _Session:
 
 
 class _Known:
-    """The messages that the host has, by number; the least used are forgotten where they grow too many."""
+    """The messages that the host has, by number; if there are too many, the least used are forgotten."""
 
     def __init__(self) -> None:
         self._numbers: OrderedDict[Message, int] = OrderedDict()
@@ -275,7 +275,7 @@ class _Known:
         return new, numbers
 
     def forget(self, needed: int) -> list[int]:
-        """What to drop, never one of the `needed` newest."""
+        """The messages to drop, never one of the `needed` newest."""
         dropped: list[int] = []
         while self._characters > _KEPT_CHARACTERS and len(self._numbers) > needed:
             message, number = self._numbers.popitem(last=False)
@@ -320,6 +320,6 @@ def _unusable(why: str) -> ModelFailed:
 
 
 def _seen(done: asyncio.Future[Any]) -> None:
-    """Marks an exception as noticed: whoever waits gets it, and often nobody does."""
+    """Marks an exception as retrieved: often nobody waits for it; whoever does still gets it."""
     if not done.cancelled():
         done.exception()

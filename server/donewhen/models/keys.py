@@ -1,4 +1,4 @@
-"""Keys: which provider needs one, where it may come from, and what to say where it is missing."""
+"""Keys: which provider needs one, where it may come from, and what to say if it is missing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PROVIDER_KEYS: Mapping[str, tuple[str, ...]] = {
     "xai": ("XAI_API_KEY",),
     "zai": ("ZAI_API_KEY",),
 }
-"""The providers that take nothing but a key. Others have none (Ollama), or credentials of their own (Bedrock, Vertex
+"""The providers that accept only a key. Others need none (Ollama), or have credentials of their own (Bedrock, Vertex
 AI, Azure), which litellm finds by itself."""
 
 OPTIONAL_KEYS: Mapping[str, tuple[str, ...]] = {
@@ -52,20 +52,20 @@ OPTIONAL_KEYS: Mapping[str, tuple[str, ...]] = {
     "ollama_chat": ("OLLAMA_API_KEY",),
 }
 NO_KEY_NEEDED = "none"
-"""What is sent to an endpoint of the user's own where no key is set: clients refuse to send nothing."""
+"""Sent to an endpoint of the user's own if no key is set: clients refuse to send nothing."""
 
 _KEY_NAME = re.compile(r"API_?KEY|_KEY$|_TOKEN$|SECRET|PASSWORD", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"^(AWS|AZURE|GOOGLE|VERTEX\w*|GCLOUD|WATSONX|WX|OCI|SNOWFLAKE|DATABRICKS)_", re.IGNORECASE)
 
 
 def find_base(provider: str | None, environment: Mapping[str, str]) -> str | None:
-    """Where a provider's usual variables say that it is served. litellm would follow them unseen: so they are read
-    here, to be treated as an `api_base`, and the model host doesn't get them."""
+    """The address in a provider's usual variables. litellm would follow them unnoticed; so they are read here, to be
+    treated as an `api_base`, and the model host doesn't get them."""
     return next((found for name in _base_names(provider) if (found := environment.get(name, "").strip())), None)
 
 
 def _base_names(provider: str | None) -> tuple[str, ...]:
-    """Providers that have no address of their own keep theirs: litellm needs it."""
+    """The variables to read. Those of providers without an address of their own stay in place: litellm needs them."""
     if provider is None or provider not in PROVIDER_KEYS:
         return ()
     return (f"{provider.upper()}_BASE_URL", f"{provider.upper()}_API_BASE")
@@ -76,12 +76,12 @@ def key_names(provider: str | None) -> tuple[str, ...]:
 
 
 def needs_key(provider: str | None) -> bool:
-    """Whether the provider's own endpoint takes nothing without a key."""
+    """Whether the provider's own endpoint refuses requests without a key."""
     return (provider or "") in PROVIDER_KEYS
 
 
 def missing_key(model: str, provider: str | None, role: CallRole) -> str:
-    """What to set, in a sentence."""
+    """One sentence that says what to set."""
     return f"there is no key for {model}: set {_alternatives(provider, role)}"
 
 
@@ -90,8 +90,8 @@ def refused_key(model: str, provider: str | None, role: CallRole) -> str:
 
 
 def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
-    """Without every variable that looks like a key, but for those that providers' own credential chains read, and
-    without what would move a provider elsewhere or make litellm talk."""
+    """The environment without variables that look like keys, except those that providers' credential chains read, and
+    without variables that would redirect a provider or make litellm print messages."""
     hidden = {name for provider in PROVIDER_KEYS for name in _base_names(provider)} | {"LITELLM_LOG", "DEBUG_OTEL"}
     return {
         name: value

@@ -1,4 +1,4 @@
-"""Money and tokens: what a call may cost before it is made, and what it did cost."""
+"""Money and tokens: what a call may cost before it is made, and what it cost afterwards."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _MILLION = 1_000_000
 _BYTES_PER_TOKEN = 3.0
 _MARGIN = 1.1
 _UNLEARNED = 0.5
-"""Tokens per byte at worst, as long as no reply told better: digits and other scripts take more than prose does."""
+"""Tokens per byte at worst, until a reply gives a better figure: digits and other scripts need more than prose."""
 _PER_MESSAGE = 6
 _ENOUGH_TO_LEARN = 2_000
 _REPLY_UNKNOWN = 16_384
 _CACHE_WRITE = 1.25
-"""What Anthropic takes for input that it puts into its cache, times the price of input."""
+"""Anthropic's price for input that it writes to its cache, relative to the price of input."""
 
 
 class Estimator:
-    """Tokens from bytes: a third, which is more than any text in English or code needs, until a reply told better."""
+    """Estimates tokens from bytes: a third, more than English text or code ever needs, until a reply counts better."""
 
     def __init__(self, facts: ModelFacts, *, marked: bool = False) -> None:
         self._facts = facts
@@ -36,7 +36,7 @@ class Estimator:
         self._learned = False
 
     def estimate(self, request: ModelRequest) -> tuple[Usage, Usage]:
-        """What the prompt costs, and what the whole call costs at worst."""
+        """The cost of the prompt, and the cost of the whole call at worst."""
         given = self._prompt(request)
         worst = round(given * _MARGIN) if self._learned else max(round(self._bytes(request) * _UNLEARNED), given)
         reply = self._longest_reply(request, given)
@@ -48,15 +48,15 @@ class Estimator:
         )
 
     def counted(self, request: ModelRequest, answered: Answered) -> tuple[int, int]:
-        """Tokens of prompt and reply: as the provider counted them, else guessed, since none at all would be wrong, and
-        fewer than none would raise a budget."""
+        """Tokens of prompt and reply: the provider's counts, else estimates, since zero would be wrong, and a negative
+        count would raise a budget."""
         given, taken = answered.input_tokens, answered.output_tokens
         if taken <= 0:
             taken = round(_message_bytes(answered.message) / _BYTES_PER_TOKEN)
         return given if given > 0 else self._prompt(request), taken
 
     def learn(self, request: ModelRequest, input_tokens: int) -> None:
-        """A reply counted its prompt: later prompts are measured by it."""
+        """Learns from a reply's token count for its prompt; later estimates use it."""
         size = self._bytes(request)
         if input_tokens > 0 and size >= _ENOUGH_TO_LEARN:
             self._tokens_per_byte = min(1.0, max(1 / 8, input_tokens / size))
@@ -69,7 +69,7 @@ class Estimator:
         return sum(_message_bytes(one) for one in request.messages) + self._tool_bytes(request)
 
     def _tool_bytes(self, request: ModelRequest) -> int:
-        """Of tools and schema; the same from call to call, so measured once."""
+        """The bytes of tools and schema; they stay the same from call to call, so they are measured once."""
         if self._tools[0] is not request.tools:
             size = sum(_size(one.name) + _size(one.description) + _json(one.parameters) for one in request.tools)
             self._tools = (request.tools, size)
@@ -88,7 +88,7 @@ class Estimator:
 
 
 def dollars(price: Price | None, given: int, taken: int, cached: int) -> float | None:
-    """What a call cost at a price, None if it is unknown."""
+    """The cost of a call at a price; None if the price is unknown."""
     if price is None:
         return None
     saved = 0.0 if price.cached is None else min(cached, given) * (price.input - price.cached) / _MILLION
@@ -114,18 +114,18 @@ def _json(value: Mapping[str, Any]) -> int:
     return len(json.dumps(value))
 
 
-# One call to a model with its account: on record before and after, and not made where a budget could be passed.
+# One call to a model with its account: recorded before and after, and not made if it could exceed a budget.
 
 
 LEAST_REPLY = 1_000
-"""Tokens: a reply that may not be longer isn't worth asking for."""
+"""Tokens: a reply that must be shorter than this isn't worth asking for."""
 
 
 async def ask(
     model: Model, request: ModelRequest, calls: Calls, on_text: Callable[[str], None] | None = None
 ) -> ModelReply:
-    """The model's reply, no longer than what is left of a budget allows. Raises OverBudget before the call, ModelFailed
-    after it. Cut off, the call stays open in the account, which then counts its prompt."""
+    """The model's reply, limited to what is left of the budget. Raises OverBudget before the call, ModelFailed after
+    it. If the call is cut off, it stays open in the account, which then counts its prompt."""
     if isinstance(calls, Budgeted):
         request = within(model, request, calls.left())
     prompt, worst = model.estimate(request)
@@ -140,7 +140,7 @@ async def ask(
 
 
 def within(model: Model, request: ModelRequest, left: Left) -> ModelRequest:
-    """The request with its reply bounded by what is left, where that is enough for a reply at all."""
+    """The request with a reply limited to what is left, if that is enough for a reply at all."""
     _, worst = model.estimate(request)
     allowed = worst.output_tokens
     if left.tokens is not None:

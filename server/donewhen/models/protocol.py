@@ -1,8 +1,8 @@
-"""What the server and its model host say to each other: values, and their form as lines of JSON.
+"""The messages between the server and its model host: values, and their form as lines of JSON.
 
 To the host: `{"ask": id, "new": {number: message}, "messages": [number], ...}`, `{"cancel": id}` and
-`{"forget": [number]}`. A message travels once; after that its number stands for it. From the host: `{"ready": seconds}`
-or `{"unusable": why}`, then `{"id", "text"}` as a streamed reply grows, and one of `{"id", "reply"}` and
+`{"forget": [number]}`. A message is sent once; after that its number stands for it. From the host: `{"ready": seconds}`
+or `{"unusable": why}`, then `{"id", "text"}` while a streamed reply grows, and either `{"id", "reply"}` or
 `{"id", "failed"}` for each call.
 """
 
@@ -19,7 +19,7 @@ from donewhen.core.calls import Message, ToolCall
 @dataclass(frozen=True, slots=True)
 class Call:
     """One attempt to ask a model. `parameters` are litellm's own, such as `tools` and `temperature`; `marks` are the
-    messages after which a provider shall cache the prompt; `timeout` is seconds for all of it."""
+    messages after which a provider should cache the prompt; `timeout` is seconds for the whole attempt."""
 
     model: str
     messages: tuple[Message, ...]
@@ -33,7 +33,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A model's reply as litellm tells it. `cost` is in US dollars by litellm's catalogue, None where it knows none."""
+    """A model's reply as litellm reports it. `cost` is in US dollars by litellm's catalogue, None if it knows none."""
 
     message: Message
     finish: str
@@ -45,7 +45,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call failed, as litellm tells it. `type` is the exception's name, `retry_after` the header as it came."""
+    """Why a call failed, as litellm reports it. `type` is the exception's name, `retry_after` the unchanged header."""
 
     type: str
     message: str
@@ -55,7 +55,7 @@ class Failure:
 
 
 class CallFailed(Exception):
-    """The host asked and got no reply."""
+    """The host asked the model and got no reply."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -67,7 +67,7 @@ def line(value: Mapping[str, Any]) -> bytes:
 
 
 def message_out(message: Message) -> dict[str, Any]:
-    """A message in the host's form; what is empty is left out."""
+    """A message in the host's form; empty fields are left out."""
     out: dict[str, Any] = {"role": message.role, "text": message.text}
     if message.calls:
         out["calls"] = [[call.id, call.name, call.arguments] for call in message.calls]
