@@ -1,4 +1,4 @@
-"""What a plugin is written with: the points (`donewhen.plugins.points`), what they get and what they may answer.
+"""What a plugin is written with: the points (`donewhen.plugins.points`), their arguments and the possible answers.
 
     from donewhen.plugins import Halt, hookimpl
 

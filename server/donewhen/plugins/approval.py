@@ -1,7 +1,7 @@
-"""The approval gate: a tool call goes through, is asked about, or is turned down. A plugin like any other.
+"""The approval gate: a tool call goes through, is asked about, or is refused. It is a plugin like any other.
 
-It is essential, hence the innermost wrapper: it sees the input that would really be used, whatever wrappers further out
-made of it, and what they answer in a tool's stead had no effect to be asked about.
+It is essential, hence the innermost wrapper: it sees the input that would really be used, after any change by outer
+wrappers. What they answer instead of the tool had no effect that would need approval.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _WRITES = ("write_file", "edit_file")
 
 
 class Policy(Protocol):
-    """What may run without asking, and what a person allowed for good."""
+    """What may run without asking, and what a person allowed permanently."""
 
     async def decide(self, use: ToolUse, options: RunOptions, allowed: Sequence[ApprovalRule]) -> Decision:
-        """`allowed` is what a person let through for this run."""
+        """`allowed` are the calls that a person allowed for this run."""
         ...
 
     def remembered(self, use: ToolUse) -> ApprovalRule | None:
-        """The rule that lets exactly this call through again."""
+        """The rule that allows exactly this call in the future."""
         ...
 
     async def keep(self, rule: ApprovalRule) -> bool:
-        """From now on, in this workspace; False if that can't be kept."""
+        """Keeps a rule in this workspace from now on; False if that isn't possible."""
         ...
 
 
 class ApprovalGate:
-    """Asks a person where the policy says so. What they allow for the run is kept with it, what they allow for the
+    """Asks a person if the policy says so. What they allow for the run is kept with the run; what they allow for the
     workspace goes to the policy."""
 
     name = "approval"
@@ -79,7 +79,7 @@ class ApprovalGate:
 
 
 def _kept(context: PluginContext) -> list[tuple[str, str]]:
-    """Tool and pattern of what a person allowed for this run."""
+    """Tool and pattern of each call that a person allowed for this run."""
     nothing: list[tuple[str, str]] = []
     return context.get_state(list[tuple[str, str]], default=nothing)
 
@@ -98,8 +98,8 @@ async def _asked(use: ToolUse, context: PluginContext, decision: Decision) -> An
 
 
 def _edited(use: ToolUse, answer: Answer) -> Mapping[str, Any] | None:
-    """The input with what the person made of it, for which they need not be asked again; None if they left nothing
-    that could be done: then they did not allow what was there."""
+    """The input with the person's changes, which needs no further approval; None if what they left can't be executed:
+    then they did not allow the original call."""
     edited = answer.input
     if edited is None and use.tool == COMMAND_TOOL:
         edited = {"command": answer.text}

@@ -1,4 +1,4 @@
-"""A cache of tool results: the same question is not asked twice while its answer can't have changed."""
+"""A cache of tool results: the same call is not repeated while its result can't have changed."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class Entry:
 
 @dataclass
 class Kept:
-    """What is kept with the run, the oldest first."""
+    """The results kept with the run, the oldest first."""
 
     entries: list[Entry] = field(default_factory=list[Entry])
 
 
 class ToolCache:
-    """Keeps the results of tools that have no effect, with the run, so that they survive a restart.
+    """Keeps the results of tools without effects with the run, so that they survive a restart.
 
-    `tools` (names, `*` matches) look at the workspace: what they said holds until any other tool is called, or the
-    next turn begins; a change from outside in the middle of a turn isn't noticed. Leave `read_file` out: the built-in
-    agent writes only what it has read, and has to see the read. `lasting` tools depend on their input alone: what they
-    said holds for the whole run. Only results that went well are kept, at most `entries` and `characters` of them.
+    `tools` (names, `*` matches) read the workspace: their results hold until any other tool is called, or the next turn
+    begins; a change from outside in the middle of a turn isn't noticed. Leave `read_file` out: the built-in agent
+    writes only files that it has read, and must see the read. The results of `lasting` tools depend on their input
+    alone and hold for the whole run. Only successful results are kept, at most `entries` and `characters` of them.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ToolCache:
         self._entries, self._characters = entries, characters
         self._changing = asyncio.Lock()
         self._effects = 0
-        """Grows with all that could have changed the workspace: a result from before is not kept."""
+        """Grows with every possible change of the workspace: a result from before a change is not kept."""
 
     @hookimpl
     async def before_turn(self, context: PluginContext) -> None:
@@ -73,8 +73,8 @@ class ToolCache:
         return outcome
 
     async def _effecting(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
-        """What was known is forgotten before the effect, so that a crash in the middle leaves nothing stale; and what
-        was asked meanwhile is forgotten after it."""
+        """Forgets all results before the effect, so that a crash in the middle leaves nothing stale, and again after
+        it, for results that arrived in between."""
         await self._forget(context)
         try:
             return await proceed(use)

@@ -38,14 +38,14 @@ from donewhen.ports import (
     VerdictReport,
 )
 
-# A tool call through the wrappers of all plugins: each has its say before, after, or instead of it.
+# A tool call through the wrappers of all plugins: each may act before, after, or instead of it.
 #
-# What is sure, whatever a wrapper does: the tool runs at most once; it doesn't run at all where a wrapper failed before
-# it; and what it did is what counts where a wrapper failed after it.
+# Guaranteed, whatever a wrapper does: the tool runs at most once; it doesn't run at all if a wrapper failed before it;
+# and if a wrapper failed after it, the tool's own result counts.
 
 
 class Wrapping:
-    """The wrappers of one run. Essential ones are asked even where they failed before: nothing goes past them."""
+    """The wrappers of one run. Essential ones are called even if they failed before: no call goes past them."""
 
     def __init__(self, hooks: Sequence[Hook], essential: frozenset[str]) -> None:
         self._hooks = hooks
@@ -78,11 +78,11 @@ class Wrapping:
 
 
 class WrapperFailed(Exception):
-    """A wrapper raised, or answered what is not an answer."""
+    """A wrapper raised, or returned something that is not a valid answer."""
 
 
 class WrappedCall:
-    """The one way from a wrapper to the tool: open once, and only while the wrapper runs."""
+    """The only way from a wrapper to the tool: usable once, and only while the wrapper runs."""
 
     def __init__(self, use: ToolUse, inner: ToolDoer) -> None:
         self._use = own(use)
@@ -90,14 +90,14 @@ class WrappedCall:
         self._closed = False
         self._doing: asyncio.Future[ToolOutcome] | None = None
         self.error: BaseException | None = None
-        """What came out of the tool, or of a wrapper further inside: it passes, whoever it meets."""
+        """An exception from the tool, or from a wrapper further inside: every outer wrapper lets it pass."""
         self.misused = ""
 
     async def proceed(self, use: ToolUse) -> ToolOutcome:
         self._check(use)
-        use = own(use)  # what a person gives leave for stays as they saw it, whatever the wrapper does with its own
+        use = own(use)  # the approved input stays as the person saw it, whatever the wrapper does with its own
         if use.input != self._use.input and use.preview == self._use.preview:
-            use = replace(use, preview="", summary="")  # they tell of another call: nobody gives leave by them
+            use = replace(use, preview="", summary="")  # they describe another call: no approval may rest on them
         self._doing = asyncio.ensure_future(self._inner(use))
         return await self._doing
 
@@ -113,7 +113,7 @@ class WrappedCall:
             raise ValueError(f"`proceed` was given a call of {use.tool}: a wrapper may change the input, not the tool")
 
     async def close(self) -> bool:
-        """False if the wrapper left while the tool was still at work: it is waited for."""
+        """False if the wrapper returned while the tool was still running; this waits for the tool."""
         self._closed = True
         if self._doing is None:
             return True
@@ -124,7 +124,7 @@ class WrappedCall:
         return left
 
     async def abandon(self) -> None:
-        """The call was cancelled: nothing of it goes on behind."""
+        """The call was cancelled: nothing of it continues in the background."""
         self._closed = True
         if self._doing is not None and not self._doing.done():
             self._doing.cancel()
@@ -138,7 +138,7 @@ class WrappedCall:
             raise
 
     def outcome_without(self, plugin: str) -> ToolOutcome:
-        """What counts where the wrapper can't be listened to."""
+        """The outcome that counts if the wrapper's answer can't be used."""
         if self._doing is None:
             return ToolOutcome(f"error: the plugin {plugin} failed: not done", f"not done: {plugin} failed", ok=False)
         if self._doing.cancelled():
@@ -153,7 +153,7 @@ def own(use: ToolUse) -> ToolUse:
 
 
 async def _wrapped(hook: Hook, passage: WrappedCall, context: PluginContext, use: ToolUse) -> ToolOutcome:
-    """The wrapper's outcome, or what came out of the tool, or WrapperFailed."""
+    """The wrapper's outcome; raises the exception that came out of the tool, or WrapperFailed."""
     found: Any = None
     failure: BaseException | None = None
     try:
@@ -178,11 +178,11 @@ async def _wrapped(hook: Hook, passage: WrappedCall, context: PluginContext, use
         raise WrapperFailed(str(error)) from error
 
 
-# The tools that plugins give to the built-in agent, as it runs them.
+# The tools that plugins give to the built-in agent, in the form that the agent runs.
 
 
 def plugin_tool(one: Offered[NewTool], essential: frozenset[str]) -> PluginTool:
-    """`run` raises Halt, and nothing else for what the tool does: a failure switches its plugin off."""
+    """`run` raises Halt, and nothing else for errors of the tool: a failure switches its plugin off."""
     tool, plugin = one.record, one.plugin
 
     async def run(host: PluginHost, use: ToolUse) -> ToolOutcome:
@@ -205,13 +205,13 @@ def plugin_tool(one: Offered[NewTool], essential: frozenset[str]) -> PluginTool:
 async def _called(
     run: Callable[[Mapping[str, Any], PluginContext], Any], given: Mapping[str, Any], context: PluginContext
 ) -> Any:
-    """Async tools on the loop, plain ones beside it: neither holds the loop."""
+    """Runs async tools on the loop and plain ones in a thread: neither blocks the loop."""
     try:
         with failing_soundly():
             found = run(given, context) if inspect.iscoroutinefunction(run) else await in_thread(run, given, context)
             found = await found if inspect.isawaitable(found) else found
         if isinstance(found, Halt):
-            raise found  # returned, it is meant no less
+            raise found  # a returned Halt counts like a raised one
         return found
     except Halt as halt:
         halt.data = plain_data(halt)
@@ -234,7 +234,7 @@ NOBODY: frozenset[str] = frozenset()
 
 
 class PluggyPlugins:
-    """Implements `ports.Plugins`. An essential plugin that failed is called again when the run goes on: it is never
+    """Implements `ports.Plugins`. An essential plugin that failed is called again when the run continues: it is never
     left out. `known_tools` are the names of the built-in agent's own tools."""
 
     def __init__(self, found: Registered, known_tools: Collection[str] = ()) -> None:
@@ -294,7 +294,7 @@ class PluggyPlugins:
     async def _answers(
         self, point: str, host: PluginHost, skip: frozenset[str], kind: type[Any] | None, **given: Any
     ) -> list[tuple[Hook, Any]]:
-        """What the plugins say at this point; without a `kind` there is nothing to say, and it is not looked at."""
+        """The plugins' answers at this point; without a `kind` no answer is expected, and none is looked at."""
         answers: list[tuple[Hook, Any]] = []
         for hook in self._called(point, host, skip):
             try:
@@ -312,13 +312,13 @@ class PluggyPlugins:
         return answers
 
     def _called(self, point: str, host: PluginHost, skip: frozenset[str]) -> Iterator[Hook]:
-        """One that was switched off meanwhile is not called."""
+        """The hooks to call; a plugin that has been switched off in the meantime is skipped."""
         for hook in self._found.hooks[point]:
             if hook.plugin not in skip and hook.plugin not in host.off - self._found.essential:
                 yield hook
 
     def _stopped(self, halt: Halt, by: Hook, skip: frozenset[str], answers: list[tuple[Hook, Any]]) -> Halt:
-        """A plugin whose `Refine` comes to nothing, since a later one halts, is asked again when the run goes on."""
+        """If a later plugin halts, an earlier plugin's `Refine` has no effect: that plugin is asked again on resume."""
         hooks = self._found.hooks[by.point]
         lost = {hook.plugin for hook, _ in answers} if by.point == "after_turn" else NOBODY
         reached = [hook.plugin for hook in hooks[: hooks.index(by) + 1]]

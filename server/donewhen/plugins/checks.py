@@ -1,4 +1,4 @@
-"""Checks that plugins bring: `check:NAME argument` in a goal file, run in this process, strictly and never a crash."""
+"""Checks that plugins bring: `check:NAME argument` in a goal file, run in this process, strictly, never a crash."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PREFIX = "check:"
 
 @dataclass(frozen=True, slots=True)
 class PluginChecker:
-    """A `ports.Checker` for the checks that plugins registered; every other one goes to `commands`."""
+    """A `ports.Checker` for the checks that plugins registered; all others go to `commands`."""
 
     checks: Mapping[str, Offered[NewCheck]]
     commands: Checker
@@ -84,12 +84,12 @@ class PluginChecker:
 def _judged(found: Any) -> tuple[Outcome, str]:
     try:
         return judged(found)
-    except FAILURES as error:  # even looking at it may fail
+    except FAILURES as error:  # even inspecting the answer may fail
         return Outcome.NOT_RUN, f"what the check returned can't be read: {error_text(error)}"
 
 
 async def _called(check: NewCheck, argument: str, root: Path) -> Any:
-    """Async checks on the loop, plain ones beside it: neither holds the loop."""
+    """Runs async checks on the loop and plain ones in a thread: neither blocks the loop."""
     with failing_soundly():
         aside = not inspect.iscoroutinefunction(check.run)
         found = await in_thread(check.run, argument, root) if aside else check.run(argument, root)

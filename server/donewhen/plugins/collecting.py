@@ -27,8 +27,8 @@ class Offered(Generic[Record]):
 def offered(
     found: Registered, point: str, kind: type[Record], known: Collection[str] = ()
 ) -> dict[str, Offered[Record]]:
-    """What was registered at that point, by name. `known` are names that are taken already. Raises PluginConflict
-    where a name is there twice, UsageError where a plugin's answer can't be used."""
+    """Everything registered at that point, by name. `known` are names that are already taken. Raises PluginConflict
+    if a name occurs twice, UsageError if a plugin's answer can't be used."""
     taken: dict[str, Offered[Record]] = {}
     what = point.removeprefix("register_")
     for hook in found.hooks[point]:

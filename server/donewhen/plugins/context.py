@@ -18,9 +18,9 @@ D = TypeVar("D")
 
 
 class PluginContext:
-    """One plugin in one run: its name, what the run is, its own state, and a way to ask a person.
+    """One plugin in one run: its name, facts about the run, its own state, and a way to ask a person.
 
-    Its state is nobody else's: another plugin, and another run, has one of its own.
+    The state belongs to this plugin in this run: other plugins, and other runs, have their own.
     """
 
     def __init__(self, name: str, host: PluginHost) -> None:
@@ -51,10 +51,10 @@ class PluginContext:
         return Path(self._host.root)
 
     def activity(self, line: str) -> None:
-        """What is done now, one line, for whoever looks at the run. May be called from any thread."""
+        """Reports what the plugin is doing, in one line, to everybody who watches the run. Callable from any thread."""
         try:
             here = asyncio.get_running_loop() is self._loop
-        except RuntimeError:  # a thread
+        except RuntimeError:  # called from a thread
             here = False
         if here:
             self._host.activity(line)
@@ -63,13 +63,13 @@ class PluginContext:
 
     def get_state(self, kind: type[T], *, default: D, version: int = 1, upgrade: Upgrade | None = None) -> T | D:
         """What this plugin keeps with the run, as `kind`: a dataclass, TypedDict, pydantic model or JSON type;
-        `default` where it keeps nothing. A state of an older version goes through `upgrade(version, value)` first.
+        `default` if it keeps nothing. A state of an older version goes through `upgrade(version, value)` first.
         Raises StateError if it has another shape, or was kept by a newer version of the plugin."""
         state = self._host.state_of(self._name)
         return default if state is None else read_state(self._name, state, kind, version, upgrade)
 
     async def set_state(self, value: object, version: int = 1) -> None:
-        """Keeps `value` with the run, in place of what was kept; it is on disk when this returns, and survives a
+        """Keeps `value` with the run, in place of the previous value; it is on disk when this returns, and survives a
         restart. Raises StateError if it is not JSON, or too long."""
         await self._host.keep_state(self._name, plain_state(self._name, value, version))
 
@@ -86,8 +86,8 @@ class PluginContext:
         preview: str = "",
         remembers: bool = False,
     ) -> Answer:
-        """Asks a person, and waits for the answer however long; the time costs the run nothing. An `approval` is about
-        `tool` with `input`, and `remembers` where a yes may be kept for the run or the workspace."""
+        """Asks a person and waits for the answer without a limit; the wait doesn't count as the run's time. An
+        `approval` is about `tool` with `input`; `remembers` says whether a yes may be kept for the run or workspace."""
         about = f"tool:{tool}" if tool else f"plugin:{self._name}"
         asked = Interrupt(
             "", kind, title, about=about, tool=tool, input=dict(input or {}), preview=preview, remembers=remembers

@@ -1,4 +1,4 @@
-"""A critic: looks at what the worker returned, and sends it on within the same turn."""
+"""A critic: reviews what the worker returned, and sends it back to work within the same turn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Ask = Callable[[TurnBehind], str | None] | Callable[[TurnBehind], Awaitable[str 
 
 
 class Critic:
-    """`ask(turn)` returns feedback, or nothing where the turn is good enough; plain (then it runs in a thread) or
-    async. After `max_refinements` the turn stands as it is: the goal's own loop decides what is proven."""
+    """`ask(turn)` returns feedback, or nothing if the turn is good enough; plain (then it runs in a thread) or async.
+    After `max_refinements` the turn is left as it is: the goal's own loop decides what is proven."""
 
     def __init__(self, ask: Ask, max_refinements: int = 3, name: str = "critic") -> None:
         if max_refinements < 0:
@@ -23,7 +23,7 @@ class Critic:
 
     @hookimpl
     async def after_turn(self, turn: TurnBehind, context: PluginContext) -> Refine | None:
-        """A turn that failed, or that says it is stuck, is not for a critic."""
+        """Skips a turn that failed, or in which the worker says that it is stuck: that is not for a critic."""
         if turn.result.error is not None or turn.result.claim.state != "finished" or turn.refinements >= self._most:
             return None
         context.activity("asking the critic")

@@ -1,4 +1,4 @@
-"""A rate limiter: so many tool calls in so many seconds, and the next one waits."""
+"""A rate limiter: at most so many tool calls in so many seconds; the next call waits."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from donewhen.plugins import Halt, PluginContext, ToolDoer, ToolOutcome, ToolUse
 
 
 class RateLimiter:
-    """At most `calls` calls of `tools` (names, `*` matches) in any `seconds`. A call waits for its turn, and gives way
-    at once where it is cancelled; where it would have to wait longer than `max_wait`, the run is halted instead.
+    """At most `calls` calls of `tools` (names, `*` matches) in any `seconds`. A call waits for its turn, and stops
+    waiting at once if it is cancelled; if it would have to wait longer than `max_wait`, the run is halted instead.
 
-    It counts from zero where a run goes on in another process."""
+    The count starts at zero if a run continues in another process."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class RateLimiter:
         self._calls, self._seconds, self._tools, self._max_wait = calls, seconds, tuple(tools), max_wait
         self._clock, self._sleep = clock, sleep
         self._made: deque[float] = deque()
-        """When the latest calls begin, those that wait included."""
+        """When the latest calls begin, including those that wait."""
 
     @hookimpl
     async def wrap_tool(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
@@ -45,7 +45,7 @@ class RateLimiter:
         return await proceed(use)
 
     async def _turn(self, use: ToolUse, context: PluginContext) -> None:
-        """Its place is taken before it waits, so that those which come after it wait longer."""
+        """Reserves the call's place before it waits, so that later calls wait longer."""
         now = self._clock()
         while self._made and self._made[0] <= now - self._seconds:
             self._made.popleft()

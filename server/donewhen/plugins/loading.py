@@ -1,6 +1,6 @@
-"""Where plugins come from: objects and names that the user's settings or a library caller give, and entry points.
+"""Where plugins come from: objects and names from the user's settings or a library caller, and entry points.
 
-Nothing is ever loaded from a workspace: its files are the worker's to change, and may be a stranger's.
+Nothing is ever loaded from a workspace: the worker can change its files, and a stranger may have written them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FORMS = "write it as `package.module:Attribute`, or as the full path of a file,
 
 
 def from_source(source: object, workspace: Path | None = None) -> Named:
-    """A plugin from what names it, made for one run: classes and functions are called, modules and objects are taken
+    """A plugin from what names it, made for one run: classes and functions are called, modules and objects are used
     as they are. Raises UsageError that says what to do."""
     if not isinstance(source, str):
         return made(source, "")
@@ -36,7 +36,7 @@ def from_source(source: object, workspace: Path | None = None) -> Named:
 
 
 def installed(off: Collection[str] = (), workspace: Path | None = None) -> Iterator[Named]:
-    """The plugins that packages bring, by the name of their entry point; those named in `off` are not even loaded."""
+    """The plugins from installed packages, by the name of their entry point; those in `off` are not even loaded."""
     for point in installed_points(workspace):
         if point.name not in off:
             yield from_point(point)
@@ -60,7 +60,7 @@ def installed_points(workspace: Path | None = None) -> list[EntryPoint]:
 
 
 def made(found: object, entry: str, source: str = "") -> Named:
-    """The plugin and its name: its `name` attribute, else its entry point's, else what it is called in Python."""
+    """The plugin and its name: its `name` attribute, else its entry point's name, else its name in Python."""
     plugin = found
     if inspect.isclass(found) or inspect.isfunction(found):
         try:
@@ -99,7 +99,7 @@ def _python_name(plugin: object) -> str:
 
 
 def _named(source: str, workspace: Path | None) -> Any:
-    """What `package.module:Attribute`, or a file's, names; the module itself where there is no attribute."""
+    """The object that `package.module:Attribute`, or a path with an attribute, names; without attribute, the module."""
     where, _, attribute = source.strip().rpartition(":")
     if not where or len(where) == 1:  # a module without attribute, or a drive's letter
         where, attribute = source.strip(), ""
@@ -122,7 +122,7 @@ def _named(source: str, workspace: Path | None) -> Any:
 
 
 def _module(name: str, workspace: Path | None) -> ModuleType:
-    """Looked up before it is run: the workspace may be on Python's path."""
+    """Checks where the module lies before running it: the workspace may be on Python's path."""
     found = importlib.util.find_spec(name.partition(".")[0])
     places = [found.origin, *(found.submodule_search_locations or ())] if found is not None else []
     for place in places:
@@ -134,7 +134,7 @@ def _module(name: str, workspace: Path | None) -> ModuleType:
 
 
 def _file_module(path: Path, workspace: Path | None) -> ModuleType:
-    """The file's module, run afresh for each run: a change is noticed, and nothing is left from the run before."""
+    """Runs the file's module anew for each run, so that changes are noticed and no state is left from the last run."""
     if _in_workspace(path, workspace):
         raise UsageError(
             f"the plugin {path} is in the workspace, and plugins are never loaded from there: keep it elsewhere"
@@ -145,9 +145,9 @@ def _file_module(path: Path, workspace: Path | None) -> ModuleType:
         raise UsageError(f"the plugin {path} is not a Python file: {_FORMS}")
     module = ModuleType(f"donewhen_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}")
     module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # dataclasses and pickles look their module up
+    sys.modules[module.__name__] = module  # dataclasses and pickles look up their module
     try:
-        # Not by an importer: its bytecode would be taken for a file that was changed within the second.
+        # Not by an importer: its cached bytecode would be used for a file that was changed within the same second.
         exec(compile(read_bytes(path), str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # the user's own
     except BaseException:
         sys.modules.pop(module.__name__, None)
@@ -160,7 +160,7 @@ def _brought_along(point: EntryPoint, workspace: Path | None) -> bool:
 
 
 def _in_workspace(path: Path, workspace: Path | None) -> bool:
-    """True inside the workspace, but for the environment that runs this: whoever made that trusts it."""
+    """True inside the workspace, except for the environment that runs this: whoever made that trusts it."""
     if workspace is None:
         return False
     place = path.resolve()

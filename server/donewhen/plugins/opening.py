@@ -1,4 +1,4 @@
-"""The plugins of one run, opened for it: what it may use is decided before it starts."""
+"""Opens the plugins of one run: what the run may use is decided before it starts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def open_plugins(
     known_tools: Collection[str] = (),
     workspace: Path | None = None,
 ) -> PluggyPlugins:
-    """The plugins of one run: those of `sources` in their order, then, with `installed`, those of the entry point group
-    "donewhen" by name, then those of `last`: an essential one of these stands next to the tools.
+    """The plugins of one run: those of `sources` in their order; then, with `installed`, those of the entry point group
+    "donewhen" by name; then those of `last`: an essential plugin among these is closest to the tools.
 
     A source is an object, a class, a function or a module, or text that names one: `package.module:Attribute`,
-    `/path/plugin.py:Attribute`. Classes and functions are called for each run, so that no state leaks from one to the
-    next. `off` are names of plugins that are left out, `known_tools` names that no plugin's tool may take. From
-    `workspace` nothing is loaded. Raises UsageError that names the plugin which can't be used and says what to do;
-    PluginConflict where two register the same name.
+    `/path/plugin.py:Attribute`. Classes and functions are called for each run, so that no state leaks into the next.
+    `off` are names of plugins to leave out, `known_tools` names that no plugin's tool may take. Nothing is loaded from
+    `workspace`. Raises UsageError that names an unusable plugin and says what to do, and PluginConflict if two plugins
+    register the same name.
     """
     found = [loading.from_source(source, workspace) for source in sources]
     if installed:
@@ -40,8 +40,8 @@ def open_plugins(
 
 @dataclass(frozen=True, slots=True)
 class InstalledPlugin:
-    """A plugin that a package brings. `points` are the hooks that it implements; `problem` is empty if it can be
-    used, else what to do."""
+    """A plugin from a package. `points` are the hooks that it implements; `problem` is empty if the plugin can be used,
+    else it says what to do."""
 
     name: str
     package: str
@@ -50,7 +50,7 @@ class InstalledPlugin:
 
 
 def installed_plugins(workspace: Path | None = None) -> tuple[InstalledPlugin, ...]:
-    """What is installed, and whether it can be used: never raises for what a plugin does."""
+    """What is installed, and whether it can be used; errors of plugins never raise here."""
     return tuple(_looked_at(point) for point in loading.installed_points(workspace))
 
 

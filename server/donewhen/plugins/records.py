@@ -1,4 +1,4 @@
-"""What a plugin registers: workers, judges, checks and tools, each under a name of its own."""
+"""What a plugin registers: workers, judges, checks and tools, each under its own name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from donewhen.plugins.context import PluginContext
 @dataclass(frozen=True, slots=True)
 class NewWorker:
     """A worker that a goal can name. `make` is called once for a run, and returns an object with the Worker port
-    (`name`, `waits_for_person`, `work(turn, context)`) or a callable as the Python library takes it."""
+    (`name`, `waits_for_person`, `work(turn, context)`) or a callable as in the Python library."""
 
     name: str
     make: Callable[[RunOptions], Any]
@@ -24,7 +24,7 @@ class NewWorker:
 @dataclass(frozen=True, slots=True)
 class NewJudge:
     """A judge that a goal can name. `make` is called once for a run, and returns an object with the Judge port
-    (`identity`, `judge(task, context)`) or a callable as the Python library takes it."""
+    (`identity`, `judge(task, context)`) or a callable as in the Python library."""
 
     name: str
     make: Callable[[RunOptions], Any]
@@ -32,9 +32,9 @@ class NewJudge:
 
 @dataclass(frozen=True, slots=True)
 class NewCheck:
-    """A check that a goal file binds as `check:NAME argument`. `run(argument, root)` gets what follows the name and the
-    workspace folder, and returns True, False, an object with `passed` and `feedback`, or a dict with these; plain (then
-    it runs in a thread) or async. Anything else that it returns, or raises, is not a pass."""
+    """A check that a goal file binds as `check:NAME argument`. `run(argument, root)` gets the text after the name and
+    the workspace folder, and returns True, False, an object with `passed` and `feedback`, or a dict with these keys. It
+    is plain (then it runs in a thread) or async. Any other return value, or an exception, is not a pass."""
 
     name: str
     run: Callable[[str, Path], Any]
@@ -43,8 +43,8 @@ class NewCheck:
 @dataclass(frozen=True, slots=True)
 class NewTool:
     """A tool for the built-in agent. `parameters` is the JSON schema of an object; `run(input, context)` returns the
-    text for the model or a ToolOutcome; plain (then it runs in a thread) or async. It may raise Halt; any other
-    exception is the plugin's failure, so what can go wrong is better told as `ToolOutcome(..., ok=False)`."""
+    text for the model or a ToolOutcome; it is plain (then it runs in a thread) or async. It may raise Halt; any other
+    exception is the plugin's failure, so report expected errors as `ToolOutcome(..., ok=False)`."""
 
     name: str
     description: str

@@ -1,4 +1,4 @@
-"""The hooks of one run's plugins: validated by pluggy, and put in the order in which they are called."""
+"""The hooks of one run's plugins: validated by pluggy, and sorted into the order of their calls."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from donewhen.core.plugging import Halt, ToolOutcome, plain_data
 from donewhen.plugins.points import HOOKS, PROJECT
 from donewhen.ports import PluginHost
 
-# What counts as a plugin's failure, and how it is told.
+# What counts as a plugin's failure, and how it is reported.
 
 
 FAILURES = (Exception, SystemExit)
-"""What a plugin may raise without taking the run down; a cancellation passes."""
+"""The exceptions of a plugin that don't end the run; a cancellation passes."""
 
 LONGEST = 1_000
-"""Characters of an error that are shown."""
+"""How many characters of an error are shown."""
 
 
 def not_the_plugins(error: BaseException) -> bool:
-    """The record of the run can't be written: that is not the fault of the plugin that happened to notice."""
+    """The record of the run can't be written: that is not the fault of the plugin that happened to notice it."""
     return isinstance(error, LedgerError)
 
 
 def error_text(error: BaseException) -> str:
-    """In a line or a few; what went wrong stands at the beginning or at the end."""
+    """The error in one line or a few; the cause is usually at the beginning or at the end."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} [...] {text[-LONGEST // 2 :]}"
 
 
 def sound_outcome(found: object) -> ToolOutcome:
-    """Raises TypeError for what is not an outcome: a plugin's types are not always checked."""
+    """Raises TypeError if the value is not an outcome: a plugin's types are not always checked."""
     if not isinstance(found, ToolOutcome):
         raise TypeError(f"it returned {found!r}: a ToolOutcome is expected")
     if not (isinstance(found.text, str) and isinstance(found.summary, str) and isinstance(found.ok, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -61,8 +61,8 @@ class Hook:
     arguments: tuple[str, ...]
 
     async def call(self, **given: Any) -> Any:
-        """What it returns, awaited where that is to be awaited; it gets those arguments that it takes. Raises TypeError
-        for a Halt that can't be kept."""
+        """The return value of the function, awaited if it is awaitable; the function gets the arguments that it takes.
+        Raises TypeError for a Halt that can't be kept."""
         task = asyncio.current_task()
         before = task.cancelling() if task is not None else 0
         try:
@@ -70,25 +70,25 @@ class Hook:
                 found = self.function(**{name: given[name] for name in self.arguments})
                 answer = await found if inspect.isawaitable(found) else found
             if isinstance(answer, Halt):
-                raise answer  # returned, it is meant no less
+                raise answer  # a returned Halt counts like a raised one
         except Halt as halt:
             halt.data = plain_data(halt)
             raise
         if task is not None and task.cancelling() > before:
-            raise asyncio.CancelledError  # it was cancelled and said nothing of it
+            raise asyncio.CancelledError  # the hook swallowed a cancellation
         return answer
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A plugin and the name that it goes by in the ledger, in messages and in settings."""
+    """A plugin and its name in the ledger, in messages and in settings."""
 
     name: str
     plugin: object
 
     @property
     def essential(self) -> bool:
-        """The run doesn't go on without it."""
+        """The run doesn't continue without it."""
         return getattr(self.plugin, "essential", False) is True
 
 
@@ -109,7 +109,7 @@ class Registered:
 
 
 def registered(plugins: Sequence[Named]) -> Registered:
-    """Raises UsageError for a name that is there twice, and for a hook that can't be called."""
+    """Raises UsageError for a name that occurs twice, and for a hook that can't be called."""
     manager = PluginManager(PROJECT)
     manager.add_hookspecs(points)
     for one in plugins:
@@ -142,7 +142,7 @@ def _known() -> str:
 
 
 def _check_shape(manager: PluginManager, one: Named) -> None:
-    """What pluggy lets pass, and what could never be called, or would never be."""
+    """Refuses what pluggy accepts although it could not, or would never, be called."""
     for point in HOOKS:
         mine = [impl for impl in manager.hook.__dict__[point].get_hookimpls() if impl.plugin_name == one.name]
         if len(mine) > 1:
@@ -197,13 +197,13 @@ def _hooks(point: str, found: Sequence[HookImpl]) -> tuple[Hook, ...]:
     return tuple(Hook(impl.plugin_name, point, impl.function, tuple(impl.argnames)) for impl in found)
 
 
-# Functions of plugins: plain ones, called beside the event loop, and those that end as none should.
+# Functions of plugins: plain ones run in a thread, and some end in a way that no function should.
 
 
 @contextlib.contextmanager
 def failing_soundly() -> Generator[None]:
-    """What a plugin raises is its failure, also where it ends as if it was cancelled, as with a task of its own that
-    was, while nobody cancelled this one: RuntimeError then."""
+    """Whatever a plugin raises is its failure. A CancelledError that nobody caused by cancelling this task, for example
+    from the plugin's own cancelled task, becomes RuntimeError."""
     try:
         yield
     except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit):
@@ -216,12 +216,12 @@ def failing_soundly() -> Generator[None]:
 
 
 async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
-    """What it returns or raises. A thread can't be stopped: one that is cancelled goes on, and nobody listens."""
+    """Its return value or exception. A thread can't be stopped: a cancelled one runs on, and its result is ignored."""
 
     def call() -> Any:
         try:
             return function(*given)
-        except StopIteration as error:  # no future can carry it: whoever waits would wait for ever
+        except StopIteration as error:  # a future can't carry StopIteration: the caller would wait for ever
             raise RuntimeError("StopIteration") from error
 
     return await asyncio.to_thread(call)

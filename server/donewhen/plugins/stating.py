@@ -1,4 +1,4 @@
-"""A plugin's state between the JSON that is kept with the run and the type that the plugin works with."""
+"""Converts a plugin's state between the JSON that is kept with the run and the type that the plugin uses."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from donewhen.core.plugging import PluginState
 
 T = TypeVar("T")
 LARGEST_STATE = 262_144
-"""Characters of JSON that one plugin may keep with a run: each change of it is kept whole."""
+"""Characters of JSON that one plugin may keep with a run: every change stores the whole state."""
 
 Upgrade = Callable[[int, Any], Any]
-"""Makes a state's JSON of an older version into that of the current one: `upgrade(version, value)`."""
+"""Converts a state's JSON from an older version to the current one: `upgrade(version, value)`."""
 
 
 class StateError(DoneWhenError):
@@ -23,7 +23,7 @@ class StateError(DoneWhenError):
 
 
 class Adapter(Protocol):
-    """The two methods of pydantic's TypeAdapter that are used."""
+    """The two methods of pydantic's TypeAdapter that are used here."""
 
     def validate_json(self, data: str, /, *, strict: bool | None = None) -> Any: ...
 
@@ -74,7 +74,7 @@ def _current(plugin: str, state: PluginState, version: int, upgrade: Upgrade | N
             f"the state of the plugin {plugin} has version {state.version}, and {version} is wanted: give `get_state` "
             "an `upgrade`"
         )
-    own = json.loads(json.dumps(state.value))  # what is on record stays as it is, whatever becomes of this one
+    own = json.loads(json.dumps(state.value))  # a copy: the recorded state stays as it is, whatever happens to this one
     return upgrade(state.version, own)
 
 
@@ -84,7 +84,7 @@ def _no_number(text: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _anything() -> Adapter:
-    """Whatever pydantic can write; what is not a number is distinguished from null."""
+    """For any value that pydantic can write; NaN and infinities stay distinct from null."""
     from pydantic import ConfigDict, TypeAdapter  # see below
 
     return cast("Adapter", TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan="constants")))
@@ -92,7 +92,7 @@ def _anything() -> Adapter:
 
 @lru_cache(maxsize=128)
 def _adapter(kind: Any) -> Adapter:
-    # Imported where it is needed: the library has to start quickly.
+    # Imported when needed: the library has to start quickly.
     from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
     try:
