@@ -1,4 +1,4 @@
-"""A model that helps with writing a goal: what it proposes and hints at."""
+"""A model that helps to write a goal: it proposes requirements and gives hints."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from donewhen.ports import Model
 
 @dataclass(frozen=True, slots=True)
 class ModelAdviser:
-    """Asks one model; what it says is a proposal. Raises DoneWhenError if it can't be asked. There is no run whose
-    budget could be passed: a person waits for the answer, and is told what it took."""
+    """Asks one model; its answers are proposals. Raises DoneWhenError if the model can't be asked. There is no run, so
+    no budget can be exceeded: a person waits for the answer and sees what it cost."""
 
     root: Path
     asked: Model
@@ -39,7 +39,7 @@ class ModelAdviser:
 
     @property
     def spent(self) -> Usage | None:
-        """What its calls took so far; None before the first one."""
+        """The usage of all calls so far; None before the first one."""
         return self.account.total if self.account.asked else None
 
     async def propose(self, objective: str, checks: Sequence[str]) -> Sequence[str]:
@@ -59,8 +59,8 @@ class ModelAdviser:
 async def adviser(
     root: Path, settings: Settings, around: WorkspaceContext | None = None, known: KnownFacts | None = None
 ) -> AsyncGenerator[ModelAdviser | None]:
-    """The judge's model, else the agent's, else None: nobody is asked who wasn't configured. Raises UsageError if
-    models aren't installed."""
+    """The judge's model, else the agent's, else None: a model that wasn't configured is never asked. Raises UsageError
+    if models aren't installed."""
     name = settings.adviser
     if name is None:
         yield None

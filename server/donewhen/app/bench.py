@@ -1,4 +1,4 @@
-"""What GoalBench is played with: the real engine, with a judge that is handed in, or a model's."""
+"""The environment of GoalBench: the real engine, with the given judges or a model as the judge."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from donewhen.workspace.processes.running import SystemProcesses
 async def bench_environment(
     settings: Settings | None = None, environ: Mapping[str, str] | None = None
 ) -> AsyncGenerator[BenchEnvironment]:
-    """Cases are played with this interpreter, and without what is set for the person's own projects.
+    """Cases run with this interpreter, and without the settings for the person's own projects.
 
-    Where `settings` name a judge's model, that one judges every case; else the judges that are handed in.
+    If `settings` name a judge's model, that model judges every case; else the given judges do.
     """
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="donewhen-bench-"))
 
@@ -54,8 +54,8 @@ async def bench_environment(
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The interpreter of Done When comes first, so that `python` is one that is there; whatever plugins are installed
-    beside pytest stay out of it."""
+    """Done When's interpreter comes first, so that `python` surely exists; pytest plugins that happen to be installed
+    are kept out."""
     mine = {name: value for name, value in environ.items() if not name.startswith(("PYTEST_", "PYTHON", "VIRTUAL_ENV"))}
     folder = str(Path(sys.executable).parent)
     path = os.pathsep.join((folder, mine.get("PATH", os.defpath)))
@@ -64,7 +64,7 @@ def _environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """What the engines of all cases share: bytecode of the standard library is compiled once, a model's host is
+    """What the engines of all cases share: bytecode of the standard library is compiled once, and the model host is
     started once."""
 
     bytecode: Path
@@ -81,7 +81,7 @@ class _Bench:
 
 
 async def _nothing() -> None:
-    """The models outlive each case."""
+    """Closes nothing: the models outlive each case."""
 
 
 def _judged_by(setup: EngineSetup, judge: Judge | None) -> EngineSetup:

@@ -1,4 +1,4 @@
-"""What `donewhen doctor` finds out: what checks run in, whether anything can be contained, models, and plugins."""
+"""The facts behind `donewhen doctor`: what checks run in, whether commands can be contained, models, and plugins."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from donewhen.workspace.rooms.overlay import others_files
 SHELL_WORDS = frozenset((*":.[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "test", "true"))
 OLDEST = (1, 100)
 BROKEN = (1, 106)
-"""Every 1.106 fails any call with tools on the base install."""
+"""Every 1.106 version breaks any call with tools on the base install."""
 OFF = "switched off in your settings"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckProgram:
-    """The program that a check's command resolves to where checks run; None if it is not installed."""
+    """The program that a check's command resolves to in the checks' environment; None if it is not installed."""
 
     command: str
     program: str | None
@@ -56,8 +56,8 @@ class CheckProgram:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredModel:
-    """A model that is configured. `served` is its API base, None: its provider. `price` is a text, None if unknown;
-    `key` the variable that holds its key, None if none of `wanted` is set; `window` is in tokens."""
+    """A configured model. `served` is its API base; None means its provider. `price` is a text, None if unknown; `key`
+    is the variable that holds its key, None if none of `wanted` is set; `window` is in tokens."""
 
     role: Literal["worker", "judge"]
     model: str
@@ -71,8 +71,8 @@ class ConfiguredModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelsFacts:
-    """What there is of models: litellm's version (None: not installed), whether that version works here, what is
-    configured, and the variables with keys that are set, by name."""
+    """The state of models here: litellm's version (None: not installed), whether that version works here, the
+    configured models, and the names of the variables with keys that are set."""
 
     installed: str | None = None
     usable: bool = False
@@ -82,8 +82,8 @@ class ModelsFacts:
 
 @dataclass(frozen=True, slots=True)
 class PluginFacts:
-    """A plugin as runs here would have it. `source` says where it comes from, `provides` the points that it has to do
-    with; `problem` why it can't be used, and `how` what to do about it."""
+    """A plugin as runs here would use it. `source` says where it comes from, `provides` names the points that it
+    implements; `problem` says why it can't be used, and `how` what to do about it."""
 
     name: str
     source: str = ""
@@ -94,8 +94,8 @@ class PluginFacts:
 
 @dataclass(frozen=True, slots=True)
 class DoctorFacts:
-    """What checks run in here. `interpreter` is the Python that comes first on `path`, and `why` says why it;
-    `goals` are the goal files of the workspace folder itself, whose checks are looked at."""
+    """What checks run in here. `interpreter` is the Python that comes first on `path`, and `why` says why; `goals` are
+    the goal files in the workspace folder itself, whose checks are examined."""
 
     interpreter: str | None = None
     why: str = ""
@@ -110,16 +110,16 @@ class DoctorFacts:
     plugins: tuple[PluginFacts, ...] = ()
     """In the order in which they are called."""
     rooms: str = ""
-    """How rooms are made here, empty if that isn't known; `rooms_hindrance` says why not as overlays."""
+    """How rooms are made here, empty if unknown; `rooms_hindrance` says why they can't be overlays."""
     rooms_hindrance: str = ""
     rooms_owners: str = ""
-    """What in the workspace can't be changed in a room, since somebody else owns it."""
+    """The files in the workspace that can't be changed in a room, because somebody else owns them."""
     contains: str | None = None
-    """Why commands can't be contained in rooms here; empty if they can, None if that isn't known."""
+    """Why commands can't be contained in rooms here; empty if they can, None if unknown."""
 
 
 def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
-    """Looks, and changes nothing but a scratch folder that is gone again afterwards."""
+    """Inspects only: it changes nothing except a scratch folder, which it removes afterwards."""
     with tempfile.TemporaryDirectory(prefix="donewhen-doctor-") as scratch:
         checker = CommandChecker(SystemProcesses(), root, Path(scratch), lambda: dict(os.environ))
         variables = checker.variables()
@@ -150,8 +150,8 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
 
 
 async def _rooms(root: Path, state: Path, checker: CommandChecker) -> tuple[str, str, str]:
-    """What rooms are made of where runs are recorded, found out by making one; why they are no better, and what in the
-    workspace they won't change."""
+    """How rooms are made in the state folder, found out by making one; why they are no better; and what in the
+    workspace they can't change."""
 
     def inside(processes: Processes, root: Path, writable: Path, written: Path | None) -> Checker:
         return checker
@@ -170,7 +170,7 @@ async def _contains(root: Path, state: Path, checker: CommandChecker) -> str:
 
 
 def _goals(root: Path) -> tuple[tuple[str, ...], int]:
-    """The goal files that commands take by themselves, and how many there are in folders below."""
+    """The goal files that commands find without an argument, and how many there are in the folders below."""
     found = find_goals(root)
     own = tuple(path for path in found if "/" not in path)
     return own, len(found) - len(own)
@@ -192,7 +192,7 @@ def _checks(root: Path, goals: Sequence[str], checker: CommandChecker) -> tuple[
 
 
 def _program(check: Check, checker: CommandChecker) -> str | None:
-    """What the shell starts; for a word of the shell's own, the shell."""
+    """The program that the shell starts; for a shell builtin, the shell."""
     words = {part.words[0] for part in read_line(check.command) if part.words}
     return checker.program(check) or ("the shell" if words and words <= SHELL_WORDS else None)
 
@@ -213,7 +213,7 @@ def _state_folder(problems: list[str]) -> str:
 
 
 def models_facts(settings: Settings, environ: Mapping[str, str]) -> ModelsFacts:
-    """Names of variables only, never a value of one."""
+    """Reads only the names of variables, never their values."""
     model, judges = settings.pick("model"), panel(settings.pick("judge_model") or "") or ()
     agent = AgentOptions(model, settings.pick("api_base")) if model else None
     judging = JudgeOptions(judges, settings.pick("judge_api_base")) if judges else None
@@ -233,7 +233,7 @@ def models_facts(settings: Settings, environ: Mapping[str, str]) -> ModelsFacts:
 
 
 def usable(found: str) -> bool:
-    """Whether this version of litellm is one that works here."""
+    """Whether this version of litellm works here."""
     numbers = tuple(int(number) for number in re.findall(r"\d+", found)[:2])
     return numbers >= OLDEST and numbers[:2] != BROKEN
 
@@ -282,7 +282,7 @@ def _dollars(amount: float) -> str:
 
 
 def plugins_facts(root: Path, settings: Settings) -> tuple[PluginFacts, ...]:
-    """Those of the user's settings, then the gate, then those that packages bring. Each is loaded as a run would."""
+    """The plugins of the user's settings, then the gate, then those from packages. Each is loaded as a run would."""
     off = settings.approvals.plugins_off
     found = [_configured_plugin(source, root, off) for source in settings.approvals.plugins]
     found.append(PluginFacts(GATE, "built in", _points(approval_gate(root, None))))
@@ -307,6 +307,6 @@ def _configured_plugin(source: str, root: Path, off: tuple[str, ...]) -> PluginF
 
 
 def _points(plugin: object) -> tuple[str, ...]:
-    """The hooks that it implements. Raises UsageError for one that can't be called."""
+    """The hooks that it implements. Raises UsageError if one can't be called."""
     found = registered([Named("looked-at", plugin)])
     return tuple(point for point, hooks in found.hooks.items() if hooks)

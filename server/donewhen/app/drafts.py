@@ -1,4 +1,4 @@
-"""Looks at a workspace before a goal is drafted for it: which checks it has, which can be run here, how they stand."""
+"""Examines a workspace before a goal is drafted for it: its checks, which of them can run here, and their results."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from donewhen.store.folders import private_folder, state_folder
 from donewhen.workspace.processes.running import SystemProcesses
 
 _ALL = 2.5
-"""All checks together are given so many times as much as one; what is left then is drafted untried."""
+"""All checks together get this many times the time of one check; the rest is drafted untried."""
 _SIDE_BY_SIDE = 2
 _WAYS = 4
 _MAKES_ENVIRONMENTS = frozenset(("tox", "nox", "pre-commit"))
-"""They download what they need, for minutes: never tried."""
+"""They download what they need, which takes minutes, so they are never tried."""
 _UNKNOWN_MODULES = (
     "import importlib.util as u, json, sys; print(json.dumps([m for m in sys.argv[1:] if u.find_spec(m) is None]))"
 )
@@ -40,14 +40,14 @@ _MISUSED = re.compile(
     r"|Error: Cannot find module.*|.*(?:no tests? (?:files? )?found|could not find any test files).*)$",
     re.MULTILINE | re.IGNORECASE,
 )
-"""What programs say of how they were called, or of finding nothing to do, where they did not do their work."""
+"""Messages of programs that did no work, because they were called wrongly or found nothing to do."""
 _UNABLE = (Outcome.NO_TESTS, Outcome.NO_REPORT, Outcome.NOT_INSTALLED, Outcome.NOT_RUN)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where checks are looked for, and tried: a folder, the variables of whoever started Done When, the Python that is
-    selected for it. `bytecode` is as for `Surroundings`."""
+    """Where checks are found and tried: a folder, the environment of whoever started Done When, and the Python that is
+    selected for the folder. `bytecode` is as for `Surroundings`."""
 
     root: Path
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ
@@ -60,9 +60,9 @@ async def survey(
 ) -> Survey:
     """What a draft for this workspace should hold.
 
-    Without `execute` nothing at all is run, and modules are taken for installed. With `tries` each check of the draft
-    runs once, two side by side, for `patience` seconds at most; one that can't run here (a wrong option, no test found)
-    gives way to the next that would do. Cancelling ends all that was started.
+    Without `execute` nothing at all is run, and modules are assumed to be installed. With `tries` each check of the
+    draft runs once, two at a time, for at most `patience` seconds; one that can't run here (a wrong option, no test
+    found) is replaced by the next alternative. Cancelling ends everything that was started.
     """
     scratch = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="donewhen-draft-"))
     try:
@@ -78,7 +78,7 @@ def place_of(
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ,
     interpreter: Path | None = None,
 ) -> Place:
-    """With the bytecode that runs use too, where the state folder can be written."""
+    """Uses the same bytecode as runs, if the state folder can be written."""
     try:
         bytecode = private_folder(state_folder(state_dir) / "pycache")
     except LedgerUnavailable:
@@ -87,7 +87,7 @@ def place_of(
 
 
 class _Look:
-    """One look at one workspace."""
+    """One examination of one workspace."""
 
     def __init__(self, place: Place, scratch: Path, processes: Processes, patience: float) -> None:
         self._root = place.root
@@ -121,7 +121,7 @@ class _Look:
         return Survey((*(c for c in chosen if c.drafted), *(c for c in chosen if not c.drafted), *others))
 
     async def _unknown_modules(self, python: str, detected: Sequence[DetectedCheck]) -> frozenset[str]:
-        """Of the modules that checks need, those that the interpreter doesn't know; none where it can't be asked."""
+        """The modules that checks need and the interpreter doesn't have; none if it can't be asked."""
         modules = sorted({module for check in detected for way in check.ways for module in way.modules})
         program = self._which(python)
         if not modules or program is None:
@@ -139,7 +139,7 @@ class _Look:
         return self._around.which(program, self._variables)
 
     def _missing(self, check: DetectedCheck) -> str | None:
-        """What it needs that is not there, and how to get it."""
+        """What the check needs and is missing, and how to get it."""
         if check.lacking:
             return check.lacking
         for name in (*(one for one in check.programs if not self._which(one)), *(set(check.modules) & self._unknown)):
@@ -149,7 +149,7 @@ class _Look:
     async def _chosen(
         self, slot: Sequence[DetectedCheck], queue: asyncio.Semaphore, deadline: float, tries: bool
     ) -> FoundCheck:
-        """The first of these checks that can be run; else the first, with what hinders it."""
+        """The first of these checks that can run; else the first one, with what prevents it."""
         first = slot[0]
         ways = [check for check in slot if self._missing(check) is None][:_WAYS]
         if not ways:
@@ -173,7 +173,7 @@ class _Look:
 
 
 def standing_of(result: CheckResult) -> Standing | None:
-    """None if the check could not run, or gives nothing to go by: no run of it could be met."""
+    """None if the check could not run, or its result says nothing: no run of it could be met."""
     if result.outcome is Outcome.PASSED:
         return "green"
     if result.outcome is Outcome.TIMED_OUT:
@@ -182,7 +182,7 @@ def standing_of(result: CheckResult) -> Standing | None:
 
 
 def _misuse(result: CheckResult) -> str:
-    """What the program said of how it was called; empty if it did its work."""
+    """The program's complaint about how it was called; empty if it did its work."""
     if result.outcome is not Outcome.FAILED or (result.totals is not None and result.totals.executed):
         return ""
     said = _MISUSED.search(result.output)

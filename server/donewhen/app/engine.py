@@ -1,4 +1,4 @@
-"""The engine for one workspace folder, with all that it works with."""
+"""The engine for one workspace folder, with everything that it needs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from donewhen.plugins.checks import PluginChecker
 
 CHECK_PREFIX = "check:"
-"""What a check begins with that a plugin brings."""
+"""The prefix of a check that a plugin brings."""
 
 
 async def open_engine(
@@ -70,8 +70,8 @@ async def open_engine(
 ) -> Supervisor:
     """The runs of one workspace folder. Raises LedgerUnavailable and LedgerTooNew.
 
-    An editor's settings change while the folder is open: then `settings` is asked at each start. Where the state folder
-    can't be written, what is on record there can still be read.
+    If `settings` is a function, it is called at each start, because an editor's settings change while the folder is
+    open. If the state folder can't be written, the existing record can still be read.
     """
     root = root.resolve()  # noqa: ASYNC240  # once, before anything runs
     around, unwritable = around or WorkspaceContext(), None
@@ -104,7 +104,7 @@ def engine_setup(
     around: WorkspaceContext,
     models: FolderModels | None = None,
 ) -> EngineSetup:
-    """The parts of the engine; `folder` is the workspace's own inside the state folder, `models` stands in for those
+    """The parts of the engine; `folder` is the workspace's own folder in the state folder, `models` replaces the models
     that the settings name."""
     current = _asked(settings)
     runtime = runtime_folder(around.environment(), folder.parents[1])
@@ -126,7 +126,7 @@ def engine_setup(
 
     @cache
     def plugins() -> FolderPlugins:
-        from donewhen.app.plugins import FolderPlugins  # lazy: what only reads runs, and an idle server, need none
+        from donewhen.app.plugins import FolderPlugins  # lazy: commands that only read, and an idle server, need none
 
         return FolderPlugins(root, folder, current)
 
@@ -180,7 +180,7 @@ def _asked(settings: Settings | Callable[[], Settings]) -> Callable[[], Settings
 
 
 def _network_of_trials(settings: Settings) -> bool:
-    """They reach what the checks reach that they repeat."""
+    """Trials have the same network access as the checks that they repeat."""
     return settings.network or not settings.contains_checks
 
 
@@ -194,7 +194,7 @@ def _rooms(
     *,
     network: bool,
 ) -> Rooms:
-    """Where checks are tried: nothing of ours is in sight there but the bytecode of other checks."""
+    """The rooms where checks are tried: nothing of ours is visible there except the bytecode of other checks."""
 
     def inside(processes: Processes, root: Path, scratch: Path, written: Path | None) -> CommandChecker:
         return CommandChecker(
@@ -219,7 +219,7 @@ def open_models(
     folder: Path,
     mask: Callable[[str], str] | None = None,
 ) -> FolderModels:
-    """The models of one workspace folder; nothing is started. `folder` is where verdicts are remembered."""
+    """The models of one workspace folder; nothing is started. Verdicts are remembered in `folder`."""
     from donewhen.app.models import FolderModels  # lazy: most goals are proven without a model
 
     hidden = mask or Masking(around.environment, around.secrets).mask
@@ -235,7 +235,7 @@ def _settling(
     mask: Callable[[str], str],
     contained: ContainedWork,
 ) -> Callable[[Goal, StartOptions], Start]:
-    """`settle` with what the editor has selected and set by then."""
+    """`settle` with the interpreter and settings that the editor has at that time."""
     known = KnownFacts(facts=facts_in(around.environment), environment=around.environment, hindrance=contained.why)
 
     def settled(goal: Goal, options: StartOptions) -> Start:
@@ -253,7 +253,7 @@ def _settling(
 
 
 def _plugged(plugins: FolderPlugins, *, needless: bool) -> tuple[Plugged, tuple[RunWarning, ...]]:
-    """What plugins bring to a run that starts now, and what to warn of. `needless`: nobody works, and nobody judges."""
+    """What plugins bring to a run that starts now, and warnings about it. `needless`: there is no worker or judge."""
     plugins.forget()
     if needless:
         return Plugged(), ()
@@ -270,8 +270,8 @@ def passing(
     environment: Callable[[], Mapping[str, str]],
     masking: Masking,
 ) -> Callable[[], Mapping[str, str]]:
-    """The variables of a worker: those of checks, and for a command those that its run passes. The values of those that
-    are named one by one are secrets from then on."""
+    """The variables of a worker: those of checks, and for a command those that its run passes. The values of variables
+    that are named one by one are secrets from then on."""
     if not options.pass_env:
         return variables
 
@@ -292,7 +292,7 @@ def make_worker(
     contained: ContainedWork,
     mask: Callable[[str], str],
 ) -> Worker:
-    """The worker that the frozen options name. Raises UsageError with what to set."""
+    """The worker that the frozen options name. Raises UsageError that says what to set."""
     kind = WORKERS.get(options.worker or "")
     if kind is None:
         registered = plugins().worker(options)
@@ -319,7 +319,7 @@ def make_worker(
 
 
 class _CheckerWithPlugins:
-    """A `ports.Checker`: `check:NAME` is a plugin's, anything else is a command."""
+    """A `ports.Checker`: `check:NAME` goes to a plugin, everything else is a command."""
 
     def __init__(self, commands: Checker, plugins: Callable[[], FolderPlugins]) -> None:
         self._commands = commands

@@ -1,4 +1,4 @@
-"""Which key goes with a call to a model: none ever goes to another host than the one that it was set for.
+"""Which key goes with a call to a model: a key is never sent to another host than the one that it was set for.
 
 Keys come from the editor's secret storage (`donewhen/setSecret`), else from the environment; never from files.
 """
@@ -25,7 +25,7 @@ def key_for(
 ) -> str | None:
     """The key, or None if none is set: some servers need none, and some providers find credentials themselves.
 
-    What the editor handed over comes first, then the environment; in each, the first of `key_variables` that is set.
+    Keys from the editor come first, then the environment; in each, the first of `key_variables` that is set.
     """
     names = key_variables(role, model, options, own)
     found = (source.get(name, "").strip() for source in (secrets, environ) for name in names)
@@ -33,13 +33,13 @@ def key_for(
 
 
 def key_variables(role: CallRole, model: str, options: RunOptions, own: Choices | None = None) -> tuple[str, ...]:
-    """The variables that may hold the key for a call, the first one first.
+    """The variables that may hold the key for a call, in order of preference.
 
-    The worker's: DONEWHEN_API_KEY. The judge's: DONEWHEN_JUDGE_API_KEY (in a panel, for the provider of its first
-    member), and DONEWHEN_API_KEY where the judge is served by the worker's provider at the worker's API base, or where
-    no worker has a model. Last, the provider's usual ones, unless the API base is somebody else's. `own` is what the
-    person alone set: where that names a model of another provider, a workspace file named this one, and gets the
-    provider's usual key only.
+    For the worker: DONEWHEN_API_KEY. For the judge: DONEWHEN_JUDGE_API_KEY (in a panel, for the provider of its first
+    member), and DONEWHEN_API_KEY if the judge is served by the worker's provider at the worker's API base, or if no
+    worker has a model. Last, the provider's usual variables, unless the API base belongs to somebody else. `own` holds
+    the person's own settings only: if they name a model of another provider, then a workspace file named this model,
+    and it gets only its provider's usual key.
     """
     own = own or Choices()
     if role == "worker":

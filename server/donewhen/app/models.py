@@ -1,4 +1,4 @@
-"""Puts models together for one workspace folder: one host process, the agent, the judge, and what they cost."""
+"""Assembles the models of one workspace folder: one host process, the agent, the judge, and their costs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from donewhen.workspace.processes.companions import SystemCompanions
 class FolderModels:
     """The models that runs in one folder use. Nothing is started before a run needs it.
 
-    `environment` is that of whoever started Done When, `secrets` what the editor handed over. Verdicts are remembered
-    in the folder `verdicts`, where that is given. A `host` that is given outlives these models."""
+    `environment` is that of whoever started Done When, `secrets` are those from the editor. Verdicts are remembered in
+    the folder `verdicts`, if given. If a `host` is given, it outlives these models."""
 
     def __init__(
         self,
@@ -61,21 +61,21 @@ class FolderModels:
         return self._model("worker", options.agent.model, options.agent.api_base, options)
 
     def judge(self, options: RunOptions) -> Judge | None:
-        """The judge or the panel that the frozen options name; None without one: then what no check decides is asked
-        of a person."""
+        """The judge or the panel that the frozen options name. None if they name none: then a person is asked about
+        whatever no check decides."""
         options = relocated(options, self._settings())
         chosen = options.judging
         if chosen is None:
             return None
         if chosen.api_base is None:
-            # One that the goal file named during the run is where the person's judges are.
+            # A judge that the goal file named during the run is served where the person's judges are.
             chosen = replace(chosen, api_base=self._settings().pick("judge_api_base"))
         cache = FileVerdicts(self._verdicts) if self._verdicts is not None else None
         models = [self._model("judge", name, chosen.api_base, options) for name in chosen.models]
         return self._judging(models, chosen, cache)
 
     def judge_alone(self, chosen: JudgeOptions) -> Judge:
-        """The judge or the panel outside of any run of a workspace; its verdicts are kept nowhere."""
+        """The judge or the panel outside of any run of a workspace; its verdicts are not kept."""
         return self._judging([self.model("judge", name, chosen.api_base) for name in chosen.models], chosen, None)
 
     def _judging(self, models: Sequence[HostedModel], chosen: JudgeOptions, cache: FileVerdicts | None) -> Judge:
@@ -85,9 +85,9 @@ class FolderModels:
         return members[0] if len(members) == 1 else PanelJudge(members, chosen.rule)
 
     def model(self, role: CallRole, name: str, api_base: str | None) -> HostedModel:
-        """A model outside of any run, as it is set now."""
+        """A model outside of any run, with the current settings."""
         settings = self._settings()
-        # The key of the worker is not the judge's: whose it is depends on both.
+        # The worker's key is not the judge's: which key applies depends on both.
         agent = AgentOptions(worker, settings.pick("api_base")) if (worker := settings.pick("model")) else None
         agent = AgentOptions(name, api_base) if role == "worker" else agent
         judging = JudgeOptions((name,), api_base) if role == "judge" else None

@@ -1,4 +1,4 @@
-"""The plugins of one workspace folder's runs: the gate, those of the user's settings, those that packages bring."""
+"""The plugins of one workspace folder's runs: the gate, those of the user's settings, those from packages."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ MOST_PATHS = 500
 
 
 class FolderPlugins:
-    """What is opened for a run is that run's alone: its worker, its judge and its hooks are of the same plugin objects.
-    `folder` is the workspace's own inside the state folder."""
+    """What is opened for a run belongs to that run alone: its worker, its judge and its hooks come from the same plugin
+    objects. `folder` is the workspace's own folder in the state folder."""
 
     def __init__(self, root: Path, folder: Path, settings: Callable[[], Settings]) -> None:
         self._root = root
@@ -43,36 +43,36 @@ class FolderPlugins:
         self._checks: PluggyPlugins | None = None
 
     def there(self) -> bool:
-        """Whether there are plugins at all. Nothing of them is loaded."""
+        """Whether there are any plugins. None of them is loaded."""
         return any_plugins(self._settings().approvals, self._root)
 
     def survey(self) -> PluggyPlugins:
-        """The plugins as a run that starts now would have them. Raises UsageError, PluginConflict."""
+        """The plugins that a run would have if it started now. Raises UsageError, PluginConflict."""
         self._checks = self._open(())
         return self._checks
 
     def forget(self) -> None:
-        """The next check that a plugin brings is looked for again."""
+        """The next check from a plugin is looked up again."""
         self._checks = None
 
     def remembered(self) -> tuple[ApprovalRule, ...]:
-        """What a person allowed in this workspace for good."""
+        """The calls that a person allowed permanently in this workspace."""
         return self._allowances().rules()
 
     @property
     def problem(self) -> str:
-        """What is wrong with what was remembered; empty if nothing is."""
+        """What is wrong with the remembered rules; empty if nothing is."""
         kept = self._allowances()
         kept.rules()
         return kept.problem
 
     def worker(self, options: RunOptions) -> Worker | None:
-        """The run's worker where a plugin brings it."""
+        """The run's worker if a plugin provides it."""
         found = self._of(options).workers.get(options.worker or "")
         return worker_of(found.record.make(options)) if found is not None else None
 
     def judge(self, options: RunOptions) -> Judge | None:
-        """The run's judge where a plugin brings it."""
+        """The run's judge if a plugin provides it."""
         if options.judge is None or options.judging is not None:
             return None
         found = self._of(options).judges.get(options.judge)
@@ -88,13 +88,13 @@ class FolderPlugins:
         return judge
 
     def of_run(self, options: RunOptions) -> PluggyPlugins:
-        """The run's plugins, handed over: the next run gets others."""
+        """Hands over the run's plugins: the next run gets others."""
         found = self._of(options)
         self._opened = None
         return found
 
     def checker(self, commands: Checker) -> PluginChecker:
-        """For the checks that plugins bring; they are opened when the first one is met."""
+        """For the checks that plugins bring; they are opened when the first such check is met."""
         if self._checks is None:
             self._checks = self._open(())
         return PluginChecker(self._checks.checks, commands, self._root)
@@ -105,7 +105,7 @@ class FolderPlugins:
         return self._opened[1]
 
     def _open(self, frozen: Sequence[str]) -> PluggyPlugins:
-        """`frozen` are the names that the run started with: no other plugin joins it later, and none is missing."""
+        """`frozen` are the names that the run started with: no other plugin joins it later, and none may be missing."""
         off = set(self._settings().approvals.plugins_off)
         found = self._opened_without(off)
         if frozen:
@@ -137,23 +137,23 @@ def open_with(
     workspace: Path | None,
     off: Collection[str] = (),
 ) -> PluggyPlugins:
-    """These plugins, where it is wanted those that are installed, and the gate after them all: nobody changes a call
-    that was approved."""
+    """These plugins, the installed ones if wanted, and the gate after all of them: nobody changes a call that was
+    approved."""
     return open_plugins(
         plugins, installed=installed, last=gate, off=off, known_tools=frozenset(TOOLS), workspace=workspace
     )
 
 
 def approval_gate(root: Path, folder: Path | None) -> ApprovalGate:
-    """The gate for one run in the workspace `root`. `folder` is where approvals are kept that hold there for good;
-    None: there are none, and none are kept."""
+    """The gate for one run in the workspace `root`. `folder` is where the permanent approvals of the workspace are
+    kept; None: there are none, and none are kept."""
     return ApprovalGate(FolderPolicy(root, Allowances(folder) if folder is not None else None))
 
 
 @dataclass(slots=True)
 class FolderPolicy:
-    """`plugins.approval.Policy` on a workspace folder: its git, and what was allowed there. `windows`: commands are run
-    by `cmd`."""
+    """`plugins.approval.Policy` for a workspace folder: it uses the folder's git and permanent approvals. `windows`:
+    commands are run by `cmd`."""
 
     root: Path
     allowances: Allowances | None = None
@@ -172,7 +172,7 @@ class FolderPolicy:
         decision = permit_for(use, options.approve, rules, unknown, **how)
         if not asked:
             return decision
-        # Whether all are tracked shows only where none of them stops the question: all words are asked about at once.
+        # The question stops at the first file, but all words must be known to git: so all are looked up at once.
         known = await tracked_among(self.root, {*asked, *_words(use)})
         return permit_for(use, options.approve, rules, known.__contains__, **how)
 
@@ -198,7 +198,7 @@ def _plain_words(use: ToolUse) -> Sequence[str]:
 
 
 async def tracked_among(root: Path, paths: Collection[str]) -> frozenset[str]:
-    """Those of the paths, relative to `root`, that are files which git tracks; none where git can't tell soon."""
+    """The paths, relative to `root`, that git tracks as files; none if git can't answer soon."""
     asked = [path for path in paths if path and "\0" not in path and not path.startswith("-")]
     if not asked or len(asked) > MOST_PATHS:
         return frozenset()

@@ -1,5 +1,6 @@
 """The engine for one run of a program: with a workspace as for any front end, without one in memory. Two runs never
-share state."""
+share state.
+"""
 
 from __future__ import annotations
 
@@ -44,21 +45,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 KEPT_ENTRIES = 2_000
-"""Of a run in memory, the latest entries that are kept besides the first."""
+"""How many of the latest entries a run in memory keeps besides the first."""
 NO_WORKSPACE = "commands run in a workspace, and this run has none: give workspace=FOLDER"
 
 
 @dataclass(frozen=True, slots=True)
 class RunParts:
-    """What a program puts a run together of. `workspace` None: the goal is about the worker's response, and nothing is
-    read or written. `durable`: the run outlives the process (with a workspace only).
+    """What a program starts a run with. `workspace` None: the goal is about the worker's response, and no file is read
+    or written. `durable`: the run outlives the process (with a workspace only).
 
-    `goal` and `worker` may be None for a run that is resumed. Options in place of a worker or a judge are the built-in
-    agent's, or a model's that judges; `secrets` are the keys that go with them, by the variable that they stand in for.
-    `template` replaces the retry prompt. `attended`: somebody answers questions. `agent` is what validators get as
-    their second argument, `extras` are further keywords for them, `strict`: one that returns no verdict ends the run.
-    `plugins` are objects with hooks (docs/plugins.md). `said` is the conversation so far, which the judge of a goal
-    about a response is shown as claims.
+    `goal` and `worker` may be None for a run that is resumed. Options instead of a worker or a judge mean the built-in
+    agent, or a model as the judge; `secrets` are the keys for them, by the variable that each key replaces.
+    `template` replaces the retry prompt. `attended`: somebody answers questions. `agent` is the second argument of
+    validators, `extras` are further keywords for them, `strict`: a validator that returns no verdict ends the run.
+    `plugins` are objects with hooks (docs/plugins.md). `said` is the conversation so far; the judge of a goal about a
+    response sees it as claims.
     """
 
     goal: Goal | None
@@ -81,7 +82,7 @@ class RunParts:
 
     @property
     def start(self) -> Start:
-        """The run as it will start. Raises UsageError without a goal or a worker."""
+        """The parameters of the run's start. Raises UsageError without a goal or a worker."""
         if self.goal is None or self.worker is None:
             raise UsageError("a run starts with a goal and a worker")
         judging = self.judge if isinstance(self.judge, JudgeOptions) else None
@@ -112,7 +113,7 @@ class RunParts:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The engine of one run, and what its maker closes and looks into."""
+    """The engine of one run, and what its maker closes and inspects."""
 
     setup: EngineSetup
     checker: ResponseChecker
@@ -120,7 +121,7 @@ class Assembled:
 
 
 async def assembled(parts: RunParts) -> Assembled:
-    """Nothing is started yet. Raises UsageError for parts that can't work together, LedgerUnavailable."""
+    """Starts nothing yet. Raises UsageError for parts that can't work together, LedgerUnavailable."""
     return await (_in_memory(parts) if parts.workspace is None else _in_folder(parts, parts.workspace))
 
 
@@ -132,7 +133,7 @@ async def _in_memory(parts: RunParts) -> Assembled:
     if judge is not None and parts.said is not None:
         judge = HearingJudge(judge, parts.said)
     root = Path("/")
-    space = MemoryWorkspace()  # one: a run that goes on finds its checkpoints
+    space = MemoryWorkspace()  # only one, so that a resumed run finds its checkpoints
     setup = EngineSetup(
         of_program=True,
         root=root,
@@ -155,7 +156,7 @@ async def _in_memory(parts: RunParts) -> Assembled:
 
 
 async def _in_folder(parts: RunParts, root: Path) -> Assembled:
-    """The same parts as for the editor and the command line."""
+    """Uses the same parts as the editor and the command line."""
     # Lazy: a run without a workspace needs nothing that works on one.
     from donewhen.app.engine import engine_setup, open_models
 
@@ -223,7 +224,7 @@ def _worker_of(
 
 
 def _complete(setup: EngineSetup, parts: RunParts, found: PluggyPlugins | None) -> EngineSetup:
-    """With the caller's retry prompt, and with these plugins and no others."""
+    """Adds the caller's retry prompt, and exactly these plugins."""
     retry = parts.template.text if parts.template is not None else None
 
     def plugins(options: RunOptions) -> Plugins | None:
@@ -236,8 +237,8 @@ def _complete(setup: EngineSetup, parts: RunParts, found: PluggyPlugins | None) 
 
 
 def opened_plugins(parts: RunParts, folder: Path | None = None) -> PluggyPlugins | None:
-    """The plugins that the caller gave, and the approval gate where the worker has tools; None without any. Nothing is
-    taken from what happens to be installed."""
+    """The plugins that the caller gave, and the approval gate if the worker has tools; None without any. Plugins that
+    happen to be installed are not used."""
     gated = parts.workspace is not None and uses_tools(parts.worker)
     if not parts.plugins and not gated:
         return None
@@ -251,14 +252,14 @@ def opened_plugins(parts: RunParts, folder: Path | None = None) -> PluggyPlugins
 
 
 def uses_tools(worker: object) -> bool:
-    """Whether a worker can make tool calls through the server: a callable without a `context` can not."""
+    """Whether a worker can make tool calls through the server: a callable without a `context` can't."""
     return worker is None or getattr(worker, "uses_tools", True)
 
 
 def model_judge(
     judge: Judge | JudgeOptions | None, mask: Callable[[str], str], secrets: Mapping[str, str]
 ) -> tuple[Judge | None, Callable[[], Any] | None]:
-    """A judge that can be asked, and what ends the models that it uses. Its verdicts aren't kept anywhere."""
+    """A judge that can be asked, and a function that ends its models. Its verdicts aren't kept anywhere."""
     if not isinstance(judge, JudgeOptions):
         return judge, None
     from donewhen.app.models import FolderModels  # lazy: a callable that judges needs no models
@@ -276,7 +277,7 @@ async def ask_judge(
     files: Mapping[str, str] | None,
     secrets: Mapping[str, str],
 ) -> GoalVerdict:
-    """What a judge says outside of any run; see `judges.alone.judge_goal`. Raises UsageError without a judge."""
+    """The judge's answer outside of any run; see `judges.alone.judge_goal`. Raises UsageError without a judge."""
     asked, closing = model_judge(judge, Masking(environment, secrets).mask, secrets)
     if asked is None:
         raise UsageError("a judge is needed: a model's name, a JudgeConfig or a callable")
@@ -288,22 +289,22 @@ async def ask_judge(
 
 
 def judge_name(judge: Judge | JudgeOptions | None) -> str | None:
-    """Who judges, as a run keeps it."""
+    """The judge's name, as the run's record keeps it."""
     if judge is None:
         return None
     return judge_identity(judge) if isinstance(judge, JudgeOptions) else judge.identity
 
 
 def user_settings(state_dir: Path | None) -> Settings:
-    """What the user's own settings say of prices and places: nothing else of them, and nothing that a workspace
-    holds."""
+    """The prices and places in the user's own settings: nothing else from them, and nothing that a workspace
+    contains."""
     read = load_settings({}, os.environ, None)
     return Settings(given=Choices(state_dir=state_dir or read.state_dir), prices=read.prices)
 
 
 def environment() -> Mapping[str, str]:
-    """The variables that runs and models see. The caller's Python is found as if its environment was activated: first
-    where it has one, last otherwise. An environment in the workspace comes before it."""
+    """The variables that runs and models see. The caller's Python is on the path as if its environment were activated:
+    first if it has one, else last. An environment in the workspace comes before it."""
     variables = dict(os.environ)
     entries = [one for one in variables.get("PATH", os.defpath).split(os.pathsep) if one]
     own = str(Path(sys.executable).parent)
@@ -313,7 +314,7 @@ def environment() -> Mapping[str, str]:
 
 
 def _not_independent(agent: AgentOptions | None, judges: Sequence[str] | None) -> Sequence[RunWarning]:
-    """A judge that is the worker's own model is allowed, and warned of."""
+    """Warns if the judge is the worker's own model, which is allowed."""
     if agent is None or not any(same_model(agent.model, one) for one in judges or ()):
         return ()
     message = f"worker and judge are the same model ({agent.model}), which tends to believe itself"
@@ -359,7 +360,7 @@ class SoleRunLock:
 
 
 class NoCommands:
-    """`ports.Checker` where no command can run."""
+    """`ports.Checker` for runs in which no command can run."""
 
     async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
         return CheckResult(check.id, check.command, Outcome.NOT_RUN, NO_WORKSPACE)
@@ -372,7 +373,7 @@ class NoCommands:
 
 
 class NoProbes:
-    """`ports.Probes` where there are no files to read facts from."""
+    """`ports.Probes` for runs without files to read facts from."""
 
     async def facts(self, goal: Goal, workspace: Workspace) -> IntegrityFacts:
         return IntegrityFacts()
@@ -392,7 +393,7 @@ class NoProbes:
 
 
 class NoGoalFiles:
-    """`ports.GoalFiles` where there is no folder to look in."""
+    """`ports.GoalFiles` for runs without a folder to look in."""
 
     def load(self, path: str) -> Goal:
         raise GoalFileError(f"the goal file {path} is not in a workspace: give workspace=FOLDER")

@@ -1,5 +1,5 @@
-"""A run as it will start: what a person says now, then flags and environment, the goal file, workspace and user
-settings, defaults (docs/protocol.md, "Options").
+"""Resolves what a run starts with: what a person says now, then flags and environment, the goal file, workspace and
+user settings, defaults (docs/protocol.md, "Options").
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Facts = Callable[[str, str | None, Mapping[str, ModelPrice]], ModelFacts]
 
 
 def facts_in(environment: Callable[[], Mapping[str, str]]) -> Facts:
-    """What the catalogue knows of a model, served where this environment and the person say."""
+    """The catalogue's facts on a model that is served where this environment and the person say."""
 
     def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) -> ModelFacts:
         from donewhen.models.catalogue import facts_of, provider_of  # lazy: it reads a file of prices
@@ -58,20 +58,20 @@ _here = facts_in(lambda: os.environ)
 
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
-    """What is known of models without asking one, of the environment, and of rooms. `installed`: models can be used at
+    """Facts on models that need no request, on the environment, and on rooms. `installed`: models can be used at
     all."""
 
     installed: Callable[[], bool] = _installed
     facts: Facts = _here
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ
     hindrance: Callable[[], str] = lambda: "opening a room has not been tried yet"
-    """Why what a worker runs can't be contained here; empty if it can."""
+    """Why the worker's commands can't be contained here; empty if they can."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plugged:
     """What plugins bring to a run that starts now: their names, and the workers and judges that they register.
-    `remembered` is what a person allowed in this workspace before."""
+    `remembered` are the calls that a person allowed in this workspace before."""
 
     names: tuple[str, ...] = ()
     workers: frozenset[str] = frozenset()
@@ -86,8 +86,8 @@ def resolve(
     known: KnownFacts | None = None,
     plugged: Plugged | None = None,
 ) -> Start:
-    """The goal with its limits settled and the options frozen. Raises InvalidGoal, and UsageError for what can't start
-    here: an unknown worker, a model without what it needs, a dollar budget that can't be kept."""
+    """The goal with its limits resolved and the options frozen. Raises InvalidGoal, and UsageError for what can't start
+    here: an unknown worker, a model that lacks something, a dollar budget that can't be enforced."""
     known, plugged = known or KnownFacts(), plugged or Plugged()
     settled, notes = goal_with_settings(goal, settings)
     limits = changed_limits(settled.limits, options.limits)
@@ -105,7 +105,7 @@ def resolve(
 
 def relocated(options: RunOptions, settings: Settings) -> RunOptions:
     """The frozen options with the API bases that flags and the environment name now: a server may have moved since,
-    the models stay."""
+    but the models stay the same."""
     agent, judging, given = options.agent, options.judging, settings.given
     if agent is not None and given.api_base is not None:
         agent = replace(agent, api_base=given.api_base)
@@ -115,7 +115,7 @@ def relocated(options: RunOptions, settings: Settings) -> RunOptions:
 
 
 def judge_identity(judging: JudgeOptions) -> str:
-    """Who judges, as it is shown and kept: `openai/a`, `2*openai/a, openai/b (unanimity)`."""
+    """The judge's identity, as shown and kept: `openai/a`, `2*openai/a, openai/b (unanimity)`."""
     members = Counter(judging.models)
     names = ", ".join(model if count == 1 else f"{count}*{model}" for model, count in members.items())
     return names if len(judging.models) == 1 else f"{names} ({judging.rule})"
@@ -128,10 +128,10 @@ def _chosen(
     goal: Goal, options: StartOptions, settings: Settings, plugged: Plugged, environment: Mapping[str, str]
 ) -> RunOptions:
     given, configured = settings.given, settings.configured
-    # The goal holds what is configured where its file is silent.
+    # The goal already holds the configured values for what its file leaves out.
     model = options.model or given.model or goal.model
     worker = options.worker or given.worker or goal.worker or ("agent" if model else "human")
-    if not options.audit:  # nobody works then, and plugins were not asked
+    if not options.audit:  # an audit has no worker, and plugins were not asked
         _refuse_unknown_worker(worker, plugged)
     judge = options.judge_model or given.judge_model or goal.judge_model
     judging = _judging(judge, options, settings) if judge not in plugged.judges else None
@@ -159,9 +159,9 @@ def _chosen(
 def _contained(
     options: RunOptions, sandbox: Literal["auto", "on", "off"], settings: Settings, known: KnownFacts
 ) -> tuple[RunOptions, list[RunWarning]]:
-    """Whether what the worker runs is contained. The built-in agent's commands are where rooms can be opened; other
-    agents, which bring sandboxes and logins of their own, where a person says so. Raises UsageError if that is a
-    promise which can't be kept."""
+    """Whether the worker's commands are contained. The built-in agent's commands are contained if rooms can be opened;
+    other agents, which bring their own sandboxes and logins, only if a person says so. Raises UsageError if that
+    promise can't be kept."""
     worker, promised = options.worker, sandbox == "on"
     kind = WORKERS.get(worker or "")
     rooms = kind.rooms if kind is not None else "asked"
@@ -171,7 +171,7 @@ def _contained(
         raise UsageError(f"sandbox on: the worker {worker} is a plugin's and runs in Done When itself: set it to auto")
     why = known.hindrance()
     if not why:
-        # Other agents ask their models themselves; who says that the network is off means it.
+        # Other agents ask their models themselves; a person who says that the network is off means it.
         unsaid = settings.pick("network") is None
         return replace(options, contained=True, network=settings.network or (unsaid and worker == "command")), []
     if promised:
@@ -190,7 +190,7 @@ def _refuse_unknown_worker(worker: str, plugged: Plugged) -> None:
 
 
 def _refuse_unreadable(name: str, text: str) -> None:
-    """What a caller gave was read by nobody yet."""
+    """Reads a caller's text for the first time, only to refuse invalid ones. Raises InvalidGoal."""
     try:
         BY_NAME[name].read(text)
     except BadValue as bad:
@@ -229,7 +229,7 @@ OptionsT = TypeVar("OptionsT", AgentOptions, JudgeOptions)
 
 
 def _with(options: OptionsT, **values: Any) -> OptionsT:
-    """Silence leaves the default."""
+    """Unset values leave the default."""
     return replace(options, **{name: value for name, value in values.items() if value is not None})
 
 
@@ -237,7 +237,7 @@ def _with(options: OptionsT, **values: Any) -> OptionsT:
 
 
 def _summary(goal: Goal, options: RunOptions, settings: Settings, known: KnownFacts, plugged: Plugged) -> str:
-    """Nothing is to be accepted where nobody works but the person."""
+    """The summary to accept; nothing needs to be accepted if only the person works."""
     if options.worker in ("human", None):
         return ""
     unpriced = _unpriced(options, settings, known)
@@ -256,7 +256,7 @@ def _summary(goal: Goal, options: RunOptions, settings: Settings, known: KnownFa
 
 
 def _withheld(options: RunOptions, settings: Settings, environment: Mapping[str, str]) -> Sequence[str]:
-    """What a command that is not an agent we know doesn't get, though agents log in with it."""
+    """The variables that agents log in with and that a command which is not a known agent doesn't get."""
     if (
         options.worker != "command"
         or settings.pick("pass_env") == (NOTHING,)
@@ -267,7 +267,7 @@ def _withheld(options: RunOptions, settings: Settings, environment: Mapping[str,
 
 
 def _accepted(options: RunOptions) -> Literal["auto", "nobody"] | None:
-    """A command or a recording was named by the person with all that it does."""
+    """A command or a recording was named by the person, with everything that it does."""
     if not options.summary:
         return None
     kind = WORKERS.get(options.worker or "")
@@ -291,7 +291,7 @@ def _refuse_impossible(goal: Goal, options: RunOptions, settings: Settings, know
 
 
 def refuse_unknown_price(budget: float, options: RunOptions, settings: Settings, known: KnownFacts) -> None:
-    """A budget that nobody can keep is none. Raises UsageError."""
+    """A budget that can't be enforced is not a budget. Raises UsageError."""
     unknown = _unpriced(options, settings, known)
     if unknown:
         lines = "\n".join(price_example(model) for model in unknown)
@@ -323,7 +323,7 @@ def _unlimited(goal: Goal, options: RunOptions) -> list[RunWarning]:
 
 
 def _not_independent(options: RunOptions) -> list[RunWarning]:
-    """A judge that is the worker's own model is allowed, and warned of."""
+    """Warns if the judge is the worker's own model, which is allowed."""
     if options.agent is None or options.judging is None:
         return []
     from donewhen.core.verdict import same_model

@@ -1,4 +1,4 @@
-"""Where what workers run is contained, put together for one workspace folder."""
+"""Contains what workers run: the rooms, assembled for one workspace folder."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from donewhen.workspace.rooms.plain import EachInARoom, PlainRooms
 
 
 def hidden_folders(folder: Path, runtime: Path) -> tuple[Path, ...]:
-    """What no room shows: every record of Done When, the person's settings, and the secret that signs what a person
-    asks. `folder` is the workspace's own in the state folder, `runtime` where that secret is."""
+    """What no room shows: every record of Done When, the person's settings, and the secret that signs a person's
+    requests. `folder` is the workspace's own folder in the state folder, `runtime` the folder of that secret."""
     return (folder.parents[1], user_settings_file().parent, runtime)
 
 
 class Anywhere:
-    """Where nothing is contained."""
+    """Contains nothing."""
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
@@ -33,7 +33,7 @@ class Anywhere:
         return PlainRooms(self._processes)
 
     def processes(self, options: RunOptions) -> Processes:
-        """What runs one command after the other, each in a room of its own where the run is contained."""
+        """Runs one command after another, each in its own room if the run is contained."""
         return EachInARoom(self.rooms(options), self.grants(options))
 
     def grants(self, options: RunOptions) -> Grants:
@@ -41,8 +41,8 @@ class Anywhere:
 
 
 class ContainedWork(Anywhere):
-    """The rooms of one workspace folder in which workers run commands. `folder` is its own in the state folder,
-    `variables` are those that commands run with; `settings` are asked at each start."""
+    """The rooms of one workspace folder in which workers run commands. `folder` is the workspace's own folder in the
+    state folder, `variables` are those that commands run with; `settings` is called at each start."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class ContainedWork(Anywhere):
         return self._opened() if options.contained else super().rooms(options)
 
     def grants(self, options: RunOptions) -> Grants:
-        """What the run's commands may in their rooms, by its options and the person's settings."""
+        """What the run's commands may do in their rooms, by its options and the person's settings."""
         settings, home = self._settings(), Path(self._variables().get("HOME", os.devnull))
         agents = agents_in(options.worker_command or "") if options.worker == "command" else ()
         kept = [home / name for agent in agents for name in agent.keeps]
@@ -90,8 +90,8 @@ class ContainedWork(Anywhere):
         )
 
     def checks(self, written: Sequence[Path]) -> Processes:
-        """What runs checks: in a room each where the person's settings say so, in which they may change
-        these folders too. Else as the person."""
+        """Runs checks: each in its own room if the person's settings say so, and then checks may change these folders
+        too. Else they run as the person."""
         return _Checks(self, self._processes, self._settings, written)
 
     def in_a_room(self, written: Sequence[Path]) -> Processes:
@@ -114,7 +114,7 @@ class ContainedWork(Anywhere):
 
 
 class _Checks:
-    """`ports.Processes` of checks. Where they are to run in rooms and none can be opened, nothing runs."""
+    """`ports.Processes` of checks. If they must run in rooms and none can be opened, nothing runs."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class _Checks:
 
 
 def limits_of(settings: Settings) -> RoomLimits:
-    """What a contained command may take."""
+    """The limits of a contained command."""
     plain = RoomLimits()
     return RoomLimits(
         settings.pick("room_processes") or plain.processes,

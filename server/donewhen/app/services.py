@@ -1,7 +1,7 @@
-"""What front ends ask of the composition root, as values, so that a test can put parts in memory in place of any.
+"""What front ends ask of the composition root, as values, so that a test can replace any of them in memory.
 
-Nothing behind them is imported before it is asked for, and then in a thread: `initialize`, `--version` and a glance at
-the record do without the engine, and importing it would hold the event loop for longer than a handler may.
+Nothing behind them is imported before it is asked for, and then in a thread: `initialize`, `--version` and a quick look
+at the record don't need the engine, and importing it would block the event loop for longer than a handler may.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 class Adviser(Protocol):
-    """A model that helps with writing a goal: whatever it says is a proposal, and starts nothing. Everything raises
-    DoneWhenError where the model can't be asked."""
+    """A model that helps to write a goal: its answers are proposals and start nothing. All methods raise DoneWhenError
+    if the model can't be asked."""
 
     @property
     def model(self) -> str: ...
 
     @property
     def spent(self) -> Usage | None:
-        """What its calls took so far, for the person who waited; None if none was made."""
+        """The usage of all calls so far, for the person who waited; None if there were none."""
         ...
 
     def propose(self, objective: str, checks: Sequence[str]) -> Coroutine[Any, Any, Sequence[str]]:
-        """Requirements for an objective, besides the checks that are there."""
+        """Requirements for an objective, besides the existing checks."""
         ...
 
     def hints(self, text: str) -> Coroutine[Any, Any, Sequence[GoalHint]]:
@@ -48,8 +48,8 @@ class Adviser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A look at a workspace folder before a goal is drafted for it. Without `execute` nothing at all is run; with
-    `tries` each check of a draft runs once, for `patience` seconds at most. `interpreter` is the Python that is
+    """An examination of a workspace folder before a goal is drafted for it. Without `execute` nothing at all is run;
+    with `tries` each check of the draft runs once, for at most `patience` seconds. `interpreter` is the Python that is
     selected for the folder."""
 
     root: Path
@@ -60,7 +60,7 @@ class Look:
     interpreter: Path | None = None
 
 
-# Each function imports what it calls when it is called: see above.
+# Each function imports what it calls when it is called, for the reason given at the top of the file.
 
 
 async def open_runs(
@@ -103,7 +103,7 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
 
 
 def has_record(root: Path, state_dir: Path | None) -> bool:
-    """Whether runs of a workspace folder are on record, be it gone itself."""
+    """Whether runs of a workspace folder are on record, even if the folder itself is gone."""
     from donewhen.store.folders import has_record
 
     return has_record(root, state_dir)
@@ -115,8 +115,8 @@ async def _loaded(module: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """All folders are absolute. The runs that `open_runs` gives end with their `close`; `settings` may be a function,
-    which is asked at each start. `open_adviser` gives None if no model is configured."""
+    """All folders are absolute. The runs that `open_runs` returns end with their `close`; `settings` may be a function,
+    which is called at each start. `open_adviser` returns None if no model is configured."""
 
     open_runs: Callable[[Path, Path | None, Settings | Callable[[], Settings], WorkspaceContext], Awaitable[Runs]] = (
         open_runs

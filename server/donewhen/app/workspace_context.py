@@ -1,4 +1,4 @@
-"""What a front end knows of the place that runs happen in."""
+"""What a front end knows about the place where runs happen."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceContext:
-    """`environment` is that of whoever started Done When, `interpreter` is asked for the Python that the editor has
-    selected at each start, `trusted` is asked before anything is executed. `secrets` are kept in memory only.
+    """`environment` is that of whoever started Done When; `interpreter` returns, at each start, the Python that the
+    editor has selected; `trusted` is called before anything is executed. `secrets` are kept in memory only.
     """
 
     environment: Callable[[], Mapping[str, str]] = lambda: dict(os.environ)
@@ -26,16 +26,16 @@ class WorkspaceContext:
     watch: bool = True
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     unsaved: Callable[[str], str | None] = lambda path: None
-    """The text that an editor holds for a file, where that differs from what is on disk."""
+    """The text that an editor holds for a file, if it differs from the text on disk."""
     where: Where | None = None
-    """From where people act through this process; None: from a terminal where it has one, else it is a program."""
+    """Where people who use this process act from; None: a terminal if the process has one, else a program."""
     editor: Callable[[], EditorView | None] = lambda: None
     """What an editor shows of the folder now; None if no client forwards its diagnostics."""
 
 
 def plugins_there() -> bool:
-    """Whether there are plugins at all, by what is installed and the person's settings: where those are wrong, it says
-    no. Nothing of them is loaded."""
+    """Whether there are any plugins, by the installed packages and the person's settings; False if those settings are
+    wrong. No plugin is loaded."""
     from donewhen.config import load_settings  # lazy, as below: start-up time
     from donewhen.core.errors import InvalidGoal
 
@@ -46,7 +46,7 @@ def plugins_there() -> bool:
 
 
 def any_plugins(approvals: Approvals, root: Path | None = None) -> bool:
-    """Whether these settings name plugins, or leave any on that is installed for the folder."""
+    """Whether these settings name plugins, or leave any installed plugin of the folder switched on."""
     from donewhen.plugins.loading import installed_points
 
     installed = (point.name not in approvals.plugins_off for point in installed_points(root))
