@@ -1,4 +1,4 @@
-"""A judge asked on its own: no loop, no side effect."""
+"""A judge asked on its own: no loop, no side effects."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from donewhen.core.verdict import Finding, GoalVerdict, RequirementVerdict
 from donewhen.core.work import Usage
 from donewhen.ports import Judge, Judgement, JudgeTask
 
-# An account of calls to models where there is no run: counted in memory, bounded by nothing.
+# An account of model calls outside of any run: counted in memory, without a limit.
 
 
 class Account:
-    """`ports.Calls` for a caller that waits for one answer. Concurrent calls are counted alike."""
+    """`ports.Calls` for a caller that waits for one answer. Concurrent calls are counted too."""
 
     def __init__(self) -> None:
         self._ended = Usage()
@@ -38,7 +38,8 @@ class Account:
 
     @property
     def total(self) -> Usage:
-        """What all calls took so far; one that was cut off counts as its prompt, since nobody tells what it cost."""
+        """The usage of all calls so far; a call that was cut off counts as its prompt, since its real cost is
+        unknown."""
         return sum(self._open.values(), self._ended)
 
     @property
@@ -69,13 +70,13 @@ async def judge_goal(
     messages: Sequence[Mapping[str, Any]] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> GoalVerdict:
-    """What the judge says of the goal, on this evidence and these files (path to text) alone. Nothing is run, written,
-    recorded or cached. A goal that is a text is one requirement; with an ObservedResponse in `evidence` it is about
-    that response.
+    """The judge's verdict on the goal, from this evidence and these files (path to text) alone. Nothing is run,
+    written, recorded or cached. A goal given as text is one requirement; with an ObservedResponse in `evidence` it is
+    about that response.
 
-    `messages` (`{"role": ..., "content": ...}`) are claims: the judge may read them, and nothing can be proven by them.
+    `messages` (`{"role": ..., "content": ...}`) are claims: the judge may read them, but they can't prove anything.
     A bound check decides as in a run, by its result in `evidence`. Raises InvalidGoal, UsageError for messages and
-    evidence that can't be used, JudgeOutage where the judge can't be asked.
+    evidence that can't be used, JudgeOutage if the judge can't be asked.
     """
     _check_files(files)
     asked = _showing(_goal(goal, evidence or ()), files or {})
@@ -90,7 +91,7 @@ async def judge_goal(
     bare = not files and not any(shows(one) for one in evidence or ())
     findings = tuple(held_back.get(one.id) or _judged(one, reply, context, bare) for one in asked.requirements)
     verdict = _verdict(asked, findings, context.calls.total + reply.usage)
-    # A score for the whole stands where the judge was asked about the whole.
+    # The judge's score for the whole goal counts only if the judge was asked about the whole goal.
     return verdict if held_back or reply.score is None else replace(verdict, score=reply.score)
 
 
@@ -108,7 +109,7 @@ def _goal(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
 
 
 def _showing(goal: Goal, files: Mapping[str, str]) -> Goal:
-    """With every file shown for each requirement that names none: there is nothing else to look at."""
+    """Shows every file for each requirement that names none: there is nothing else to look at."""
     every = tuple(literal(path) for path in files)
     return replace(
         goal, requirements=tuple(one if one.files else replace(one, files=every) for one in goal.requirements)
@@ -134,8 +135,8 @@ def _verdict(goal: Goal, findings: Sequence[RequirementVerdict], usage: Usage) -
 
 
 def _judged(requirement: Requirement, reply: Judgement, context: _Alone, bare: bool) -> RequirementVerdict:
-    """The judge's finding; `met` without a citation of what there is proves nothing. `bare`: the caller gave nothing
-    that could be evidence."""
+    """The judge's finding; `met` proves nothing unless it cites given evidence. `bare`: the caller gave nothing that
+    could be evidence."""
     found = [one for one in (reply.verdict.findings if reply.verdict else ()) if one.requirement_id == requirement.id]
     if len(found) != 1:
         reason = reply.reason or "the judge's reply did not name the requirement"
@@ -152,7 +153,7 @@ def _judged(requirement: Requirement, reply: Judgement, context: _Alone, bare: b
 
 
 def _by_proof(requirement: Requirement, given: Sequence[Evidence]) -> RequirementVerdict | None:
-    """What its bound checks and the editor say, where that decides; None if the judge is to be asked."""
+    """What its bound checks and the editor decide; None if the judge must be asked."""
     said = [_checked(check, given) for check in requirement.checks]
     if requirement.problems:
         said.append(_reported(requirement, given))
@@ -169,7 +170,7 @@ _Said = tuple[Finding, str, tuple[str, ...]]
 
 
 def _checked(check: Check, given: Sequence[Evidence]) -> _Said:
-    """Of several results of one check the last one counts."""
+    """If there are several results of one check, the last one counts."""
     for evidence in reversed(given):
         result = evidence.observation
         if isinstance(result, CheckResult) and result.check_id == check.id:
@@ -191,7 +192,7 @@ def _reported(requirement: Requirement, given: Sequence[Evidence]) -> _Said:
 
 
 class _Alone:
-    """`ports.AuditContext` in memory: what was given, and nothing else."""
+    """`ports.AuditContext` in memory: only what the caller gave."""
 
     def __init__(self, evidence: Sequence[Observation], files: Mapping[str, str]) -> None:
         if any(isinstance(one, ObservedFile) for one in evidence):
@@ -209,7 +210,7 @@ class _Alone:
 
     @property
     def known(self) -> frozenset[str]:
-        """The ids of all that can be cited."""
+        """The ids of everything that can be cited."""
         return frozenset(f"E{number}" for number in range(1, self._numbers + 1))
 
     @property

@@ -1,4 +1,4 @@
-"""What there is to show to a judge, as blocks: check results, diagnostics, the diff, files, observed commands."""
+"""The material for a judge, as blocks: check results, diagnostics, the diff, files, observed commands."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _NEW = re.compile(r"(diff --git [^\n]*\n)new file mode [^\n]*\n(?:[^@\n][^\n]*\n
 _FAILURE = re.compile(r"error|fail|assert|traceback|warning", re.IGNORECASE)
 MAX_OTHERS = 6
 MAX_COMMANDS = 8
-"""Commands that are shown in full where the judge can't ask for more; else FEW_COMMANDS, if they have to do with the
-question. All others are a line each."""
+"""How many commands are shown in full if the judge can't ask for more; else FEW_COMMANDS that are related to the
+question. Every other command gets one line."""
 FEW_COMMANDS = 2
 MAX_COMMAND_LINES, FEW_COMMAND_LINES = 24, 8
 MAX_FAILED = 20
@@ -52,9 +52,9 @@ LARGEST_FILE = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All that was read for one question, so that making the prompt needs nothing else. `contents` are the files that
-    may be shown; `files` all that the revision covers. `cited` is the evidence that earlier verdicts rested on;
-    `looks`: the judge can have the whole of what is a line."""
+    """Everything that was read for one question, so that the prompt can be made from it alone. `contents` are the files
+    that may be shown; `files` are all files of the revision. `cited` is the evidence behind earlier verdicts;
+    `looks`: the judge can read in full what the prompt shows as one line."""
 
     requirements: tuple[Requirement, ...]
     revision: str
@@ -69,12 +69,12 @@ class Material:
 
     @property
     def fresh(self) -> tuple[Evidence, ...]:
-        """What can be cited; the rest was made before the last edit, and is not shown."""
+        """The evidence that can be cited; the rest is older than the last edit, and is not shown."""
         return tuple(one for one in self.evidence if one.fresh(self.revision))
 
 
 def blocks_of(material: Material) -> list[Block]:
-    """Every block, in an order that the evidence's ids have no part in: by requirement, kind, command or path."""
+    """Every block, in an order that doesn't depend on evidence ids: by requirement, kind, command or path."""
     wanted = [requirement_words(requirement) for requirement in material.requirements]
     found = [*_results(material, wanted), *_commands(material, wanted), *_diff(material, wanted)]
     found += _files(material, wanted)
@@ -85,12 +85,12 @@ _ORDER = ("check", "editor", "diff", "named", "changed", "command", "other")
 
 
 def everyone(material: Material) -> frozenset[int]:
-    """The places of all requirements of the question."""
+    """The indexes of all requirements of the question."""
     return frozenset(range(len(material.requirements)))
 
 
 def _results(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
-    """Each requirement's own results, and of other checks a few that have to do with these requirements."""
+    """Each requirement's own results, and a few results of other checks that are related to these requirements."""
     others: list[tuple[Evidence, CheckResult]] = []
     for evidence in material.fresh:
         observation = evidence.observation
@@ -148,7 +148,7 @@ def outcome(result: CheckResult) -> str:
 
 
 def _tests(result: CheckResult, wanted: frozenset[str], clean: Normaliser) -> list[str]:
-    """The tests that failed, and of the others those whose names have to do with the requirements."""
+    """The tests that failed, and of the others those whose names are related to the requirements."""
     bad = [test for test in result.tests if test.outcome in ("failed", "error")]
     good = [
         test
@@ -188,7 +188,7 @@ def _editor(material: Material, evidence: Evidence, report: EditorReport, owners
 
 
 def _commands(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
-    """The commands that are worth showing in full: what was cited before, the telling ones, then the latest."""
+    """The commands worth showing in full: those cited before, then the most relevant ones, then the latest."""
     every = frozenset[str]().union(*wanted)
     known = [(one, evidence) for one, evidence in commands_of(material) if evidence.citable(material.revision)]
     scores = {
@@ -202,8 +202,8 @@ def _commands(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[
 
 
 def commands_of(material: Material) -> list[tuple[ObservedCommand, Evidence]]:
-    """The commands that the server saw the worker run since the last edit, the latest first; of equal ones the latest
-    alone."""
+    """The commands that the server saw the worker run since the last edit, the latest first; if commands are equal,
+    only the latest one."""
     latest: dict[tuple[str, int | None], tuple[ObservedCommand, Evidence]] = {}
     for evidence in reversed(material.fresh):
         if isinstance(command := evidence.observation, ObservedCommand):
@@ -244,7 +244,7 @@ def _diff(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Bloc
 
 
 def _without_new_files(diff: str, shown: Mapping[str, bytes]) -> str:
-    """The diff, but for the lines of new files, which are shown as files."""
+    """The diff without the lines of new files, which are shown as files."""
     kept: list[str] = []
     for part in _FILE.split(diff):
         new = _NEW.match(part)
@@ -268,7 +268,7 @@ def _files(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Blo
 
 
 def _named(material: Material, at: int, wanted: frozenset[str]) -> list[str]:
-    """The files that one requirement names, the most telling first."""
+    """The files that one requirement names, the most relevant first."""
     requirement = material.requirements[at]
     said = mentioned(requirement)
     found = [path for path in material.contents if any_matches(requirement.files, path) or mentions(said, path)]
@@ -292,7 +292,7 @@ def _file(
 
 
 def bounded_output(text: str) -> str:
-    """Head and tail of what is far too long to be looked through."""
+    """The head and tail of a text that is far too long to be examined."""
     if len(text) <= LARGEST_FILE:
         return text
     half = LARGEST_FILE // 2
@@ -300,7 +300,7 @@ def bounded_output(text: str) -> str:
 
 
 def file_lines(content: bytes, clean: Normaliser, largest: int = LARGEST_FILE) -> tuple[Lines, str]:
-    """A file's lines, and in words what it is. Beyond `largest` bytes head and tail alone, without line numbers."""
+    """A file's lines, and a description of it. Beyond `largest` bytes, only head and tail, without line numbers."""
     if b"\0" in content[:8192]:
         return Lines(()), f"binary, {len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}"
     if not content:
@@ -332,7 +332,7 @@ def rankings_of(
     return lambda: ranked(lines.raw, [wanted[at] for at in sorted(owners)], hot())
 
 
-# The response itself, where the goal is about it (product.md, "response"): shown as data, head and tail, citable.
+# The response itself, if the goal is about it (product.md, "response"): shown as data, head and tail, citable.
 
 
 CONTINUED = "[continued] "
@@ -341,7 +341,7 @@ _HEAD, _TAIL = 0.35, 0.5
 
 
 def response_blocks(material: Material) -> Iterator[Block]:
-    """The latest response, as one block; one that is not fresh is none of this turn's, and not shown."""
+    """The latest response, as one block; if it is not fresh, it doesn't belong to this turn and is not shown."""
     found = [
         (evidence, evidence.observation)
         for evidence in material.evidence
@@ -359,7 +359,8 @@ def _block(
     whole = Lines.of(text)
     lines = Lines([piece for line in whole.raw for piece in wrapped(line)])
     owners = everyone(material)
-    # Two responses that differ only in what is cut are two questions: the digest keeps their verdicts apart in a cache.
+    # Responses that differ only in the cut part are different questions: the digest separates their verdicts in a
+    # cache.
     said = f"{response.size:,} characters, {len(whole):,} lines" if text.strip() else "empty"
     return Block(
         "response", "the response itself", "", owners, (f"content: {said}, sha256 {response.digest[:16]}",), lines,
@@ -368,7 +369,7 @@ def _block(
 
 
 def wrapped(line: str) -> Iterator[str]:
-    """A line of prose in pieces that are shown whole; all but the first say that they go on with it."""
+    """Splits a line of prose into pieces that are shown whole; all but the first are marked as a continuation."""
     width = _WIDTH if line.isascii() else _WIDTH // 3
     piece, line = _piece(line, width)
     yield piece
@@ -378,7 +379,7 @@ def wrapped(line: str) -> Iterator[str]:
 
 
 def _piece(line: str, width: int) -> tuple[str, str]:
-    """What fits, cut at a space where there is one, and what is left."""
+    """The piece that fits, cut at a space if there is one, and the rest."""
     if len(line) <= width:
         return line, ""
     at = line.rfind(" ", width // 2, width)

@@ -1,4 +1,4 @@
-"""One conversation with a judge's model: looks, the reply, and one correction at most."""
+"""One conversation with a judge's model: looks, the reply, and at most one correction."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from donewhen.ports import Calls, Model, ModelReply, ModelRequest, ToolSpec
 T = TypeVar("T")
 MAX_REPLY = 400_000
 MAX_OUTPUT = 16_000
-"""Tokens of one reply, its thoughts included: what a call can cost at worst is bounded by it."""
+"""Tokens of one reply, including its reasoning: this bounds what a call can cost."""
 _LEAST_LOOK = 700
 
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[T]):
-    """What a reply must look like. `find` gets the object out of text, `read` checks it (both raise InvalidReply), and
-    `fault` says what is wrong with a reply that can still be used where it isn't corrected."""
+    """What a reply must look like. `find` extracts the object from text, `read` checks it (both raise InvalidReply),
+    and `fault` says what is wrong with a reply that can still be used if it isn't corrected."""
 
     instructions: str
     schema: Mapping[str, Any]
@@ -37,7 +37,7 @@ class Form(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ConversationResult(Generic[T]):
-    """How a conversation ended: `value` None if no reply could be used, and `problem` says why. `raw` is the reply
+    """How a conversation ended: `value` is None if no reply could be used, and `problem` says why. `raw` is the reply
     as JSON."""
 
     value: T | None
@@ -47,7 +47,7 @@ class ConversationResult(Generic[T]):
 
 @dataclass(slots=True)
 class Conversation(Generic[T]):
-    """`room` is what may be added to the first messages, in bytes. Without `looking`, no tool is offered."""
+    """`room` is how many bytes may be added to the first messages. Without `looking`, no tool is offered."""
 
     model: Model
     options: JudgeOptions
@@ -60,7 +60,7 @@ class Conversation(Generic[T]):
     corrected: bool = False
 
     async def run(self, first: Sequence[Message]) -> ConversationResult[T]:
-        """Asks until there is a reply that can be used, or there was one correction. Raises ModelFailed, OverBudget."""
+        """Asks until a reply can be used, or one correction was made. Raises ModelFailed, OverBudget."""
         self.messages = list(first)
         for _ in range(self.options.calls + 4):
             reply = await self._ask()
@@ -80,10 +80,10 @@ class Conversation(Generic[T]):
         request = ModelRequest(
             tuple(self.messages),
             tools,
-            None if tools else self.form.schema,  # several providers refuse both, or never call a tool then
+            None if tools else self.form.schema,  # several providers refuse both together, or then never call a tool
             self.options.temperature,
             min(MAX_OUTPUT, self.model.facts.max_output or MAX_OUTPUT),
-            stable=2 if tools else 0,  # it is asked again where it looks, and else hardly ever
+            stable=2 if tools else 0,  # a judge with tools is called several times, others hardly ever
         )
         return await ask(self.model, request, self.calls)
 
@@ -100,7 +100,7 @@ class Conversation(Generic[T]):
         return self.looking is not None and any(call.name != prompts.GIVE_VERDICT for call in reply.message.calls)
 
     async def _look(self, message: Message) -> None:
-        """Answers every call of the message; a verdict in it is not taken, since it was given before the look."""
+        """Answers every call of the message; a verdict in it is ignored, because it was given before the look."""
         assert self.looking is not None
         self._add(replace(message, text=fitted(message.text, 1_000), calls=tuple(_short(c) for c in message.calls)))
         for call in message.calls:
@@ -130,7 +130,7 @@ class Conversation(Generic[T]):
         return ConversationResult(value, self.form.fault(value) or "", json.dumps(found, sort_keys=True))
 
     def _object(self, reply: ModelReply) -> Mapping[str, Any]:
-        """The one object that the reply gives, by tool call or as text; both are taken only where they agree."""
+        """The one object in the reply, from a tool call or from text; if both hold one, they must agree."""
         if reply.finish == "length":
             raise InvalidReply("it was cut off before its end")
         message = reply.message
@@ -176,5 +176,5 @@ class Conversation(Generic[T]):
 
 
 def _short(call: ToolCall, room: int = 2_000) -> ToolCall:
-    """The call as it is kept in the conversation: what is far too long is left out."""
+    """The call as it is kept in the conversation: overlong values are left out."""
     return call if size(call.arguments) <= room else replace(call, arguments="{}")

@@ -1,7 +1,7 @@
-"""The question to a judge: requirements, and the evidence chosen for each within a bound.
+"""The question to a judge: requirements, and the evidence chosen for each, within a size limit.
 
-Deterministic: the same files, results and observed commands give the same text, byte for byte. Evidence has ids of the
-prompt's own (E1, E2, ...), which `Question.sources` map to what they stand for.
+Deterministic: the same files, results and observed commands give the same text, byte for byte. Evidence has ids that
+belong to the prompt (E1, E2, ...); `Question.sources` maps them to what they stand for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from donewhen.judges.excerpts import Block, Lines, allocate, excerpt, fitted, pa
 from donewhen.judges.fencing import boundary, label, neutralised
 from donewhen.judges.prompts import CLAIM_QUESTIONS, RESPONSE
 
-# What somebody said, fenced: it may be read, and proves nothing.
+# Fenced statements: a judge may read them, but they prove nothing.
 
 
 _UNUSUAL = re.compile(r"[^\w.-]")
@@ -33,8 +33,8 @@ OPENING = (
 
 
 def fence_claims(messages: Sequence[Message], room: int = 12_000) -> str:
-    """The messages as claims, in at most about `room` bytes: each bounded alike, head and tail kept, in order. Where
-    there are too many, the last ones are shown."""
+    """The messages as claims, in at most about `room` bytes: in order, all with the same limit, each with head and tail
+    kept. If there are too many, the last ones are shown."""
     shown = messages[-max(room // 400, 1) :]
     each = max((room - 400) // max(len(shown), 1) - 120, 120)
     bodies = [(message, excerpt(Lines.of(message.text), each)) for message in shown]
@@ -51,10 +51,10 @@ def fence_claims(messages: Sequence[Message], room: int = 12_000) -> str:
 
 BYTES_PER_TOKEN = 3.5
 LEAST_PER_REQUIREMENT = 2_000
-"""Bytes of a prompt that each requirement has at least, its own text included; more requirements make more calls."""
+"""Bytes of a prompt that each requirement gets at least, including its own text; more requirements need more calls."""
 
 LEAST_OF_CLAIM = 400
-"""As before, for a claim, which is asked about in one call: of more requirements the first ones are shown."""
+"""The same for a claim, which takes a single call: if there are too many requirements, the first ones are shown."""
 
 MAX_LISTED = 1_000
 _TEXTS = 0.35
@@ -64,12 +64,12 @@ _LIST = 0.06
 _RECORD = 0.25
 _FRAME_OF_RECORD = 360
 _SHORT = 80
-_TOKEN = "\0" * 16  # stands for the boundary until it is known; untrusted text can't hold a NUL
+_TOKEN = "\0" * 16  # stands for the boundary until it is known; untrusted text can't contain a NUL
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What an id of the prompt stands for: evidence on record, or an observation to record, as it was shown."""
+    """What an id of the prompt stands for: recorded evidence, or an observation to record, as it was shown."""
 
     id: str
     evidence: Evidence | Observation
@@ -77,7 +77,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`paths` are the files that the text shows; None if it also tells which files there are."""
+    """`paths` are the files that the text shows; None if it also shows which files exist."""
 
     text: str
     token: str
@@ -88,7 +88,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked about the material: the goal's words, disputes by requirement id, a claim, a conversation's."""
+    """The question about the material: the goal's text, disputes by requirement id, a claim, a conversation."""
 
     goal: Goal
     disputes: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -102,7 +102,7 @@ def bytes_of(tokens: int) -> int:
 
 
 def batches(requirements: Sequence[Requirement], room: int) -> list[tuple[Requirement, ...]]:
-    """The requirements in as many questions as are needed for each to have its least share of the room."""
+    """Splits the requirements into as many questions as needed for each to get its minimum share of the room."""
     most = max(1, room // LEAST_PER_REQUIREMENT)
     count = -(-len(requirements) // most)
     each = -(-len(requirements) // max(count, 1))
@@ -119,7 +119,7 @@ def question(asked: Asked, material: Material, room: int) -> Question:
     blocks = [*response_blocks(material), *blocks_of(material)]
     rows, most = _rows(material), int(room * _RECORD)
     kept, dropped = allocate(blocks, rest - _need(rows, blocks, most))
-    if dropped:  # what has no room for itself is a line
+    if dropped:  # a block without enough room becomes a line
         kept, dropped = allocate(blocks, rest - _need(rows, [block for block, _ in kept], most))
     keys = _keys([block for block, _ in kept])
     shown = [(key, block, excerpt(block.lines, given, block.rankings, block.head_share, block.tail_share))
@@ -139,7 +139,7 @@ def question(asked: Asked, material: Material, room: int) -> Question:
 
 
 def _keys(blocks: Sequence[Block]) -> list[str]:
-    """The ids of the prompt: E1, E2, ...; what can't be cited has none."""
+    """The ids of the prompt: E1, E2, ...; a block that can't be cited has none."""
     citable = count(1)
     return [f"E{next(citable)}" if block.citable else "" for block in blocks]
 
@@ -148,7 +148,7 @@ def _keys(blocks: Sequence[Block]) -> list[str]:
 
 
 def _rows(material: Material) -> list[tuple[Evidence, str]]:
-    """All that can be cited of what ran, each with its line: checks, then commands, the latest first."""
+    """Everything citable that ran, each with its line: checks, then commands, the latest first."""
     clean = material.normaliser
     checks = [(one.observation, one) for one in material.fresh if isinstance(one.observation, CheckResult)]
     checks.sort(key=lambda one: (one[0].command, one[0].check_id))
@@ -169,13 +169,13 @@ def _row(command: str, how: str, end: str) -> str:
 
 
 def _last(output: str) -> str:
-    """The last two lines that aren't blank, where they are short, else the last one."""
+    """The last two lines that aren't blank if they are short, else the last one."""
     lines = [line for line in output.rstrip().rsplit("\n", 3)[-3:] if line.strip()][-2:]
     return "\n".join(lines if sum(map(len, lines)) <= _SHORT else lines[-1:])
 
 
 def _others(rows: Sequence[tuple[Evidence, str]], blocks: Sequence[Block]) -> list[tuple[Evidence, str]]:
-    """The rows of what no block shows."""
+    """The rows that no block shows."""
     shown = {block.source.id for block in blocks if isinstance(block.source, Evidence)}
     return [row for row in rows if row[0].id not in shown]
 
@@ -188,8 +188,8 @@ def _need(rows: Sequence[tuple[Evidence, str]], blocks: Sequence[Block], most: i
 def _record(
     rows: Sequence[tuple[Evidence, str]], before: int, room: int, material: Material
 ) -> tuple[list[str], list[Source]]:
-    """The block of these rows, in at most `room` bytes, and what its ids stand for. Where not all fit, what was cited
-    before, what has to do with the requirements and the latest are kept; a judge that can look can have the others."""
+    """The block of these rows, in at most `room` bytes, and what its ids stand for. If not all fit, it keeps the rows
+    cited before, those related to the requirements, and the latest; a judge that can look can read the others."""
     old = sum(not one.fresh(material.revision) for one in material.evidence)
     after = [f"Not shown: {old} {'result' if old == 1 else 'results'} older than the last edit, which can't be cited."]
     after = after if old else []
@@ -275,7 +275,7 @@ def _ending(asked: Asked, material: Material) -> str:
 
 
 def _conversation(asked: Asked, material: Material, room: int) -> str:
-    """What was said, apart from the evidence: it has no id, so that it can't be cited. Empty if nothing was."""
+    """The conversation, apart from the evidence: it has no id, so it can't be cited. Empty if there is none."""
     if not asked.messages:
         return ""
     clean = material.normaliser
@@ -284,7 +284,7 @@ def _conversation(asked: Asked, material: Material, room: int) -> str:
 
 
 def _listing(material: Material, room: int) -> str:
-    """The names of files, for requirements that name none; telling names first where not all fit."""
+    """The names of files, for requirements that name none; the most relevant names first if not all fit."""
     if all(requirement.files for requirement in material.requirements) or not material.files:
         return ""
     wanted = frozenset[str]().union(*(requirement_words(requirement) for requirement in material.requirements))
@@ -311,7 +311,7 @@ def _left_out(dropped: Sequence[Block]) -> list[str]:
 
 
 def _as_shown(block: Block, body: str) -> Evidence | Observation:
-    """What is recorded holds the text that the judge saw."""
+    """The evidence to record, with the text that the judge saw."""
     if isinstance(block.source, ObservedFile):
         return replace(block.source, excerpt=body)
     if isinstance(block.source, ObservedDiff):

@@ -1,4 +1,4 @@
-"""The part of a long text that fits: its head, its tail and what matters between, every cut marked."""
+"""The part of a long text that fits: its head, its tail and the relevant parts between, every cut marked."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from donewhen.core.goal import Requirement
 from donewhen.ecosystems import RUNNERS, TOOLS
 from donewhen.judges.fencing import clipped, neutralised
 
-# What differs from run to run without meaning anything: the prompt leaves it out, so that equal evidence gives an
-# equal prompt, byte for byte.
+# Differences between runs that mean nothing: the prompt leaves them out, so that equal evidence gives an equal prompt,
+# byte for byte.
 
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -39,9 +39,9 @@ _DURATIONS = tuple(
 
 
 class Normaliser:
-    """Takes out of texts what must not reach a prompt: secrets and where the workspace lies; out of what commands
-    print also scratch folders, the run's id and colours. `root` is the workspace's absolute path, empty if it isn't
-    known."""
+    """Removes from texts what must not reach a prompt: secrets and the path of the workspace; from the output of
+    commands also scratch folders, the run's id and colours. `root` is the workspace's absolute path, empty if it is
+    unknown."""
 
     def __init__(self, root: str = "", run_id: str = "", mask: Callable[[str], str] | None = None) -> None:
         self._mask = mask
@@ -50,13 +50,13 @@ class Normaliser:
         self._root = re.compile(rf"(?:{roots})(?![\w-])(?!\.\w)") if roots else None
 
     def text(self, text: str) -> str:
-        """What people or files say: nothing that tells something is changed."""
+        """Text from people or files: nothing meaningful is changed."""
         if self._mask is not None:
             text = self._mask(text)
         return text if self._root is None else self._root.sub(".", text)
 
     def printed(self, text: str) -> str:
-        """What a command printed."""
+        """The output of a command."""
         text = self.text(_COLOURS.sub("", text))
         if self._run_id:
             text = text.replace(self._run_id, "(run)")
@@ -72,14 +72,14 @@ class Normaliser:
 
 
 def untimed(text: str) -> str:
-    """Output of a test runner without the durations that the runner itself adds; no other figure is touched."""
+    """Output of a test runner without the durations that the runner adds; no other number is changed."""
     for pattern in _DURATIONS:
         text = pattern.sub(r"\g<before>(time)", text)
     return text
 
 
 def _spellings(root: str) -> tuple[str, ...]:
-    """How the workspace's path may be written, longest first."""
+    """The possible spellings of the workspace's path, longest first."""
     path = root.rstrip("/\\")
     if len(path) < 2:
         return ()
@@ -90,16 +90,16 @@ def _spellings(root: str) -> tuple[str, ...]:
 
 LONGEST_LINE = 400
 _AROUND = 3
-_MARK = 34  # about what "[... 12,345 lines cut ...]" takes, with its prefix
+_MARK = 34  # the length of about "[... 12,345 lines cut ...]", with its prefix
 
 
 def size(text: str) -> int:
-    """What a text takes of a budget: bytes in UTF-8, since other scripts take more tokens per character."""
+    """How much of a budget a text takes: bytes in UTF-8, since other scripts need more tokens per character."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def fitted(text: str, room: int) -> str:
-    """At most `room` bytes (60 at least) of a text: head and tail, with a mark of what was cut between them."""
+    """At most `room` bytes (at least 60) of a text: head and tail, with a mark for the cut between them."""
     if size(text) <= room:
         return text
     raw = text.encode("utf-8", "replace")
@@ -110,7 +110,7 @@ def fitted(text: str, room: int) -> str:
 
 
 class Lines:
-    """Untrusted lines as they are shown: prefixed, neutralised, bounded; made only when they are needed."""
+    """Untrusted lines as they are shown: prefixed, neutralised, bounded; made only when needed."""
 
     def __init__(self, raw: Sequence[str], numbered: bool = False) -> None:
         self.raw = raw
@@ -118,7 +118,7 @@ class Lines:
         self._made: dict[tuple[int, int], str] = {}
         digits = len(str(len(raw))) if numbered else 0
         self.need = sum(min(size(line), LONGEST_LINE) + 3 + digits for line in raw)
-        """At least what all lines take; exact for plain text."""
+        """A lower bound for the size of all lines; exact for plain text."""
 
     @classmethod
     def of(cls, text: str, numbered: bool = False) -> Lines:
@@ -145,8 +145,8 @@ Rankings = Sequence[Sequence[int]]
 def excerpt(
     lines: Lines, room: int, rankings: Callable[[], Rankings] | None = None, head: float = 0.15, tail: float = 0.3
 ) -> str:
-    """At most `room` of the lines: all where they fit, else head and tail (their shares of the room) and what the
-    rankings put first, each ranking in turn. The last line is always there."""
+    """At most `room` bytes of the lines: all if they fit, else head and tail (their shares of the room) and the lines
+    that the rankings put first, taken from each ranking in turn. The last line is always included."""
     if not len(lines):
         return ""
     if lines.need <= room * 2:
@@ -190,7 +190,7 @@ class _Choice:
         return True
 
     def _run(self, order: Sequence[int], room: int) -> None:
-        """Lines in this order, as far as `room` reaches."""
+        """Adds lines in this order until `room` is used up."""
         stop = self._left - room
         for at in order:
             if at in self._chosen:
@@ -199,7 +199,7 @@ class _Choice:
                 return
 
     def _window(self, at: int) -> None:
-        """A line and what stands around it; a new place costs a mark."""
+        """A line and its neighbours; a separate place costs a mark."""
         if at not in self._chosen and not self._take(at, spare=_MARK):
             return
         for step in range(1, _AROUND + 1):
@@ -220,14 +220,14 @@ class _Choice:
 
 
 def _in_turn(rankings: Rankings) -> list[int]:
-    """One of each ranking after the other, the best first, none twice."""
+    """One line of each ranking in turn, the best first, without duplicates."""
     longest = max((len(ranking) for ranking in rankings), default=0)
     order = (ranking[place] for place in range(longest) for ranking in rankings if place < len(ranking))
     return list(dict.fromkeys(order))
 
 
 def _bounded(text: str, room: int, keep_end: bool = False) -> str:
-    """Cut to `room` bytes at most, for text whose characters are not one byte each."""
+    """Cut to at most `room` bytes, for text whose characters are not one byte each."""
     raw = text.encode("utf-8", "replace")
     if len(raw) <= room:
         return raw.decode()
@@ -236,7 +236,7 @@ def _bounded(text: str, room: int, keep_end: bool = False) -> str:
     return raw[: room - 13].decode("utf-8", "ignore") + "[... cut ...]"
 
 
-# How the room of a prompt is shared: evenly over requirements, unused shares to the others.
+# How the room of a prompt is divided: evenly over requirements; unused shares go to the others.
 
 
 Kind = Literal["response", "check", "editor", "diff", "named", "changed", "command", "other"]
@@ -259,10 +259,10 @@ _SLACK = 32
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One piece of evidence for a prompt: `head` is shown whole, of `lines` as much as its share allows.
+    """One piece of evidence for a prompt: `head` is shown whole, `lines` as far as the block's share allows.
 
-    `owners` are the places of the requirements that it is for; `rank` is 0 for the most telling of its kind. `source`
-    is evidence that is on record, or an observation yet to be recorded. `paths` are the files that it shows.
+    `owners` are the indexes of the requirements that it is for; `rank` is 0 for the most relevant of its kind. `source`
+    is recorded evidence, or an observation that is yet to be recorded. `paths` are the files that it shows.
     """
 
     kind: Kind
@@ -289,8 +289,8 @@ class Block:
 
 
 def allocate(blocks: Sequence[Block], room: int) -> tuple[list[tuple[Block, int]], list[Block]]:
-    """The blocks that fit, each with the room of its body, and those that don't. What is dropped is of the least
-    telling kind first, and of that the lowest rank; check results go last."""
+    """The blocks that fit, each with the room for its body, and those that don't. Blocks of the least relevant kind are
+    dropped first, within a kind those ranked last; check results are dropped last."""
     kept = list(blocks)
     dropped: list[Block] = []
     needed = sum(block.fixed + block.least for block in kept)
@@ -307,7 +307,7 @@ def allocate(blocks: Sequence[Block], room: int) -> tuple[list[tuple[Block, int]
 
 
 def _weights(blocks: Sequence[Block]) -> list[float]:
-    """Each requirement has the same share; it goes to the kinds of its evidence, and evenly to those of a kind."""
+    """Each requirement has the same share, divided among the kinds of its evidence, and evenly within a kind."""
     counts: Counter[tuple[int, Kind]] = Counter((owner, block.kind) for block in blocks for owner in block.owners)
     totals: dict[int, int] = {}
     for owner, kind in counts:
@@ -319,7 +319,7 @@ def _weights(blocks: Sequence[Block]) -> list[float]:
 
 
 def _filled(needs: Sequence[int], weights: Sequence[float], room: int) -> list[int]:
-    """Each gets its share of the room, or its need if that is less; what is left over is shared again."""
+    """Each gets its share of the room, or its need if that is less; what is left over is divided again."""
     given = [0] * len(needs)
     open_places: list[int] = [at for at, need in enumerate(needs) if need > 0]
     left = max(room, 0)
@@ -360,7 +360,7 @@ _DEFINES = re.compile(r"^\s*(?:async\s+def|def|class|func|fn|function|export|pub
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text that tell something, in lower case: identifiers whole and in parts."""
+    """The meaningful words of a text, in lower case: identifiers whole and in parts."""
     found: set[str] = set()
     for identifier in _IDENTIFIER.findall(text):
         parts = [part.lower() for piece in _CAMEL.split(identifier) for part in _WORD.findall(piece)]
@@ -375,7 +375,7 @@ def requirement_words(requirement: Requirement) -> frozenset[str]:
 
 
 def mentioned(requirement: Requirement) -> frozenset[str]:
-    """What in the requirement's own words may be a path or the name of a file."""
+    """The parts of the requirement's text that may be a path or a file name."""
     said = "\n".join((requirement.text, *requirement.details))
     found = (one.strip(".,:;!?").removeprefix("./") for one in _PATH.findall(said))
     return frozenset(one for one in found if "." in one or "/" in one)
@@ -388,8 +388,8 @@ def mentions(said: frozenset[str], path: str) -> bool:
 def ranked(
     lines: Sequence[str], wanted: Sequence[frozenset[str]], hot: Iterable[int] = ()
 ) -> tuple[tuple[int, ...], ...]:
-    """For each set of words the indexes of the lines that have to do with it, the most telling first; the lines in
-    `hot` (changed, failing) are in every one."""
+    """For each set of words, the indexes of the lines that are related to it, the most relevant first; the lines in
+    `hot` (changed, failing) are in every set."""
     every = frozenset[str]().union(*wanted)
     places = _places(lines, every)
     known = [at for at in hot if 0 <= at < len(lines)]
@@ -397,7 +397,7 @@ def ranked(
 
 
 def _places(lines: Sequence[str], every: frozenset[str]) -> Mapping[str, list[int]]:
-    """Where each word stands, also as a part of another one."""
+    """Where each word occurs, also as a part of another word."""
     found: dict[str, list[int]] = {}
     pattern = _any_of(every)
     if pattern is None:
@@ -420,7 +420,7 @@ def _ranking(
 
 
 def path_score(path: str, wanted: frozenset[str]) -> int:
-    """How many of the words stand in a path, also as a part of another one."""
+    """How many of the words occur in a path, also as a part of another word."""
     pattern = _any_of(wanted)
     return 0 if pattern is None else len(set(pattern.findall(path.lower())))
 
@@ -433,7 +433,7 @@ def _any_of(wanted: frozenset[str]) -> re.Pattern[str] | None:
 
 
 def diff_lines(diff: str) -> Mapping[str, frozenset[int]]:
-    """By path, the 0-based lines of the new files that a unified diff adds or that stand next to what it removes."""
+    """By path, the 0-based lines of the new files that a unified diff adds, or that are next to removed lines."""
     found: dict[str, set[int]] = {}
     path, at, old, new = "", 0, 0, 0
     for line in diff.split("\n"):
@@ -451,7 +451,7 @@ def diff_lines(diff: str) -> Mapping[str, frozenset[int]]:
 
 
 def _stem(word: str) -> str:
-    """Plural and singular, and the common verb forms, count as one word."""
+    """Maps plural and singular, and the common verb forms, to one word."""
     for ending in ("ing", "ies", "es", "ed", "s", "e"):
         if len(word) - len(ending) >= 4 and word.endswith(ending):
             return word[: -len(ending)]

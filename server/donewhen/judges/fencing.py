@@ -1,7 +1,7 @@
-"""Untrusted text in prompts: it can't close its fence, imitate one, or speak in another role's name.
+"""Untrusted text in prompts: it can't close its fence, imitate one, or speak as another role.
 
-What is neutralised stays visible: angle brackets of imitated tags become `&lt;` and `&gt;`, imitated role markers,
-headings and verdicts get `[quoted]` before them, and characters that can't be seen become escapes.
+Neutralised text stays visible: angle brackets of imitated tags become `&lt;` and `&gt;`, imitated role markers,
+headings and verdicts get a leading `[quoted]`, and invisible characters become escapes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NOT_PLAIN = re.compile(r"[^\n\t\x20-\x7e]")
 
 _ROLES = r"system|assistant|human|user|developer|tool|judge|ai"
 _TAGS = r"evidence|claim|system|assistant|instructions?|verdict|judge(?:ment)?|requirements?|start_of_turn|end_of_turn"
-# Possessive, and from the first bracket of several: a line of brackets and spaces takes no longer than any other one.
+# Possessive, and anchored at the first of several brackets: a line of brackets and spaces takes no longer than others.
 _TAG = re.compile(
     rf"(?<!<)<++[\s/!]*+(?:{_TAGS})(?![a-z])[^<>\n]{{0,120}}>*|<\s*+/\s*+s\s*+>|(?<!<)<<++[\s/]*+sys\s*+>>"
 )
@@ -57,20 +57,21 @@ _VERDICT = re.compile(
 
 
 def neutralised(text: str) -> str:
-    """The text without anything that could end a fence or pass for an instruction, visibly so. Lines stay lines."""
+    """The text without anything that could end a fence or look like an instruction; changes are visible, lines are
+    kept."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return _NOT_PLAIN.sub(_visible, "\n".join(_defused(line) for line in lines))
 
 
 def label(text: str, length: int = LABEL_LENGTH) -> str:
     """One line for a name, a command or a path: quoted, bounded, neutralised."""
-    # Cut before too, generously: nobody reads a command of a megabyte whole.
+    # Also cut before that, generously: nobody reads a whole command of a megabyte.
     flat = neutralised(clipped(text, 8 * length)).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
     return f'"{clipped(flat, length)}"'
 
 
 def clipped(text: str, length: int) -> str:
-    """At most `length` characters (40 at least): head and tail, with a mark of what was cut between them."""
+    """At most `length` characters (at least 40): head and tail, with a mark for the cut between them."""
     if len(text) <= length:
         return text
     room = max(length - 34, 6)
@@ -80,7 +81,7 @@ def clipped(text: str, length: int) -> str:
 
 
 def boundary(contents: Iterable[str]) -> str:
-    """The token that only our fences carry: nobody can write text that holds the digest of itself."""
+    """The token that only our fences carry: nobody can write text that contains its own digest."""
     digest = hashlib.sha256(b"donewhen fence")
     for content in contents:
         digest.update(hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest())
@@ -88,7 +89,7 @@ def boundary(contents: Iterable[str]) -> str:
 
 
 def skeleton(text: str) -> tuple[str, range | list[int]]:
-    """What the text looks like, in lower-case ASCII as far as possible, and where each character of it came from."""
+    """What the text looks like, in lower-case ASCII as far as possible, and the origin of each character."""
     if text.isascii():
         return text.lower(), range(len(text))
     folded: list[str] = []
@@ -116,7 +117,7 @@ def _visible(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def _shown(char: str) -> str:
-    """The character itself, or an escape where it can't be seen or ends a line."""
+    """The character itself, or an escape if it is invisible or ends a line."""
     hidden = unicodedata.category(char) in ("Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp")
     selector = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
     return f"\\u{{{ord(char):x}}}" if hidden or selector or char in _UNSEEN else char

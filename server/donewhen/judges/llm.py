@@ -1,4 +1,4 @@
-"""The judge that asks a language model, strictly and on evidence alone."""
+"""The judge that asks a language model, strictly, and on evidence alone."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from donewhen.judges.tools import JudgeTools
 from donewhen.ports import AuditContext, Judgement, JudgeTask, Model
 from donewhen.ports.proving import VerdictCache
 
-# Reading what a judge is to be shown, before the question is made of it.
+# Reads what a judge is shown, before the question is made from it.
 
 
 MAX_NAMED = 8
@@ -62,16 +62,16 @@ async def gather(
     diff: str,
     looks: bool,
 ) -> Material:
-    """The material for these requirements, the files that are worth showing read. `looks`: the judge may look."""
+    """The material for these requirements, including the files worth showing. `looks`: the judge may look."""
     files, changed = tuple(context.files()), tuple(await context.changed())
-    named = MAX_NAMED if task.kept else MAX_FILES  # a judge that is asked alone is shown what it was given
+    named = MAX_NAMED if task.kept else MAX_FILES  # a judge that is asked alone sees the files that it was given
     chosen = await asyncio.to_thread(chosen_files, requirements, files, changed, named)
     contents: dict[str, bytes] = {}
     for path in chosen:
         try:
             contents[path] = await context.read(path)
         except WorkspaceError:
-            continue  # it changed meanwhile, or can't be read: it is not evidence then
+            continue  # it has changed, or can't be read, so it is not evidence
     return Material(
         requirements,
         task.revision,
@@ -87,7 +87,7 @@ async def gather(
 
 
 def _usable(task: JudgeTask) -> tuple[Evidence, ...]:
-    """A goal that isn't about the response never sees one: it would prove nothing, and persuade."""
+    """A goal that isn't about the response never shows it: it would prove nothing, yet persuade."""
     if task.goal.about == "response":
         return task.evidence
     return tuple(one for one in task.evidence if not isinstance(one.observation, ObservedResponse))
@@ -96,8 +96,8 @@ def _usable(task: JudgeTask) -> tuple[Evidence, ...]:
 def chosen_files(
     requirements: Sequence[Requirement], files: Sequence[str], changed: Sequence[str], most: int = MAX_NAMED
 ) -> tuple[str, ...]:
-    """For each requirement the files that it names; those that changed; where neither gives one, the files whose paths
-    share words with a requirement. Bounded, each requirement's first choice before any second one."""
+    """For each requirement the files that it names; the changed files; if both give none, the files whose paths share
+    words with a requirement. The number is limited; each requirement's first choice precedes any second choice."""
     wanted = [requirement_words(requirement) for requirement in requirements]
     every = frozenset[str]().union(*wanted)
     covered = set(files)
@@ -127,7 +127,7 @@ def _best(paths: Sequence[str], wanted: frozenset[str], most: int) -> list[str]:
     return heapq.nsmallest(most, paths, key=lambda path: (-path_score(path, wanted), path))
 
 
-# One audit by a model: its questions, what they show put on record, the replies, what is remembered of them.
+# One audit by a model: its questions, the record of what they show, the replies, and the cached verdicts.
 
 
 T = TypeVar("T")
@@ -137,8 +137,8 @@ _FOR_CORRECTION = 0.08
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How the bound on the whole prompt is divided, in bytes: `evidence` for the question, `more` for what is added
-    to the conversation later."""
+    """How the limit on the whole prompt is divided, in bytes: `evidence` for the question, `more` for later additions
+    to the conversation."""
 
     evidence: int
     more: int
@@ -155,7 +155,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one question gave: findings for its requirements."""
+    """The result of one question: findings for its requirements."""
 
     findings: tuple[RequirementVerdict, ...]
     reason: str = ""
@@ -165,7 +165,7 @@ class _Part:
 
 @dataclass(slots=True)
 class Audit:
-    """One task, asked of one model under one set of options. Raises ModelFailed and OverBudget."""
+    """One task, put to one model under one set of options. Raises ModelFailed and OverBudget."""
 
     model: Model
     options: JudgeOptions
@@ -194,7 +194,7 @@ class Audit:
         )
 
     def _shown(self, parts: list[_Part]) -> dict[str, tuple[str, ...]]:
-        """Files by requirement, where it names some and the model saw no others than these, nor names of others."""
+        """The shown files by requirement, if it names files and the model saw no other files and no names of others."""
         named = {requirement.id for requirement in self.task.requirements if requirement.files}
         return {
             finding.requirement_id: part.shown
@@ -216,7 +216,7 @@ class Audit:
         )
         first = self._first(asked, form.instructions)
         key = self._key(first)
-        # What is outside of the workspace is another each time, though the prompt is the same.
+        # Files outside of the workspace may differ each time, although the prompt is the same.
         kept = self.task.kept and not any(one.external for one in batch)
         known = await self._remembered(key, form) if kept else None
         if known is not None:
@@ -262,7 +262,7 @@ class Audit:
         return await asyncio.to_thread(question, asked, material, shares.evidence)
 
     async def _recorded(self, asked: Question) -> Citable:
-        """Puts on record what the question shows. Ids of the prompt stand for what is on record."""
+        """Records what the question shows, and maps the prompt's ids to the recorded evidence."""
         real: dict[str, str] = {}
         old: set[str] = set()
         for source in asked.sources:
@@ -292,7 +292,7 @@ class Audit:
         return await conversation.run(first), looking
 
     def _key(self, first: tuple[Message, ...]) -> str:
-        """Digest of all that the model is asked; nothing else decides what it would say."""
+        """A digest of everything that the model is asked; nothing else determines its answer."""
         said = [prompts.PROMPT_VERSION, self.model.name, repr(self.options), str(self.member)]
         said += [f"{message.role}\0{message.text}" for message in first]
         digest = hashlib.sha256()
@@ -320,18 +320,17 @@ class Audit:
 
 
 def _seen(asked: Question, looking: JudgeTools) -> tuple[str, ...] | None:
-    """The files that the model saw; None if it also saw which files there are."""
+    """The files that the model saw; None if it also saw which files exist."""
     if asked.paths is None or looking.roamed:
         return None
     return tuple(dict.fromkeys((*asked.paths, *looking.paths)))
 
 
 class LlmJudge:
-    """Audits with one model; each audit is a conversation of its own.
+    """Audits with one model; each audit is its own conversation.
 
-    `cache` keeps verdicts by all that the model was asked; `mask` takes secrets out; `member` tells
-    members of a panel apart that share a model. Raises InvalidGoal
-    for a token bound that is too small for any evidence.
+    `cache` keeps verdicts by everything that the model was asked; `mask` removes secrets; `member` distinguishes panel
+    members that share a model. Raises InvalidGoal for a token limit that is too small for any evidence.
     """
 
     def __init__(
@@ -392,8 +391,8 @@ class LlmJudge:
 
 
 def _adapted(options: JudgeOptions, failure: ModelFailed) -> JudgeOptions | None:
-    """The options to try once more with: half the prompt where it was too long, no tools where they may be why the
-    request was refused. None: it can't be fixed."""
+    """The options for one more attempt: half the prompt if it was too long, no tools if they may be why the request was
+    refused. None: it can't be fixed."""
     if failure.kind == "context":
         smaller = replace(options, tokens=options.tokens // 2)
         return smaller if Shares.of(smaller, prompts.REPLY).evidence >= LEAST_PER_REQUIREMENT else None

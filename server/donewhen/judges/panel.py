@@ -1,4 +1,4 @@
-"""Several judges, each asked on its own; what they must agree on is the panel's rule."""
+"""Several judges, each asked on its own; the panel's rule says how far they must agree."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _UNDECIDED: Finding = "unverified"
 
 
 class PanelJudge:
-    """Asks its members side by side. `majority` takes more than half of all members, `unanimity` every one; where they
-    don't agree so far, the requirement is `unverified`. A member that can't be asked counts as one that didn't agree;
-    where its voice could still decide, the whole is an outage."""
+    """Asks its members concurrently. `majority` needs more than half of all members, `unanimity` all of them; without
+    that agreement the requirement is `unverified`. A member that can't be asked counts as one that didn't agree; if its
+    vote could still decide, the whole audit is an outage."""
 
     def __init__(self, members: Sequence[Judge], rule: PanelRule) -> None:
         if not members:
@@ -36,7 +36,7 @@ class PanelJudge:
         return f"{self._rule} of {', '.join(member.identity for member in self._members)}"
 
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
-        """What the members agree on. Raises JudgeOutage, and OverBudget if one may not be asked."""
+        """What the members agree on. Raises JudgeOutage, and OverBudget if a member may not be asked."""
         shared = _OnceRecorded(context)
         asked = [asyncio.ensure_future(member.judge(task, shared)) for member in self._members]
         try:
@@ -87,7 +87,7 @@ class PanelJudge:
         return RequirementVerdict(key, "unverified", f"the judges don't agree: {_who_said_what(said)}")
 
     def _refuse_open(self, count: int, outages: Sequence[JudgeOutage]) -> None:
-        """Raises where the members that could not be asked would decide."""
+        """Raises if the members that could not be asked would decide."""
         if outages and count + len(outages) >= self._needed:
             reasons = "; ".join(dict.fromkeys(str(outage) for outage in outages))
             asked = f"{len(outages)} of {len(self._members)} judges could not be asked"
@@ -109,7 +109,7 @@ def _taken(votes: Sequence[tuple[str, Judgement]]) -> Usage:
 
 
 class _OnceRecorded:
-    """The context, but what several members are shown is recorded once."""
+    """The context, except that what several members are shown is recorded only once."""
 
     def __init__(self, context: AuditContext) -> None:
         self._context = context
@@ -149,7 +149,7 @@ class _OnceRecorded:
 
 
 def _finding(reply: Judgement, key: str) -> RequirementVerdict:
-    """A member's finding; a reply that could not be used, or that doesn't name it once, can't tell."""
+    """A member's finding; a reply that can't be used, or doesn't name the requirement exactly once, is undecided."""
     found = [one for one in (reply.verdict.findings if reply.verdict else ()) if one.requirement_id == key]
     if len(found) == 1:
         return found[0]
@@ -157,7 +157,7 @@ def _finding(reply: Judgement, key: str) -> RequirementVerdict:
 
 
 def _most(votes: Sequence[V], otherwise: V) -> tuple[V, int]:
-    """What most say, and how many say it; `otherwise` where nobody says anything."""
+    """The most common vote, and its count; `otherwise` if there are no votes."""
     ordered = Counter(votes).most_common(1)
     return ordered[0] if ordered else (otherwise, 0)
 
@@ -167,7 +167,7 @@ def _who_said_what(said: Sequence[tuple[str, RequirementVerdict]]) -> str:
 
 
 def _shown(replies: Sequence[Judgement]) -> dict[str, tuple[str, ...]]:
-    """All that any member saw; without an entry where one may have seen anything."""
+    """Everything that any member saw; without an entry if one may have seen anything."""
     keys = set(replies[0].shown) if replies else set[str]()
     for reply in replies:
         keys &= set(reply.shown)

@@ -1,4 +1,5 @@
-"""A model's help with writing a goal: proposed requirements, and hints on vague ones. It proposes; a person decides."""
+"""A model's help with writing a goal: proposed requirements, and hints on vague ones. The model proposes; a person
+decides."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ async def propose_requirements(
     calls: Calls,
     mask: Callable[[str], str] | None = None,
 ) -> list[str]:
-    """At most 8 requirements of one sentence each, for a person to edit; none names a command but `checks`. Raises
-    ModelFailed, OverBudget."""
+    """At most 8 requirements of one sentence each, for a person to edit; they name no commands other than `checks`.
+    Raises ModelFailed, OverBudget."""
     clean = Normaliser(mask=mask)
     body = {
         "objective": Lines.of(clean.text(objective)),
@@ -54,8 +55,8 @@ async def propose_requirements(
 async def hints(
     model: Model, goal: Goal, calls: Calls, mask: Callable[[str], str] | None = None
 ) -> list[tuple[str, str]]:
-    """What to add to requirements that are too vague to be judged: requirement id and one sentence, in the order of
-    the goal. Raises ModelFailed, OverBudget."""
+    """What to add to requirements that are too vague to judge: requirement id and one sentence, in the order of the
+    goal. Raises ModelFailed, OverBudget."""
     clean = Normaliser(mask=mask)
     lines = [f"{one.label}: {' / '.join((one.text, *one.details))}" for one in goal.requirements]
     body = {
@@ -108,7 +109,7 @@ def _hints(value: Mapping[str, Any], goal: Goal) -> list[tuple[str, str]]:
 
 
 def _sentence(text: object, what: str) -> str:
-    """One line of plain text, without what Markdown would make a list, a heading or a task of."""
+    """One line of plain text, without anything that Markdown would read as a list, a heading or a task."""
     if not isinstance(text, str) or not text.strip() or len(text) > MAX_SENTENCE or not text.strip().isprintable():
         raise InvalidReply(f"{what} must be one sentence of at most {MAX_SENTENCE} characters, on one line")
     return re.sub(
@@ -117,7 +118,7 @@ def _sentence(text: object, what: str) -> str:
 
 
 def _proposal(text: str, checks: Sequence[str]) -> str:
-    """The sentence without code spans that could be run as a check, unless it is a check that was detected."""
+    """The sentence without code spans that could run as a check, unless they are detected checks."""
 
     def kept(match: re.Match[str]) -> str:
         said = match[1].strip()

@@ -1,5 +1,5 @@
-"""All that a judge is told, and the schemas of its replies. A change of any text here is a change of PROMPT_VERSION:
-verdicts that were cached with another one don't count."""
+"""Everything that a judge is told, and the schemas of its replies. Any change of a text here is a change of
+PROMPT_VERSION: verdicts that were cached under another version don't count."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ CLAIM_SCHEMA = _object({"confirmed": {"type": "boolean"}, "reason": _TEXT, "evid
 
 
 def _arguments(*names: str, needed: int | None = None) -> dict[str, Any]:
-    """Parameters of a tool that looks; the first `needed` (all) have to be given."""
+    """Parameters of a tool that looks; the first `needed` (default: all) are required."""
     kinds = {name: {"type": "integer"} if name == "start" else _TEXT for name in names}
     return {"type": "object", "properties": kinds, "required": list(names[:needed])}
 
@@ -146,8 +146,8 @@ def give_verdict(schema: Mapping[str, Any]) -> ToolSpec:
 
 
 def system_prompt(role: str | None, reply: str, calls: int) -> str:
-    """The whole system prompt; `role` replaces our own role, and nothing else. Where tools are offered, the schema of
-    `give_verdict` says what a reply looks like."""
+    """The whole system prompt; `role` replaces only our own role. If tools are offered, the schema of `give_verdict`
+    says what a reply looks like."""
     looking = (CLAIM_LOOKING if reply == CLAIM_REPLY else LOOKING).format(calls=calls)
     own = role.strip() if role and role.strip() else ROLE
     return "\n\n".join([own, RULES.format(boundary="BOUNDARY"), looking if calls else reply])

@@ -1,4 +1,4 @@
-"""Reading a judge's reply, strictly: what is not exactly a verdict is none, and nothing is coerced."""
+"""Reads a judge's reply strictly: anything that is not exactly a verdict is refused, and nothing is coerced."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class InvalidReply(Exception):
 
 
 class NoObject(InvalidReply):
-    """The reply holds no object at all that could be meant."""
+    """The reply doesn't contain any object that could be meant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Citable:
-    """What a reply may name: `requirements` map labels and ids to ids; `evidence` maps the prompt's ids to the real
-    ones; `old` are ids of the prompt that can't be cited, for they are older than the last edit. Both grow while the
-    judge looks for itself."""
+    """What a reply may name: `requirements` maps labels and ids to ids; `evidence` maps the prompt's ids to the real
+    ones; `old` are ids of the prompt that can't be cited, because they are older than the last edit. `evidence` and
+    `old` grow while the judge looks."""
 
     requirements: Mapping[str, str]
     evidence: dict[str, str]
     old: set[str] = field(default_factory=set[str])
     others: frozenset[str] = frozenset()
-    """Labels and ids of the goal's other requirements: what is said of them is checked, and then left out."""
+    """Labels and ids of the goal's other requirements: findings on them are checked, and then left out."""
 
     def fault(self, cited: Sequence[str]) -> str | None:
-        """Why these citations can't prove anything, None if they can."""
+        """Why these citations can't prove anything; None if they can."""
         if not cited:
             return "it cites no evidence"
         if unknown := [key for key in cited if key not in self.evidence]:
@@ -55,7 +55,7 @@ class Citable:
 
 @dataclass(frozen=True, slots=True)
 class ReadVerdict:
-    """A verdict with real evidence ids. `faults` say by requirement id what is wrong with its citations: such a
+    """A verdict with real evidence ids. `faults` says by requirement id what is wrong with its citations: such a
     requirement counts as `unverified`."""
 
     verdict: Verdict
@@ -70,7 +70,7 @@ class ReadClaim:
 
 
 def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
-    """The verdict that an object of JSON holds. Raises InvalidReply."""
+    """The verdict in a JSON object. Raises InvalidReply."""
     _only_keys(value, _VERDICT_KEYS, "the object")
     _check_whole(value)
     entries = value["requirements"]
@@ -84,7 +84,7 @@ def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
 
 
 def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
-    """The answer to the claim question. Raises InvalidReply, also where it confirms without usable citations."""
+    """The answer to the claim question. Raises InvalidReply, also if it confirms the claim without usable citations."""
     _only_keys(value, _CLAIM_KEYS, "the object")
     confirmed, reason = value.get("confirmed"), value.get("reason")
     if not isinstance(confirmed, bool):
@@ -99,8 +99,8 @@ def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
 
 
 def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS) -> Mapping[str, Any]:
-    """The one JSON object in a reply: bare, in a code fence or in prose. Objects with none of `keys` are not meant.
-    Raises InvalidReply if there is none, or several that differ."""
+    """The one JSON object in a reply: bare, in a code fence or in prose. Objects with none of `keys` are ignored.
+    Raises InvalidReply if there is no such object, or several that differ."""
     text = _THOUGHTS.sub("", text).strip()
     values: list[object] = [strict_json(text)] if _is_json(text) else _json_in(text)
     meant = [value for value in values if _is_meant(value, keys)]
@@ -118,7 +118,7 @@ def _is_meant(value: object, keys: frozenset[str]) -> bool:
 
 
 def same(one: object, other: object) -> bool:
-    """Equal as JSON: 1 is not true."""
+    """Equal as JSON: 1 does not equal true."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
@@ -127,7 +127,7 @@ def claim_object(text: str) -> Mapping[str, Any]:
 
 
 def strict_json(text: str) -> Any:
-    """JSON without what Python's reader allows besides: duplicate keys, NaN, Infinity. Raises InvalidReply."""
+    """JSON without what Python's reader also accepts: duplicate keys, NaN, Infinity. Raises InvalidReply."""
     try:
         return _DECODER.decode(text)
     except (ValueError, RecursionError) as error:
@@ -153,7 +153,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
 
 
 def _is_json(text: str) -> bool:
-    """True for text that is to be read as a whole; a fault in it is then a fault of the reply."""
+    """True for text that must be read as a whole; an error in it is then an error of the reply."""
     try:
         value = strict_json(text)
     except InvalidReply:
@@ -162,7 +162,7 @@ def _is_json(text: str) -> bool:
 
 
 def _json_in(text: str) -> list[object]:
-    """All JSON objects, and lists of objects, that stand in prose. What is JSON but for strictness is an error."""
+    """All JSON objects, and lists of objects, in prose. JSON that fails only our strict rules is an error."""
     found: list[object] = []
     at = failed = 0
     while (match := re.compile(r"[\[{]").search(text, at)) is not None:
@@ -205,7 +205,7 @@ def _check_whole(value: Mapping[str, Any]) -> None:
 
 
 def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, tuple[str, ...]]:
-    """One entry, its citations as the prompt names them."""
+    """One entry, with its citations as the prompt names them."""
     if not isinstance(entry, dict):
         raise InvalidReply("each entry of `requirements` must be an object")
     fields = cast("dict[str, Any]", entry)
@@ -249,7 +249,7 @@ def _check_agreement(complete: bool, findings: Sequence[RequirementVerdict]) -> 
 
 
 def _with_faults(findings: Sequence[tuple[RequirementVerdict, tuple[str, ...]]], citable: Citable) -> ReadVerdict:
-    """Real ids in place of the prompt's; what is `met` without usable citations becomes `unverified`, with a fault."""
+    """Replaces the prompt's ids by real ones; `met` without usable citations becomes `unverified`, with a fault."""
     faults: dict[str, str] = {}
     read: list[RequirementVerdict] = []
     for finding, cited in findings:
@@ -274,6 +274,6 @@ def _labels(citable: Citable) -> str:
 
 
 def _named(values: Sequence[object]) -> str:
-    """Values of a reply in a message: short, and as JSON."""
+    """Values of a reply for a message: short, and as JSON."""
     shown = [json.dumps(value, default=str)[:40] for value in values[:5]]
     return ", ".join(shown) + (", ..." if len(values) > 5 else "")

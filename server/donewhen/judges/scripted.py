@@ -1,4 +1,4 @@
-"""Judges that need no model: for tests, demonstrations, and as the smallest examples of the port."""
+"""Judges without a model: for tests, demonstrations, and as the smallest examples of the port."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ Reply = Judgement | Verdict
 
 
 class CallableJudge:
-    """Asks a Python callable, sync or async. A bare Verdict counts as a judgement that cost nothing."""
+    """Asks a Python callable, sync or async. A bare Verdict counts as a judgement without cost."""
 
     def __init__(self, ask: Callable[[JudgeTask], Reply | Awaitable[Reply]], identity: str = "callable") -> None:
         self._ask = ask
         self._identity = identity
         self.tasks: list[JudgeTask] = []
-        """What it was asked so far, oldest first."""
+        """The tasks so far, oldest first."""
 
     @property
     def identity(self) -> str:
         return self._identity
 
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
-        """The callable's reply. Its JudgeOutage passes through; any other exception is its defect."""
+        """The callable's reply. Its JudgeOutage passes through; any other exception is a defect of the callable."""
         self.tasks.append(task)
         reply = self._ask(task)
         if inspect.isawaitable(reply):
@@ -36,7 +36,7 @@ class CallableJudge:
 
 
 class OutageJudge:
-    """Can't be reached for the first `times` calls (None: never), then asks `then`."""
+    """Unreachable for the first `times` calls (None: always), then asks `then`."""
 
     def __init__(
         self, times: int | None = None, then: CallableJudge | None = None, reason: str = "the judge is unreachable"
@@ -79,7 +79,8 @@ def garbage_judge(reason: str = "the reply could not be read: '<<<yes!!'") -> Ca
 
 
 def hostile_judge() -> CallableJudge:
-    """Says that everything is met, citing evidence that does not exist and requirements that were not asked."""
+    """Says that everything is met, and cites evidence that does not exist and requirements that were not asked
+    about."""
 
     def ask(task: JudgeTask) -> Verdict:
         honest = [RequirementVerdict(r.id, "met", "trust me", ("E999999",)) for r in task.requirements]

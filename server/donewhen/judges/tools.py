@@ -1,4 +1,4 @@
-"""A judge's own looks at the workspace: read-only, bounded, and what they show is evidence like any other."""
+"""A judge's own looks at the workspace: read-only and bounded; what they show is evidence like any other."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ MAX_SEARCHED_FILE = 1_000_000
 @dataclass(slots=True)
 class JudgeTools:
     """The looks of one conversation. `evidence` maps the ids that it gave to real ones and grows; `roamed` is true once
-    a look depended on which files there are; `paths` are the files that it read. `sources` is what the ids of the
-    question stand for, `read` is true once more of it was shown than in the question."""
+    a look depended on which files exist; `paths` are the files that it read. `sources` maps the ids of the question to
+    what they stand for; `read` is true once a look showed more of them than the question did."""
 
     task: JudgeTask
     context: AuditContext
@@ -57,7 +57,7 @@ class JudgeTools:
     read: bool = False
 
     async def answer(self, call: ToolCall, room: int) -> str:
-        """What the tool says, in at most about `room` bytes. What the model asks wrongly is told to it."""
+        """The tool's result, in at most about `room` bytes. The model's mistakes are reported to the model."""
         try:
             arguments = _arguments(call)
             wanted = " ".join(" ".join(str(value) for value in arguments.values()).split())
@@ -80,7 +80,7 @@ class JudgeTools:
         path = _text(arguments, "path").removeprefix("./")
         start = _start(arguments)
         if path not in self.context.files():
-            self.roamed = True  # that it isn't there may decide, and holds until any file changes
+            self.roamed = True  # the file's absence may decide, and that holds until any file changes
             raise InvalidReply(f"{label(path, 120)} is not a file of the workspace; use list_files")
         content = await self.context.read(path)
         self.paths.append(path)
@@ -110,7 +110,7 @@ class JudgeTools:
         return "\n".join(blocks) or "no line matches"
 
     def _matches(self, content: bytes, wanted: str, most: int) -> tuple[Lines, str, list[int]]:
-        """Matches of what may be shown: a secret can't be found by guessing it."""
+        """Matches in text that may be shown: a secret can't be found by guessing it."""
         lines, said = file_lines(content, self.normaliser, LARGEST_READ)
         hits = (at for at, line in enumerate(lines.raw) if wanted in line.casefold())
         return lines, said, list(islice(hits, most))
@@ -156,7 +156,7 @@ class JudgeTools:
         return self._fenced(f'id="{key}" kind="the whole of it"', head, body)
 
     def _whole(self, observed: Observation) -> tuple[tuple[str, ...], Callable[[], str]]:
-        """What is said of it first, and what makes its text."""
+        """The header of the observation, and a function that makes its text."""
         clean = self.normaliser
         match observed:
             case CheckResult():
@@ -216,7 +216,7 @@ class JudgeTools:
 
 
 def _checks(task: JudgeTask, wanted: str) -> tuple[Check, ...]:
-    """Checks that the goal names, and no others: by command, or all of a requirement."""
+    """Only checks that the goal names: by command, or all of a requirement."""
     requirement = task.goal.requirement(wanted)
     if requirement is not None:
         return requirement.checks
@@ -245,7 +245,7 @@ def _text(arguments: Mapping[str, Any], key: str) -> str:
 
 
 def _from(lines: Lines, start: int, room: int, tool: str = "read_file") -> str:
-    """Lines from `start` on, as many as fit; the mark says where to read on."""
+    """As many lines from `start` on as fit; the mark says where to continue."""
     return _only(lines, range(start - 1, len(lines)), room, tool)
 
 
