@@ -1,4 +1,4 @@
-"""What callers give, looked at before anything starts: whatever can't be used is refused by the argument's name."""
+"""Checks callers' arguments before anything starts: an unusable value is refused by the argument's name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Time = float | str
 
 
 def checked(label: str, setting: str, value: Any) -> Any:
-    """The value as the setting of that name has it; times may be seconds. Raises InvalidGoal, or UsageError for a
-    choice, that names it by `label`."""
+    """The value in the form of the setting with that name; times may be seconds. Raises InvalidGoal, or UsageError for
+    a choice; the error calls it `label`."""
     from donewhen.settings.kinds import DURATION, BadValue  # lazy: start-up time, as the table
     from donewhen.settings.table import BY_NAME
 
@@ -36,12 +36,12 @@ def checked(label: str, setting: str, value: Any) -> Any:
 
 
 def duration(name: str, value: Any) -> Any:
-    """A time as seconds, or `unlimited`; None as it is. Raises InvalidGoal."""
+    """A time as seconds, or `unlimited`; None stays None. Raises InvalidGoal."""
     return None if value is None else checked(name, name, value)
 
 
 def several(name: str, value: Any) -> tuple[Any, ...]:
-    """The members of a sequence. A text is none: it would be read letter by letter."""
+    """The members of a sequence. A text is refused: it would be read letter by letter."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise UsageError(f"{name} is a sequence: {name}=[...]; it is {_shown(value)}")
     return tuple(cast("Iterable[Any]", value))
@@ -58,13 +58,13 @@ def folder(name: str, value: Any) -> Path | None:
 
 
 def resolved(name: str, value: Any) -> Path | None:
-    """As `folder`, absolute, without links, and with `~` as the user's own."""
+    """Like `folder`, but absolute, without links, and with `~` expanded."""
     place = folder(name, value)
     return None if place is None else place.expanduser().resolve()
 
 
 def flag(name: str, value: Any) -> bool:
-    """Strictly: a text such as "no" would count as true."""
+    """A real boolean only: a text such as "no" would count as true."""
     if not isinstance(value, bool):
         raise UsageError(f"{name} must be True or False; it is {_shown(value)}")
     return value
@@ -78,7 +78,7 @@ def callback(name: str, value: Any) -> Callable[..., Any] | None:
 
 
 def text_or_none(name: str, value: Any) -> None:
-    """A text, or None. It may be a secret: it isn't shown."""
+    """A text, or None. The value isn't shown, because it may be a secret."""
     if value is not None and not isinstance(value, str):
         raise InvalidGoal(f"{name} must be text, or None; it is {type(value).__name__}")
 
@@ -91,16 +91,16 @@ _LONGEST_CHECK = 86_400.0
 
 
 def finite(name: str, setting: str, value: Any) -> Any:
-    """A limit of a goal loop, by the setting that it is; None if it is unlimited or infinite on purpose, which warns.
-    Raises InvalidGoal that names it."""
+    """A limit of a goal loop, named by its setting; None if it is unlimited or infinite on purpose, which warns. Raises
+    InvalidGoal that names the limit."""
     if value != "unlimited" and not (isinstance(value, float) and value == math.inf):
         return checked(name, setting, value)
-    # The caller of the constructor that was given the value.
+    # The level of whoever called the constructor with this value.
     warnings.warn(f"there is no limit on {name}: this may run forever", UserWarning, stacklevel=3)
     return None
 
 
 def limits(rounds: int | None, timeout: float | None) -> Limits:
-    """The limits of one run. An answer that stays the same is not a reason to stop asking (off in the library),
-    and a validator may take as long as the run."""
+    """The limits of one run. An unchanged answer is not a reason to stop asking (off in the library), and a validator
+    may take as long as the run."""
     return Limits(rounds, timeout, check_timeout=timeout or _LONGEST_CHECK, stall_after=None)

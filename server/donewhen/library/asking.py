@@ -1,4 +1,4 @@
-"""A judge asked alone: `judge_goal` and `ajudge_goal`. No loop, no side effect."""
+"""A judge asked on its own: `judge_goal` and `ajudge_goal`. No loop, no side effects."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def judge_goal(
     messages: Sequence[Any] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> GoalVerdict:
-    """What a judge says of a goal, on this evidence and these files (path to text) alone. Nothing is run, written,
+    """A judge's verdict on a goal, from this evidence and these files (path to text) alone. Nothing is run, written,
     recorded or kept.
 
     `messages` (`{"role", "content"}`, or those of a known package, such as `conversation.state.events`) are claims: the
-    judge may read them, and nothing can be proven by them. Raises InvalidGoal, UsageError, and JudgeOutage if the
+    judge may read them, but they can't prove anything. Raises InvalidGoal, UsageError, and JudgeOutage if the
     judge can't be asked.
 
     >>> from donewhen import judge_goal
@@ -48,7 +48,7 @@ async def ajudge_goal(
     messages: Sequence[Any] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> GoalVerdict:
-    """As `judge_goal`, for callers with `await`.
+    """Like `judge_goal`, for callers with `await`.
 
     >>> import asyncio
     >>> from donewhen import ajudge_goal

@@ -1,4 +1,4 @@
-"""What a library caller wants, as a goal: an objective, commands, callables, limits."""
+"""Turns what a library caller wants into a goal: an objective, commands, callables, limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNDECIDABLE = "nothing can decide this goal: give a judge, or checks (commands, 
 
 @dataclass(frozen=True, slots=True)
 class WantedGoal:
-    """A goal, and the callables that its checks of kind `validator` stand for, by check id."""
+    """A goal, and the callables behind its checks of kind `validator`, by check id."""
 
     goal: Goal
     validators: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
@@ -36,7 +36,7 @@ class WantedGoal:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A goal that may have no requirement yet. `of` is what it was made from."""
+    """A goal that may not have a requirement yet. `of` is what it was made from."""
 
     title: str
     objective: str
@@ -52,8 +52,8 @@ class _Draft:
 def wanted_goal(
     given: GoalLike, *, checks: Sequence[CheckLike] = (), judged: bool = False, workspace: Path | None = None
 ) -> WantedGoal:
-    """The goal that a caller means, with further checks. A path, or the name of an existing file that ends in `.md`, is
-    a goal file. `judged`: there is a judge, so that the objective's own words have to be proven too.
+    """The caller's goal, with further checks. A path, or the name of an existing file that ends in `.md`, is a goal
+    file. `judged`: there is a judge, so that the objective's own words must be proven too.
 
     Raises InvalidGoal for a blank objective and for a goal that nothing can decide, GoalFileError, UsageError.
     """
@@ -96,9 +96,9 @@ def _said(given: GoalLike) -> tuple[str, ...]:
 
 
 def refuse_without_workspace(text: str, *, judged: bool = True, instead: str = GIVE_WORKSPACE) -> None:
-    """The guard of every door: without a workspace nothing shows that a command passes, or what a file holds, but the
-    worker's word. Raises InvalidGoal for a text that names one, with what to do `instead`. `judged` false: nobody
-    decides on the text itself, and files may be named in it."""
+    """The guard of every entry: without a workspace, only the worker's word shows that a command passes, or what a file
+    holds. Raises InvalidGoal for a text that names a command or a file; `instead` says what to do. `judged` false:
+    nobody decides on the text itself, and it may name files."""
     said = next((one.said for one in stated_commands(text)), None) or _bound_in_list(text)
     if said is not None:
         raise InvalidGoal(f"the objective says {said!r}, and commands run in a workspace: {instead}")
@@ -108,7 +108,7 @@ def refuse_without_workspace(text: str, *, judged: bool = True, instead: str = G
 
 
 def asked_goal(text: str) -> Goal | str:
-    """A text that a judge is asked about on its own. One that names a command or a file is about a workspace, which no
+    """A text for a judge that is asked on its own. A text that names a command or a file is about a workspace, which no
     response shows, and a command is proven by its result alone."""
     text = without_prefix(text).strip()
     if stated_commands(text) or _bound_in_list(text) is not None:
@@ -131,7 +131,7 @@ def _bound_in_list(text: str) -> str | None:
 
 
 def with_stated(goal: Goal) -> Goal:
-    """The goal with the commands bound of which it says in words that they pass."""
+    """Binds the commands that the goal's words say must pass."""
     known = {check.command for check in goal.checks}
     requirements = list(goal.requirements)
     for text in dict.fromkeys(_said(goal)):
@@ -143,7 +143,7 @@ def with_stated(goal: Goal) -> Goal:
 
 
 def validators_of(callables: Iterable[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Validators by check id. They are named as the callable is, so that a run that is resumed finds them again."""
+    """Validators by check id. They take the callable's name, so that a run that is resumed finds them again."""
     found: dict[str, Callable[..., Any]] = {}
     for call in callables:
         if not callable(call):
@@ -159,7 +159,7 @@ def validators_of(callables: Iterable[Callable[..., Any]]) -> dict[str, Callable
 
 
 def refuse_missing(goal: Goal, validators: Mapping[str, Callable[..., Any]]) -> None:
-    """Raises UsageError for a validator of the goal that isn't there."""
+    """Raises UsageError for a validator of the goal that isn't given."""
     for check in goal.checks:
         if check.kind == "validator" and check.id not in validators:
             raise UsageError(f"the goal needs the validator {check.command}: give it in checks")
@@ -192,8 +192,8 @@ def _drafted(given: GoalLike, judged: bool, root: Path | None) -> _Draft:
 
 
 def _from_text(text: str, judged: bool) -> _Draft:
-    """As `donewhen run TEXT` has it: commands of which the text says that they pass are bound, task lists are read.
-    Without a judge the objective's own words need no proof besides."""
+    """Reads a text like `donewhen run TEXT`: commands that must pass according to the text are bound, task lists are
+    read. Without a judge the objective's own words need no further proof."""
     from donewhen.goalfile.draft import draft  # lazy: Markdown is needed for marked-up texts only
     from donewhen.goalfile.parse import parse
 
@@ -217,7 +217,7 @@ def _from_file(path: Path, root: Path | None) -> Goal:
     if root is None:
         raise UsageError(f"the goal file {path} is not in a workspace: give workspace=FOLDER")
     inside = path if not path.is_absolute() else _relative(path, root)
-    # The program gives the worker: what the file names is left.
+    # The program provides the worker: the file's own choice is ignored.
     return WorkspaceGoalFiles(root, lambda: True).load(inside.as_posix())
 
 

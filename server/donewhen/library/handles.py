@@ -1,4 +1,4 @@
-"""A run under way, as a library caller holds it."""
+"""A running goal as a library caller controls it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session
 
 CALLBACK_ENDS = 2.0
-"""Seconds that a callback has once the run is over."""
+"""Seconds that a callback gets after the run is over."""
 OnEvent = Callable[[GoalOutcome], Any]
 """Called with the run's new outcome: when it starts, after each iteration, when it waits, and at its end."""
 OnInterrupt = Callable[[Interrupt], Any]
@@ -27,8 +27,8 @@ OnInterrupt = Callable[[Interrupt], Any]
 
 
 class GoalRun:
-    """A run under way: an async context manager, which ends with all that it started when the block is left. Without
-    a block, `close` does that.
+    """A running goal: an async context manager, which ends everything that it started when the block is left. Without a
+    block, `close` does that.
 
     >>> import asyncio
     >>> from donewhen import Question, start_goal
@@ -64,7 +64,7 @@ class GoalRun:
 
     async def outcome(self) -> GoalOutcome:
         """Waits until the run is over, is paused, or was halted. Questions go to `on_interrupt`; without it the run
-        pauses at the first."""
+        pauses at the first question."""
         if self._following is None or self._following.done():
             self._following = asyncio.ensure_future(self._follow())
         await asyncio.shield(self._following)
@@ -86,8 +86,7 @@ class GoalRun:
         return True
 
     async def stop(self, reason: str = "stopped by the program") -> GoalOutcome:
-        """Ends the run `cancelled`, with every process that it started gone. Raises UsageError if it is over: there
-        is nothing to stop."""
+        """Ends the run as `cancelled`, with every process that it started. Raises UsageError if it is already over."""
         self._session.steered(await self._session.runs.stop(self.run_id, reason))
         return self.status()
 
@@ -98,7 +97,7 @@ class GoalRun:
         return self.status()
 
     async def accept(self, reason: str, finding_id: str | None = None) -> GoalOutcome:
-        """Accepts one of `outcome.findings`, or all that are open. A run that ended with them open then needs `resume`.
+        """Accepts one of `outcome.findings`, or all open ones. A run that ended with open findings then needs `resume`.
         Raises UsageError if there is none, or no reason."""
         if not reason.strip():
             raise UsageError("accepting an integrity finding needs a reason")
@@ -115,8 +114,8 @@ class GoalRun:
         budget: Any = None,
         token_budget: Any = None,
     ) -> GoalOutcome:
-        """Lets a run go on that is paused, was halted (`data` goes to the plugin that did), or ended by a limit that is
-        raised now. Raises NotResumable, UsageError."""
+        """Continues a run that is paused, was halted (`data` goes to the plugin that halted it), or ended by a limit
+        that is raised now. Raises NotResumable, UsageError."""
         limits = LimitChanges(max_iterations, duration("timeout", timeout), budget, token_budget)
         halt = HaltAnswer(plugin, data) if plugin is not None or data is not None else None
         await self._session.resume(self.run_id, limits, halt)
@@ -155,8 +154,8 @@ class GoalRun:
 
 
 class _Events:
-    """Tells a caller what a run comes to: first that it runs, then each iteration with its verdict, last its
-    end. A callback that fails is warned of, and does no harm to the run."""
+    """Reports a run to its caller: first that it runs, then each iteration with its verdict, last its end. A callback
+    that fails causes a warning, and does no harm to the run."""
 
     def __init__(self, session: Session, tell: OnEvent) -> None:
         self._session = session
@@ -195,7 +194,7 @@ class _Events:
                 self._queue.task_done()
 
     async def close(self) -> None:
-        """Once everything is told. A callback that doesn't return is given up."""
+        """Returns once everything has been reported. A callback that doesn't return is abandoned."""
         self._unsubscribe()
         told = asyncio.ensure_future(self._queue.join())
         await asyncio.wait({told, self._task}, timeout=CALLBACK_ENDS, return_when=asyncio.FIRST_COMPLETED)
@@ -208,8 +207,8 @@ class _Events:
 
 
 async def answered(session: Session, interrupt: Interrupt, ask: OnInterrupt) -> None:
-    """Asks the caller. What comes too late, since somebody else answered or the run went on, is dropped. Raises
-    UsageError for what is not an answer."""
+    """Asks the caller. An answer that comes too late, because somebody else answered or the run continued, is dropped.
+    Raises UsageError for anything that is not an answer."""
     said: Any = await called(ask, interrupt)
     answer = None if said is None else answer_of(said, "what on_interrupt returns must be")
     state = session.state
@@ -222,7 +221,7 @@ async def answered(session: Session, interrupt: Interrupt, ask: OnInterrupt) -> 
 
 
 def callbacks_of(on_event: Any, on_interrupt: Any) -> None:
-    """Raises UsageError for what can't be called."""
+    """Raises UsageError for a value that can't be called."""
     callback("on_event", on_event)
     callback("on_interrupt", on_interrupt)
 
@@ -239,6 +238,6 @@ def answer_of(said: Any, what: str = "an answer is") -> Answer:
 
 
 def _heard(asked: asyncio.Future[Any]) -> None:
-    """The run was over by then: nobody needs to know."""
+    """The run was already over: nobody needs the result."""
     if not asked.cancelled():
         asked.exception()

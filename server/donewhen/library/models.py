@@ -20,8 +20,8 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class AgentConfig:
-    """The built-in agent as the worker: a model (as litellm names it) with tools, in the workspace. Its key is
-    `api_key`, else what the environment holds for that model's provider.
+    """The built-in agent as the worker: a model (by its litellm name) with tools, in the workspace. Its key is
+    `api_key`, else the environment's key for that model's provider.
 
     >>> from donewhen import AgentConfig
     >>> AgentConfig("anthropic/claude-sonnet-4-5").model
@@ -54,17 +54,18 @@ class AgentConfig:
 
     @property
     def options(self) -> AgentOptions:
-        """As a run keeps them."""
+        """In the form that a run keeps."""
         return AgentOptions(self.model, self.api_base, self.temperature, self.window, self.tool_calls, self.turn_tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeConfig:
-    """A model as the judge, as litellm names it; several such as `A,B,C` or `3*A` are a panel, whose members must agree
-    as `rule` says. Its key is `api_key`, else what the environment holds for that model's provider.
+    """A model as the judge, by its litellm name; several such as `A,B,C` or `3*A` are a panel, whose members must agree
+    as `rule` says. Its key is `api_key`, else the environment's key for that model's provider.
 
-    Without a model it is the worker's own, where that has an attribute `model`: in a GoalLoop only.
-    `system_prompt` are instructions of your own, `calls` bounds how often it may look for itself, `tokens` its prompt.
+    Without a model the judge is the worker's own, if the worker has an attribute `model`: in a GoalLoop only.
+    `system_prompt` holds your own instructions, `calls` limits how often the judge may look, `tokens` limits its
+    prompt.
 
     >>> from donewhen import JudgeConfig
     >>> JudgeConfig("openai/gpt-5.5", system_prompt="Be strict about error handling.").model
@@ -101,7 +102,7 @@ class JudgeConfig:
 
     @property
     def options(self) -> JudgeOptions:
-        """As a run keeps them."""
+        """In the form that a run keeps."""
         return JudgeOptions(
             self.models, self.api_base, self.rule, self.temperature, self.system_prompt, self.calls, self.tokens
         )
@@ -114,7 +115,7 @@ JudgeLike = Judge | JudgeConfig | str | Callable[..., Any]
 
 
 def judge_of(given: JudgeLike | None, files: Mapping[str, str] | None = None) -> Judge | JudgeConfig | None:
-    """A caller's judge: the port, or a model that is still to be reached. `files` are what a callable is shown. Raises
+    """A caller's judge: the port, or a model that is not connected yet. `files` are shown to a callable. Raises
     UsageError for anything else."""
     if given is None:
         return None
@@ -131,12 +132,12 @@ def judge_of(given: JudgeLike | None, files: Mapping[str, str] | None = None) ->
 
 
 def options_of(given: Worker | Judge | AgentConfig | JudgeConfig | None) -> Any:
-    """A model as a run keeps it; anything else as it is."""
+    """A model in the form that a run keeps; anything else unchanged."""
     return given.options if isinstance(given, AgentConfig | JudgeConfig) else given
 
 
 def keys_of(worker: object, judge: object) -> dict[str, str]:
-    """The keys that the caller gave, by the variable that they stand in for."""
+    """The keys that the caller gave, by the variable that each one replaces."""
     agents = worker.api_key if isinstance(worker, AgentConfig) else None
     judges = judge.api_key if isinstance(judge, JudgeConfig) else None
     given = {"DONEWHEN_API_KEY": agents, "DONEWHEN_JUDGE_API_KEY": judges}

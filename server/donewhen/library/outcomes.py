@@ -1,4 +1,4 @@
-"""What a run came to, for library callers: `GoalOutcome`, made of the run's state and of nothing else."""
+"""The result of a run, for library callers: `GoalOutcome`, made from the run's state alone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class GoalStatus(StrEnum):
 
     @property
     def over(self) -> bool:
-        """True for a run that has ended; others go on, or can be resumed."""
+        """True for a run that has ended; others continue, or can be resumed."""
         return self not in (GoalStatus.RUNNING, GoalStatus.WAITING, GoalStatus.PAUSED, GoalStatus.INTERRUPTED)
 
 
@@ -64,7 +64,7 @@ class RequirementOutcome:
 @dataclass(frozen=True, slots=True)
 class IntegrityOutcome:
     """A change of the proof itself, and whether a person accepted it (`reason` says why). `line` counts from 1; `diff`
-    is what happened to the file, as a unified diff, bounded, empty if that isn't known. `kind`: docs/protocol.md.
+    is the change of the file, as a bounded unified diff, empty if unknown. `kind`: docs/protocol.md.
 
     >>> from donewhen import IntegrityOutcome
     >>> IntegrityOutcome("F1", "test_weakened", "tests/test_a.py", 3, "asserts less").accepted
@@ -83,14 +83,15 @@ class IntegrityOutcome:
 
 @dataclass(frozen=True, slots=True)
 class GoalOutcome:
-    """What a run came to, or where it stands. `iterations` are audit rounds: 0 before the first turn has ended, 1 where
-    all was proven before there was one. `objective` and `cap` (`max_iterations`, None: unlimited) are the goal's.
+    """The result of a run, or where it stands. `iterations` are audit rounds: 0 before the first turn has ended, 1 if
+    everything was proven before the first turn. `objective` and `cap` (`max_iterations`, None: unlimited) are the
+    goal's.
 
-    `verdict` is where the whole goal stands: None before the first audit. `response` is what the worker returned last
-    (its text where the run was resumed). `findings` are the changes of the proof itself: an open one blocks completion
-    until a person accepts it or it is undone. `halt` and `interrupts` say what a run that goes no further waits for:
-    `resume_goal(outcome.run_id, ...)` goes on. `error` is how the worker's last turn failed, where it did. Costs are US
-    dollars, None if they aren't known, as those of a callable that doesn't report its own.
+    `verdict` is about the whole goal: None before the first audit. `response` is the worker's last return value (its
+    text if the run was resumed). `findings` are changes of the proof itself: an open one blocks completion until a
+    person accepts it or it is undone. `halt` and `interrupts` say what a stopped run waits for:
+    `resume_goal(outcome.run_id, ...)` continues it. `error` says how the worker's last turn failed, if it did. Costs
+    are US dollars, None if unknown, as for a callable that doesn't report its own.
 
     >>> from donewhen import run_goal
     >>> def greets(response, agent):
@@ -120,7 +121,7 @@ class GoalOutcome:
 
     @property
     def usage(self) -> Usage:
-        """Tokens and cost of worker and judge together, where Done When itself made the calls."""
+        """Tokens and cost of worker and judge together, for the calls that Done When made itself."""
         return self.worker_usage + self.judge_usage
 
     @property
@@ -128,7 +129,7 @@ class GoalOutcome:
         return self.usage.usd
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON knows it; a response that JSON can't hold is given as its text."""
+        """Everything as JSON values; a response that JSON can't represent is given as its text."""
         told = {one.name: _plain(getattr(self, one.name)) for one in dataclasses.fields(self)}
         return {**told, "cost": self.cost}
 
@@ -161,15 +162,15 @@ def outcome_of(state: RunState, response: Any = None) -> GoalOutcome:
 
 
 def _rounds(state: RunState) -> int:
-    """A turn that is under way is not a round yet."""
+    """A turn in progress is not a round yet."""
     if state.status == "complete":
         return max(1, state.iteration)
     return state.iteration - 1 if state.active and state.turn is not None else state.iteration
 
 
 def verdict_of(state: RunState, views: tuple[RequirementView, ...]) -> GoalVerdict:
-    """The verdict for the whole. The score is the share that is proven; what the judge decides counts as it scored it,
-    where it did. `missing` says which requirement is meant where there are several."""
+    """The verdict for the whole goal. The score is the share that is proven; for requirements that the judge decides,
+    it is the judge's score, if given. If there are several requirements, `missing` says which one it means."""
     left = [view for view in views if view.status not in PROVEN]
     open_findings = [known.finding for known in state.open_findings]
     complete = state.status == "complete" if not state.active else not left and not open_findings

@@ -41,7 +41,7 @@ class _CommonArguments(TypedDict, total=False):
 
 
 class RunArguments(_CommonArguments, total=False):
-    """What `run_goal`, `arun_goal` and `start_goal` take by name; `run_goal` says what each means."""
+    """The keyword arguments of `run_goal`, `arun_goal` and `start_goal`; `run_goal` says what each means."""
 
     workspace: str | Path | None
     checks: Sequence[CheckLike]
@@ -57,7 +57,7 @@ class _Recorded(TypedDict):
 
 
 class ResumeArguments(_CommonArguments, _Recorded, total=False):
-    """What `resume_goal` and `aresume_goal` take by name; the workspace is needed."""
+    """The keyword arguments of `resume_goal` and `aresume_goal`; the workspace is required."""
 
     checks: Sequence[Callable[..., Any]]
     plugin: str | None
@@ -87,11 +87,11 @@ DEFAULTS: Mapping[str, Any] = {
     "durable": True,
     "state_dir": None,
 }
-"""What each argument is where it isn't given, in the order in which help and editors show them."""
+"""The default of each argument, in the order in which help and editors show them."""
 
 
 def _spelled_out(function: FunctionT) -> FunctionT:
-    """With a signature that names each argument and its default, for `help`, notebooks and `inspect.signature`."""
+    """Adds a signature that names each argument and its default, for `help`, notebooks and `inspect.signature`."""
     signature = inspect.signature(function)
     (*positional, options) = signature.parameters.values()
     kind = RunArguments if "RunArguments" in str(options.annotation) else ResumeArguments
@@ -110,7 +110,7 @@ def _spelled_out(function: FunctionT) -> FunctionT:
 
 
 def _given(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """All named arguments of a call. Raises TypeError for one that the function doesn't take, or needs."""
+    """All named arguments of a call. Raises TypeError for an unknown or a missing one."""
     named = {
         one.name: one
         for one in inspect.signature(function).parameters.values()
@@ -129,17 +129,17 @@ def _given(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str
 def run_goal(
     goal: GoalLike, worker: WorkerLike, judge: JudgeLike | None = None, **options: Unpack[RunArguments]
 ) -> GoalOutcome:
-    """Pursues a goal until it is proven, or a limit ends it; works inside a running event loop, too (a notebook).
+    """Pursues a goal until it is proven, or a limit ends it; also works inside a running event loop (a notebook).
 
     `goal` is an objective, a Goal, or the path of a goal file. `worker` is called with a prompt each iteration; `judge`
-    decides what no check does. `checks` are commands, which run in `workspace`, and validators
-    `(response, agent, **kwargs)`. Without a workspace the goal is about what the worker returns, and nothing is kept.
+    decides what no check decides. `checks` are commands, which run in `workspace`, and validators
+    `(response, agent, **kwargs)`. Without a workspace the goal is about the worker's return value, and nothing is kept.
 
-    Limits that are None are the goal's: 10 iterations, an hour, no budget (US dollars), `stall_after` off. Times are
-    seconds, or texts such as "30m". Ctrl-C pauses the run. Questions go to `on_interrupt`; without it the run pauses at
-    the first. `on_event` gets each new outcome.
+    Limits that are None come from the goal: 10 iterations, an hour, no budget (US dollars), `stall_after` off. Times
+    are seconds, or texts such as "30m". Ctrl-C pauses the run. Questions go to `on_interrupt`; without it the run
+    pauses at the first question. `on_event` gets each new outcome.
 
-    Raises InvalidGoal and UsageError before anything starts; whatever happens later is in the outcome.
+    Raises InvalidGoal and UsageError before anything starts; later problems are in the outcome.
 
     >>> from donewhen import run_goal
     >>> def worker(prompt):
@@ -158,8 +158,8 @@ def run_goal(
 async def arun_goal(
     goal: GoalLike, worker: WorkerLike, judge: JudgeLike | None = None, **options: Unpack[RunArguments]
 ) -> GoalOutcome:
-    """As `run_goal`, for callers with `await`. Cancelled, it ends all that the run had started, and the run is
-    `interrupted`: where it is durable, `resume_goal` goes on.
+    """Like `run_goal`, for callers with `await`. If it is cancelled, it ends everything that the run started, and the
+    run is `interrupted`: if it is durable, `resume_goal` continues it.
 
     >>> import asyncio
     >>> from donewhen import arun_goal
@@ -177,7 +177,7 @@ async def arun_goal(
 async def start_goal(
     goal: GoalLike, worker: WorkerLike, judge: JudgeLike | None = None, **options: Unpack[RunArguments]
 ) -> GoalRun:
-    """Starts a run and returns at once: the handle steers it. The arguments are those of `run_goal`. A second run in
+    """Starts a run and returns at once: the handle controls it. The arguments are those of `run_goal`. A second run in
     the same workspace raises AlreadyRunning.
 
     >>> import asyncio
@@ -215,11 +215,12 @@ def resume_goal(
     judge: JudgeLike | None = None,
     **options: Unpack[ResumeArguments],
 ) -> GoalOutcome:
-    """Lets a run go on that is paused, was halted, interrupted by a crash, or ended by a limit that is raised now;
-    None: the newest one of the workspace. Its count, time, cost and history go on, nothing that was done is done again.
+    """Continues a run that is paused, was halted, interrupted by a crash, or ended by a limit that is raised now; None:
+    the newest one of the workspace. Its count, time, cost and history continue, and nothing is done twice.
 
-    What is not data is given again: a callable worker, a callable judge (the same one), validators, plugins. `data`
-    goes to the `plugin` that halted the run, `answers` are for open interrupts, by id. Raises NotResumable, UnknownRun.
+    Whatever is not data must be given again: a callable worker, a callable judge (the same one), validators, plugins.
+    `data` goes to the `plugin` that halted the run, `answers` are for open interrupts, by id. Raises NotResumable,
+    UnknownRun.
 
     >>> from tempfile import mkdtemp
     >>> from donewhen import resume_goal, run_goal
@@ -242,7 +243,7 @@ async def aresume_goal(
     judge: JudgeLike | None = None,
     **options: Unpack[ResumeArguments],
 ) -> GoalOutcome:
-    """As `resume_goal`, for callers with `await`.
+    """Like `resume_goal`, for callers with `await`.
 
     >>> import asyncio
     >>> from tempfile import mkdtemp
@@ -272,7 +273,7 @@ def _to_its_end(start: Callable[[], Coroutine[Any, Any, GoalRun]]) -> GoalOutcom
 async def _resumed(
     run_id: str | None, worker: WorkerLike | None, judge: JudgeLike | None, options: Mapping[str, Any]
 ) -> GoalRun:
-    """The run, just let go on."""
+    """The run that has just continued."""
     given = _given(resume_goal, options)
     on_event, on_interrupt = given.pop("on_event"), given.pop("on_interrupt")
     callbacks_of(on_event, on_interrupt)
@@ -295,14 +296,14 @@ async def _resumed(
 
 
 def _limits(given: dict[str, Any]) -> LimitChanges:
-    """The limits among the arguments, which are taken out of them."""
+    """The limits among the arguments, which are removed from them."""
     names = ("max_iterations", "timeout", "budget", "token_budget")
     iterations, timeout, budget, tokens = (given.pop(name) for name in names)
     return LimitChanges(iterations, duration("timeout", timeout), budget, tokens)
 
 
 async def _known(session: Session, run_id: str | None, parts: RunParts) -> str:
-    """The run that is meant, which what the caller gave again has to fit. Raises UsageError."""
+    """The requested run; whatever the caller gave again must fit it. Raises UsageError."""
     if run_id is None:
         summaries = await session.runs.summaries()
         summaries = [one for one in summaries if one.mode == "pursue" and one.unreadable is None]
@@ -366,7 +367,7 @@ def _checked(others: Mapping[str, Any]) -> dict[str, Any]:
 def limited(
     parts: RunParts, changes: LimitChanges, stall_after: int | None = None, check_timeout: Time | None = None
 ) -> RunParts:
-    """The parts with limits over the goal's own. Raises InvalidGoal for one that can't be."""
+    """The parts, with limits that override the goal's. Raises InvalidGoal for an impossible limit."""
     goal = parts.goal
     if goal is None:
         return parts

@@ -1,4 +1,4 @@
-"""One run of a library caller, and all that it works with, from its start or resumption until it is closed."""
+"""One run of a library caller, and everything that it uses, from its start or resumption until it is closed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_OPTIONS = RunOptions(worker=None)
 
 
 class Session:
-    """Holds one run at a time. `runs` steers it as any front end does."""
+    """Holds one run at a time. `runs` controls it as for any front end."""
 
     def __init__(self, made: Assembled) -> None:
         setup = made.setup
@@ -48,18 +48,18 @@ class Session:
 
     @property
     def state(self) -> RunState:
-        """The run as it is now, also where it was steered while it stood still."""
+        """The current state of the run, also if it was changed while it was stopped."""
         state, later = self.run.state, self._later
         return later if later is not None and later.sequence > state.sequence else state
 
     def steered(self, view: RunView) -> None:
-        """The run was paused, stopped or answered, and is as this says."""
+        """The run was paused, stopped or answered, and `view` is its new state."""
         if view.state.run_id == self.run.run_id:
             self._later = view.state
 
     @property
     def outcome(self) -> GoalOutcome:
-        """The run as it is now, for the caller."""
+        """The current outcome of the run, for the caller."""
         return self.outcome_at(self.state)
 
     def outcome_at(self, state: RunState) -> GoalOutcome:
@@ -68,7 +68,7 @@ class Session:
         return outcome_of(state, response)
 
     async def start(self, start: Start) -> RunState:
-        """Puts the run on record and lets it begin. Raises AlreadyRunning for a second one in the same workspace."""
+        """Puts the run on record and starts it. Raises AlreadyRunning for a second one in the same workspace."""
         options = replace(start.options, plugins=self.plugins)
         view = await self.runs.start_goal(replace(start, options=options))
         self._run = self.runs.supervised(view.state.run_id)
@@ -81,7 +81,7 @@ class Session:
         halt: HaltAnswer | None = None,
         options: StartOptions | None = None,
     ) -> RunState:
-        """Lets a run of this workspace go on. Raises NotResumable, UnknownRun, UsageError."""
+        """Continues a run of this workspace. Raises NotResumable, UnknownRun, UsageError."""
         if run_id is not None and self.checker.response is NOTHING:
             kept = _returned((await self.runs.view(run_id)).state)
             self.checker.response = NOTHING if kept is None else kept
@@ -113,18 +113,18 @@ class Session:
 
 
 def _returned(state: RunState) -> str | None:
-    """What validators are still to look at, from before the run stood still: nothing that ran runs again."""
+    """The response that validators must still examine, from before the run stopped: nothing that ran runs again."""
     result = state.halt.result if state.halt is not None else None
     return state.returned if result is None else result.returned
 
 
 async def open_session(parts: RunParts) -> Session:
-    """Nothing is started yet. Raises UsageError for parts that can't work together, LedgerUnavailable."""
+    """Starts nothing yet. Raises UsageError for parts that can't work together, LedgerUnavailable."""
     return Session(await assembled(parts))
 
 
 class LibraryRuns(Supervisor):
-    """The runs of one session. What it knows of a run that is over stays known, however much of it the ledger keeps."""
+    """The runs of one session. A finished run stays known, however much of it the ledger keeps."""
 
     def __init__(self, setup: EngineSetup) -> None:
         super().__init__(setup)
@@ -132,7 +132,7 @@ class LibraryRuns(Supervisor):
         self._records = self._kept
 
     def supervised(self, run_id: str) -> ActiveRun:
-        """The run, which this process has just begun to supervise."""
+        """The run that this process has just begun to supervise."""
         return self._active[run_id]
 
     async def standstill(self, run: ActiveRun, stirred: asyncio.Event) -> RunState:

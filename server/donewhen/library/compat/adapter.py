@@ -1,5 +1,5 @@
-"""What the interfaces of other systems share: a worker called with its caller's own prompt and then with what was
-missing, limits as those systems write them, and a run brought from its start to where it stands still."""
+"""What the interfaces of other systems share: a worker that is called with its caller's prompt first and then with
+what was missing, limits in the form of those systems, and following a run until it stops."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TIMEOUT = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The call that a goal loop was made with: the prompt, and whatever else goes to the worker each time."""
+    """The call that started a goal loop: the prompt, and the other arguments that the worker gets each time."""
 
     prompt: Any
     others: tuple[Any, ...] = ()
@@ -49,13 +49,13 @@ class Asked:
 
 
 class LoopedWorker:
-    """`ports.Worker` for one call of one worker. `attempts` grows with its turns; `response` is what it returned in the
-    present one, `last` in any of them, `failure` the exception of the present one. `extras` is kept up to date: it
-    tells validators which attempt they look at.
+    """`ports.Worker` for one call of one worker. `attempts` grows with its turns; `response` is the return value of the
+    present turn, `last` that of the latest turn that returned, `failure` the exception of the present one. `extras` is
+    kept up to date: it tells validators which attempt they examine.
 
-    A worker with a list `messages` keeps its own conversation; one that takes `messages` is given it; any other one is
-    told its task and its last answer again. Without `preserve_context` each retry starts from how all of that was
-    before the first one, with the latest feedback only.
+    A worker with a list `messages` keeps its own conversation; one that takes `messages` gets the conversation; any
+    other worker gets its task and its last answer again. Without `preserve_context` each retry starts from the state
+    before the first attempt, with only the latest feedback.
     """
 
     waits_for_person = False
@@ -116,28 +116,29 @@ class LoopedWorker:
 
     @property
     def _tried(self) -> bool:
-        """Whether there was a turn to be told about."""
+        """Whether there was a turn that feedback can be about."""
         return self.last is not None or any(one.error is None for one in self.attempts)
 
     @property
     def messages(self) -> list[Any] | None:
-        """The conversation so far, where it can be seen."""
+        """The conversation so far, if it is visible."""
         return self._conversation.messages
 
     @property
     def said(self) -> tuple[Message, ...]:
-        """What was said so far, as a judge reads it: the worker's own messages, else what went to and fro here."""
+        """The conversation so far, as a judge reads it: the worker's own messages, else the prompts and answers seen
+        here."""
         held = self.messages
         return tuple(one for message in (self._exchanged if held is None else held) if (one := read_message(message)))
 
     def feedback(self, turn: Turn) -> str | None:
-        """What the worker is told of its last attempt: in a workspace all that the checks printed."""
+        """The worker's feedback on its last attempt; in a workspace it includes everything that the checks printed."""
         if turn.goal.about == "workspace" and turn.feedback:
             return turn.feedback
         return feedback_of(turn.views, self._checks)
 
     def found(self, feedback: str | None, passed: bool) -> None:
-        """What the validator or the judge found of the last attempt."""
+        """Notes the result of the validator or the judge for the last attempt."""
         if self.attempts and self.attempts[-1].error is None:
             self.attempts[-1] = replace(self.attempts[-1], passed=passed, feedback=feedback)
 
@@ -162,7 +163,7 @@ class LoopedWorker:
     # ------------------------------------------------------------------------- what it is called with
 
     def _prompt(self, turn: Turn) -> Any:
-        """The caller's own prompt until there was an answer, then what was missing in it."""
+        """The caller's own prompt until there is an answer, then what is missing in the answer."""
         asked = self._asked.prompt
         taken_up = not self._tried and turn.goal.about == "workspace" and bool(turn.feedback)
         if not self._tried and not taken_up:
@@ -170,7 +171,7 @@ class LoopedWorker:
         feedback = turn.feedback if turn.refinement else self.feedback(turn)
         retry: Any = self._retry(feedback) if self._template is None else self._templated(feedback)
         if taken_up:
-            return joined(asked, retry)  # a run of another process: this worker was told nothing yet
+            return joined(asked, retry)  # a run from another process: this worker has seen nothing yet
         if not self._preserve:
             self._conversation.restore()
             return retry if self._conversation.given else joined(asked, retry)
@@ -179,7 +180,7 @@ class LoopedWorker:
         return with_earlier(asked, self.last, retry)
 
     def _templated(self, feedback: str | None) -> Any:
-        assert self._template is not None  # the caller saw it
+        assert self._template is not None  # the caller checked it
         return retry_made_by(self._template, feedback)
 
     def _arguments(self, prompt: Any) -> tuple[Any, ...]:
@@ -191,7 +192,7 @@ class LoopedWorker:
 
 def read_message(message: Any) -> Message | None:
     """A message of an agent's own, a mapping or an object with `role` and `content`, with the tools that it calls and
-    what they returned. None for a system message, and for what has no role."""
+    their results. None for a system message, and for anything without a role."""
     if not isinstance(message, Mapping):
         message = {name: getattr(message, name, None) for name in ("role", "content", "tool_calls")}
     try:
@@ -201,7 +202,7 @@ def read_message(message: Any) -> Message | None:
 
 
 def _noted(prompt: Any, notes: tuple[str, ...]) -> Any:
-    """With what plugins add to what the worker is told."""
+    """The prompt with the notes of plugins."""
     return joined(prompt, "\n\n".join(notes)) if notes else prompt
 
 
@@ -209,34 +210,34 @@ def _noted(prompt: Any, notes: tuple[str, ...]) -> Any:
 
 
 class Unknown:
-    """A worker whose memory nobody sees: it may have none."""
+    """A worker whose memory isn't visible: it may have none."""
 
     remembers = False
     given = False
 
     @property
     def messages(self) -> list[Any] | None:
-        """What was said so far; None if nobody sees it."""
+        """The conversation so far; None if it isn't visible."""
         return None
 
     def restore(self) -> None:
-        """As it was before the first call."""
+        """Restores the state before the first call."""
 
     def begin(self) -> None:
         """A turn begins."""
 
     def take_back(self) -> None:
-        """A turn failed: what it left half said goes."""
+        """A turn failed: its incomplete messages are removed."""
 
     def keywords(self, prompt: Any, preserve: bool) -> dict[str, Any]:
         return {}
 
     def answered(self, prompt: Any, returned: Any) -> None:
-        """A turn brought an answer."""
+        """A turn produced an answer."""
 
 
 class Own(Unknown):
-    """A worker with a list `messages`, which it adds to by itself."""
+    """A worker with a list `messages`, to which it adds by itself."""
 
     remembers = True
 
@@ -260,7 +261,7 @@ class Own(Unknown):
 
 
 class Known(Unknown):
-    """An agent that is known: it has its conversation, and takes back what it left half said."""
+    """An agent of a known kind: it has its own conversation, and can remove its incomplete messages."""
 
     remembers = True
 
@@ -277,7 +278,7 @@ class Known(Unknown):
 
 
 class Given(Unknown):
-    """A worker that takes `messages`: the whole conversation, its prompt last."""
+    """A worker that takes `messages`: the whole conversation, with its prompt last."""
 
     remembers = True
     given = True
@@ -314,7 +315,7 @@ def conversation_of(worker: Callable[..., Any], asked: Asked) -> Unknown:
 
 
 def _copied(messages: list[Any]) -> list[Any]:
-    """Deep, where that is possible: agents change messages in place."""
+    """A deep copy if possible: agents change messages in place."""
     try:
         return copy.deepcopy(messages)
     except Exception:  # noqa: BLE001  # whatever a message is, its list can be copied
@@ -330,13 +331,13 @@ def _takes_messages(worker: Callable[..., Any]) -> bool:
 
 
 def host_of(worker: Any) -> Any:
-    """The object that a worker is: a bound method is created each time that it is looked up, its object is not."""
+    """The worker's object: a bound method is created at each access, but its object stays the same."""
     owner = getattr(worker, "__self__", None)
     return owner if owner is not None and getattr(worker, "__func__", None) is not None else worker
 
 
 def name_of(worker: Any) -> str:
-    """What a message calls it."""
+    """The worker's name in messages."""
     return str(getattr(worker, "__qualname__", None) or type(worker).__name__)
 
 
@@ -344,8 +345,8 @@ def name_of(worker: Any) -> str:
 
 
 def about_response(condition: str, limits: Limits, *, instead: str) -> Goal:
-    """A goal of one requirement, which only the response can meet. Raises InvalidGoal, with what to do `instead`, for a
-    condition that names a command or a file."""
+    """A goal of one requirement, which only the response can meet. Raises InvalidGoal for a condition that names a
+    command or a file; `instead` says what to do."""
     refuse_without_workspace(condition, instead=instead)
     said = " ".join(condition.split())
     return Goal("", condition, (Requirement(requirement_id(said), 1, said),), limits, about="response")
@@ -355,8 +356,8 @@ def about_response(condition: str, limits: Limits, *, instead: str) -> Goal:
 
 
 async def stood(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
-    """The run's state at its end. `kept` is given the last state whatever happens, also where this is cancelled: then
-    the run is cancelled first."""
+    """The run's state at its end. `kept` gets the last state whatever happens, even if this is cancelled: then the run
+    is cancelled first."""
     session = await open_session(parts)
     try:
         await session.start(parts.start)
@@ -369,8 +370,8 @@ async def stood(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
 
 
 async def came_to_rest(session: Session, on_interrupt: OnInterrupt | None = None) -> RunState:
-    """The run's state once it goes no further. Questions go to `on_interrupt`; without it nobody is there to be asked,
-    and a run that waits for a person is paused. Cancelled, it ends the run, and spends nothing more."""
+    """The run's state once it goes no further. Questions go to `on_interrupt`; without it nobody can answer, and a run
+    that waits for a person is paused. If this is cancelled, it ends the run, so that nothing more is spent."""
     try:
         while True:
             state = await session.standstill()
@@ -387,7 +388,7 @@ async def came_to_rest(session: Session, on_interrupt: OnInterrupt | None = None
 
 
 async def _cancelled(session: Session) -> None:
-    """Stops the run, although whoever waited for it is being cancelled, and maybe again meanwhile."""
+    """Stops the run, although the caller is being cancelled, perhaps again in the meantime."""
     stopping = asyncio.ensure_future(session.runs.stop(session.state.run_id, "the caller was cancelled"))
     while not stopping.done():
         with contextlib.suppress(asyncio.CancelledError, DoneWhenError):

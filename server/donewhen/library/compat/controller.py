@@ -1,5 +1,5 @@
 """`GoalController`: the decisions of a run, for callers who drive their own conversation. No I/O: it folds events and
-asks `decide`, as the engine does."""
+calls `decide`, as the engine does."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from donewhen.ports import Judgement
 
 @dataclass(frozen=True, slots=True)
 class GoalContinue:
-    """The worker is to go on: `followup` says what is unproven, and why. `outcome` is where the goal stands.
+    """The worker should continue: `followup` says what is unproven, and why. `outcome` says where the goal stands.
 
     >>> from donewhen import GoalContinue, GoalController, GoalVerdict
     >>> controller = GoalController("The tests pass")
@@ -78,11 +78,11 @@ _INSTEAD = "give a Goal with a check of it, whose results are evidence, or use r
 
 
 class GoalController:
-    """Decides whether a worker goes on, while the caller talks to it. It keeps no time and calls nobody: limits other
-    than `max_iterations` (None: the goal's own, 10 where it says nothing) don't apply.
+    """Decides whether a worker continues, while the caller talks to it. It measures no time and calls nobody: limits
+    other than `max_iterations` (None: the goal's own, else 10) don't apply.
 
-    A goal in words is about the response. A Goal about a workspace, as one is unless it says otherwise, is proven by
-    `evidence` alone. One with checks takes their results as evidence, and no verdict stands against one that failed.
+    A goal in words is about the response. A Goal about a workspace, which is the default for a Goal, is proven by
+    `evidence` alone. A goal with checks takes their results as evidence, and no verdict overrides a failed check.
 
     >>> from donewhen import GoalController, GoalVerdict
     >>> controller = GoalController("Write a haiku", max_iterations=3)
@@ -103,7 +103,7 @@ class GoalController:
         self._response: Any = None
         self._given: tuple[Observation, ...] = ()
         self._seen: list[Evidence] = []
-        """What the turn that is being audited left, which alone can be cited."""
+        """The evidence of the turn that is being audited; only this can be cited."""
         self._said: Any = None
 
     @property
@@ -112,7 +112,7 @@ class GoalController:
         return outcome_of(self._state, self._response)
 
     def start(self) -> str:
-        """The first prompt: the objective. Raises UsageError if it was started already."""
+        """The first prompt: the objective. Raises UsageError if it was already started."""
         if self._state.turn is not None or self._state.turns_ended:
             raise UsageError("this goal was started already: make a new GoalController for another run")
         self._advance()
@@ -126,17 +126,18 @@ class GoalController:
         response: Any = "",
         error: str | None = None,
     ) -> GoalContinue | GoalDone:
-        """What follows a turn of the worker. `verdict` is a judge's: a GoalVerdict, a Verdict, a dict
-        `{score, complete, missing}` or a bool; anything else proves nothing. `evidence` are check results and whatever
-        else was seen, `response` is what the worker said, or a Blocked, Impossible or Question. `error`: the turn
-        failed, and nothing of it is judged. Raises UsageError if no turn is open, and for what is not evidence.
+        """What follows a turn of the worker. `verdict` is a judge's: a GoalVerdict, a Verdict, a dict `{score,
+        complete, missing}` or a bool; anything else proves nothing. `evidence` are check results and other
+        observations, `response` is what the worker said, or a Blocked, Impossible or Question. `error`: the turn
+        failed, and nothing of it is judged. Raises UsageError if no turn is open, and for anything that is not
+        evidence.
         """
         state = self._state
         if state.turn is None:
             raise UsageError("no turn is open: call start() first; nothing follows GoalDone")
         check_evidence(evidence, state.goal.about)
         self._said, self._given, self._response = verdict, tuple(evidence), response
-        # Nobody here sees files: each turn may have changed anything, and no older result counts.
+        # Files are not visible here: each turn may have changed anything, so no older result counts.
         self._append(e.RevisionChanged(f"turn {state.turn.iteration}", (), "worker"))
         result = _result(response, error)
         self._append(e.TurnFinished(state.turn.iteration, result))
@@ -146,14 +147,14 @@ class GoalController:
         return self._advance()
 
     def on_run_finished(self, messages: Sequence[Any], evidence: Sequence[Observation] = ()) -> GoalContinue | GoalDone:
-        """As `on_turn_finished`, with what the controller's own judge says of the evidence; it reads the messages, or
-        the events of a known package such as `conversation.state.events`, as claims. Of a goal about the response the
-        last message of the agent is the response. This calls the judge, and waits for it. Raises UsageError without a
-        judge."""
+        """Like `on_turn_finished`, with a verdict on the evidence from the controller's own judge, which reads the
+        messages, or the events of a known package such as `conversation.state.events`, as claims. For a goal about the
+        response, the agent's last message is the response. This calls the judge, and waits for it. Raises UsageError
+        without a judge."""
         if self._judge is None:
             raise UsageError("the controller has no judge: give one, or call on_turn_finished with a verdict")
         messages = claims_of(messages)
-        messages_of(messages)  # what is none is refused by name
+        messages_of(messages)  # refuses by name anything that is not a message
         said = [as_text(one.get("content")) for one in messages if one.get("role") in ("assistant", "ai")]
         response = said[-1] if said else ""
         shown = [*evidence, _observed(response)] if self._about_response else evidence
@@ -174,7 +175,7 @@ class GoalController:
         return GoalContinue(followup, outcome)
 
     def _follow(self, action: Action) -> bool:
-        """Does what was decided; False if nothing is left to do."""
+        """Performs the decision; False if nothing is left to do."""
         revision = self._state.revision
         match action:
             case RunAudit(iteration):
@@ -254,7 +255,7 @@ def _goal(goal: Goal | str, max_iterations: int | None) -> Goal:
 
 
 def _cited(said: Any, asked: tuple[str, ...], known: tuple[str, ...]) -> Any:
-    """A verdict that was given elsewhere numbers its evidence as it was there: here all that was seen is cited."""
+    """A verdict from elsewhere numbers its evidence in its own way: here it cites everything that was seen."""
     if not isinstance(said, GoalVerdict) or not said.findings:
         return said
     findings = [one for one in said.findings if one.requirement_id in asked]

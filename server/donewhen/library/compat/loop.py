@@ -44,8 +44,8 @@ T = TypeVar("T")
 
 
 class ByWorker(Generic[T]):
-    """Values by worker, told apart by identity: equal workers are two. A value goes with its worker; that of one that
-    can't be referred to weakly stays."""
+    """Values by worker, distinguished by identity: two equal workers have two values. A value disappears with its
+    worker; if the worker can't be referenced weakly, the value stays."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[int, int], tuple[Callable[[], Any], T]] = {}
@@ -68,14 +68,14 @@ class ByWorker(Generic[T]):
             return lambda: host
 
     def _gone(self, key: tuple[int, int], gone: Any) -> None:
-        # Another worker may stand at the same address by now.
+        # By now another worker may have the same address.
         found = self._held.get(key)
         if found is not None and found[0] is gone:
             del self._held[key]
 
 
 def _identity(worker: Any) -> tuple[int, int]:
-    """What tells a worker from any other one that lives."""
+    """The identity that distinguishes a worker from every other live one."""
     host = host_of(worker)
     return (id(host), 0 if host is worker else id(worker.__func__))
 
@@ -83,26 +83,26 @@ def _identity(worker: Any) -> tuple[int, int]:
 NAME = "donewhen:goal-loop"
 _CHECK = "v-goal"
 _LOOPS: ByWorker[weakref.ref[GoalLoop]] = ByWorker()
-"""The loop that each worker is in. It holds no state of any run, and neither worker nor loop alive."""
+"""The loop of each worker. It holds no state of any run, and keeps neither worker nor loop alive."""
 
 
 class GoalLoop:
     """Asks a worker again, with what was missing, until its response meets the goal, or a limit ends it.
 
-    `goal` is what has to be true of the response: a text, which `judge` decides (a JudgeConfig, a model's name, a
-    callable or a Judge; without one the model that the worker has as its attribute `model`), or a validator, called as
-    `validator(response, agent, **kwargs)`, sync or async, which returns True, False, a ValidationOutcome or a dict
-    with `passed` and `feedback`.
+    `goal` is what must be true of the response: a text, which `judge` decides (a JudgeConfig, a model's name, a
+    callable or a Judge; by default the model in the worker's attribute `model`), or a validator, called as
+    `validator(response, agent, **kwargs)`, sync or async, which returns True, False, a ValidationOutcome or a dict with
+    `passed` and `feedback`.
 
-    With `workspace` the goal is about that folder: the commands that its text names are run there after each attempt
-    and decide, a judge sees their output and the files, and the response counts for nothing; the run is on record, in
-    `state_dir` where that is given. A text that names a command or a file is refused without one.
+    With `workspace` the goal is about that folder: the commands that its text names run there after each attempt and
+    decide, a judge sees their output and the files, and the response doesn't count; the run is on record, in
+    `state_dir` if given. Without a workspace, a text that names a command or a file is refused.
 
     `max_attempts` (10) and `timeout` (3600 seconds for the whole run) are finite unless they are infinite or
-    "unlimited" on purpose, which warns. With `preserve_context` False each retry starts from the original
-    conversation and the latest feedback alone. `resume_prompt_template` makes the retry prompt from the feedback,
-    None if there is none. `name` tells loops apart in messages; `plugins` are hooks of your own, such as a
-    critic that refines each attempt from inside. Raises InvalidGoal with the name of the field.
+    "unlimited" on purpose, which warns. With `preserve_context` False each retry starts from the original conversation
+    and the latest feedback alone. `resume_prompt_template` makes the retry prompt from the feedback (None if there is
+    none). `name` identifies the loop in messages; `plugins` are your own hooks, such as a critic that refines each
+    attempt from inside. Raises InvalidGoal with the name of the field.
 
     >>> from donewhen import GoalLoop
     >>> def short(response, agent):
@@ -150,8 +150,8 @@ class GoalLoop:
         return f"GoalLoop(name={self.name!r})"
 
     def attach(self, worker: Callable[..., Any]) -> Looped:
-        """The worker in this loop, to be called as the worker itself: with `await` where it is async. Any number of
-        workers can be in one loop, side by side. Raises UsageError for one that is in another loop already."""
+        """The worker in this loop, called like the worker itself: with `await` if it is async. Any number of workers
+        can be in one loop at the same time. Raises UsageError for a worker that is already in another loop."""
         bare = _bare(worker)
         agent = known_agent(bare)
         if agent is None and not callable(bare):
@@ -177,15 +177,15 @@ class GoalLoop:
         return self.attach(worker)
 
     def detach(self, worker: Callable[..., Any]) -> None:
-        """The worker leaves this loop, and may join another one."""
+        """Removes the worker from this loop, so that it may join another one."""
         bare = _bare(worker)
         if _loop_of(bare) is self:
             _LOOPS.drop(bare)
         self._runs.drop(bare)
 
     def last_result(self, worker: Callable[..., Any]) -> GoalResult | None:
-        """How the latest run of this worker ended; the worker may be given as such, or as `attach` returned it. None
-        before its first run has ended, and while one is under way."""
+        """How the latest run of this worker ended; the argument is the worker itself, or the result of `attach`. None
+        before its first run has ended, and during a run."""
         latest = self._runs.get(_bare(worker))
         return latest.result if latest is not None else None
 
@@ -199,11 +199,11 @@ class _Latest:
 
 
 class Looped:
-    """A sync worker in a goal loop: called as the worker itself, it returns the last response. What else the worker has
-    is found here, too.
+    """A sync worker in a goal loop: called like the worker itself, it returns the last response. The worker's other
+    attributes are available here, too.
 
-    Raises UsageError if a run of the worker is under way, WorkerFailed where the run crashed, JudgeOutage where the
-    judge could not be asked. What came of the run is in `loop.last_result` in any case.
+    Raises UsageError if a run of the worker is in progress, WorkerFailed if the run crashed, JudgeOutage if the judge
+    could not be asked. The run's result is in `loop.last_result` in any case.
     """
 
     def __init__(self, loop: GoalLoop, worker: Callable[..., Any], latest: _Latest) -> None:
@@ -215,8 +215,8 @@ class Looped:
         return run_sync(self._run(Asked(prompt, others, named)))
 
     def __getattr__(self, name: str) -> Any:
-        """What the worker has. The methods by which an agent is called, as `run` or `invoke_async`, go through the
-        loop, too."""
+        """The worker's attribute. The methods by which an agent is called, such as `run` or `invoke_async`, go through
+        the loop, too."""
         if name.startswith("__"):
             raise AttributeError(name)
         found = getattr(self.worker, name)
@@ -239,7 +239,7 @@ class Looped:
 
 
 class AsyncLooped(Looped):
-    """An async worker in a goal loop: as `Looped`, to be awaited. Cancelling it ends the run."""
+    """An async worker in a goal loop: like `Looped`, but awaited. Cancelling it ends the run."""
 
     async def __call__(self, prompt: Any, /, *others: Any, **named: Any) -> Any:  # type: ignore[override]  # as its worker is
         return await self._run(Asked(prompt, others, named))
@@ -258,7 +258,7 @@ def _loop_of(worker: Any) -> GoalLoop | None:
 
 
 async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, latest: _Latest) -> Any:
-    """One run, on the engine, with parts of its own. Its result is kept however it ends."""
+    """One run, on the engine, with its own parts. Its result is kept however it ends."""
     judge = None if callable(loop.goal) else judge_from(worker, loop)
     goal = goal_of(loop, asked.prompt, judged=judge is not None)
     checks = tuple(check.command for check in goal.checks)
@@ -323,8 +323,8 @@ def goal_of(loop: GoalLoop, prompt: Any, *, judged: bool) -> Goal:
 
 
 def judge_from(worker: Callable[..., Any], loop: GoalLoop) -> Judge | JudgeConfig | None:
-    """Who was wanted; of the model that the worker has, where none was named. None if commands alone decide. Raises
-    UsageError where nobody can judge."""
+    """The judge that was given, else the worker's own model. None if commands alone decide. Raises UsageError if nobody
+    can judge."""
     wanted = loop.judge
     if wanted is not None and not (isinstance(wanted, JudgeConfig) and not wanted.model):
         return wanted
@@ -344,7 +344,7 @@ def judge_from(worker: Callable[..., Any], loop: GoalLoop) -> Judge | JudgeConfi
 
 
 def _own_model(worker: Callable[..., Any]) -> KnownModel | None:
-    """What an object of any other kind has as its attribute `model`."""
+    """The attribute `model` of an object of an unknown kind."""
     model = getattr(host_of(worker), "model", None)
     for name in (model, *(getattr(model, key, None) for key in ("model", "model_id", "name"))):
         if isinstance(name, str) and name.strip():
@@ -368,7 +368,7 @@ def _checked_goal(goal: Any, workspace: Path | None) -> str | Callable[..., Any]
 
 
 def _checked_judge(judge: JudgeLike | None) -> Judge | JudgeConfig | None:
-    """A JudgeConfig without a model is the worker's: it is only known once there is one."""
+    """A JudgeConfig without a model uses the worker's: that is known only once there is a worker."""
     return judge if isinstance(judge, JudgeConfig) else judge_of(judge)
 
 

@@ -49,7 +49,7 @@ _STATUSES = {
     "paused": "paused",
     "waiting": "paused",
 }
-"""A goal that waits was halted by a plugin; every other status is a limit."""
+"""A waiting goal was halted by a plugin; every other status is a limit."""
 _GOES_ON = ("paused", "waiting")
 MAX_SHOWN = 20
 """How many messages, or responses, an evaluator reads."""
@@ -61,12 +61,11 @@ class GoalMiddleware:
     """Lets an agent pursue `/goal CONDITION` until `evaluator` finds the condition achieved.
 
     `evaluator` is a model's name, a JudgeConfig, a callable that takes an AuditTask, or a Judge; it is asked after each
-    of the agent's turns, `max_evaluations` times at most. Without `workspace` it reads the last 20 messages of the
-    agent or, where those can't be seen, its last 20 responses: what they claim is all that it has. With `workspace` the
-    commands that the condition names are checks, which are run here after each turn, and what the agent says counts for
-    nothing. `timeout` is for a whole goal, in seconds. `plugins` are hooks of your own. Questions, such as
-    whether edits made meanwhile stay, go to `on_interrupt` (True, False or a text answers); without it they pause the
-    goal.
+    of the agent's turns, at most `max_evaluations` times. Without `workspace` it reads the agent's last 20 messages or,
+    if those aren't visible, its last 20 responses: it has only these claims. With `workspace` the commands that the
+    condition names are checks, which run there after each turn, and the agent's words don't count. `timeout` is for a
+    whole goal, in seconds. `plugins` are your own hooks. Questions, for example whether to keep edits made in the
+    meantime, go to `on_interrupt` (True, False or a text answers); without it they pause the goal.
 
     >>> import asyncio
     >>> from donewhen import GoalMiddleware
@@ -120,7 +119,7 @@ class GoalMiddleware:
 
 @dataclass(slots=True)
 class _Pursuit:
-    """A goal that is under way, or paused."""
+    """A goal that is in progress, or paused."""
 
     session: Session
     working: GoalWorker
@@ -131,7 +130,7 @@ class GoalAgent:
     """An agent that takes `/goal`. `state.extra["goal"]` says where its goal stands:
     `{"status", "condition", "evaluations", "max_evaluations", "last_reason"}`, with the status "active", "achieved",
     "exhausted" (a limit is reached), "paused" (also by a plugin that halts it), "stopped" or "failed" (it crashed, or
-    can't be met). What else the agent has is found here, too.
+    can't be met). The agent's other attributes are available here, too.
     """
 
     def __init__(self, pursuing: Pursuing, worker: Any, call: Callable[..., Any]) -> None:
@@ -151,14 +150,13 @@ class GoalAgent:
         return f"GoalAgent({name_of(self._worker)})"
 
     async def prompt(self, message: Any, /, *others: Any, **named: Any) -> Any:
-        """Any message that isn't a goal goes to the agent as it is, and ends a goal that is under way: it takes its
-        place. `/goal CONDITION` works until the condition holds and returns the last response; `/goal`, `/goal status`
-        and the other commands return the goal's state, None if there is no goal. `/goal resume` goes on with a
-        paused one, also one that is on record in the workspace or in the agent's `state.extra`, and returns as
-        `/goal CONDITION` does.
+        """Any message that isn't a goal goes to the agent unchanged, and ends a goal in progress by taking its place.
+        `/goal CONDITION` works until the condition holds and returns the last response; `/goal`, `/goal status` and the
+        other commands return the goal's state, None if there is no goal. `/goal resume` continues a paused goal, even
+        one that is on record in the workspace or in the agent's `state.extra`, and returns like `/goal CONDITION`.
 
-        Raises UsageError for a command that makes no sense now, WorkerFailed where the agent failed three times in a
-        row, JudgeOutage where the evaluator could not be asked (the goal is paused then)."""
+        Raises UsageError for a command that makes no sense now, WorkerFailed if the agent failed three times in a row,
+        JudgeOutage if the evaluator could not be asked (the goal is then paused)."""
         command = goal_command(message)
         if command is None:
             await self._superseded()
@@ -177,7 +175,7 @@ class GoalAgent:
         return self._goal
 
     def prompt_sync(self, message: Any, /, *others: Any, **named: Any) -> Any:
-        """As `prompt`, for callers without `await`. A goal that is paused here can't be resumed: it ended with its
+        """Like `prompt`, for callers without `await`. A goal that is paused here can't be resumed: it ended with its
         event loop."""
         return run_sync(self.prompt(message, *others, **named))
 
@@ -224,8 +222,8 @@ class GoalAgent:
         }
 
     async def _recorded(self) -> RunState | None:
-        """The goal that is on record in this workspace and can go on, begun by another process or another middleware;
-        its state is written down. None without one."""
+        """The goal on record in this workspace that can continue, begun by another process or another middleware; its
+        state is written down. None if there is none."""
         if self._pursuing.workspace is None:
             return None
         session = await open_session(self._pursuing.parts(None, self._working(Asked(""), 0), host_of(self._worker)))
@@ -240,7 +238,7 @@ class GoalAgent:
         return state
 
     async def _take_up(self) -> Any:
-        """Goes on with a goal that is on record: in the workspace, else in the agent's own state."""
+        """Continues a goal that is on record: in the workspace, else in the agent's own state."""
         state = await self._recorded()
         kept = self._goal
         if state is None:
@@ -260,7 +258,7 @@ class GoalAgent:
         return await self._pursued(pursuit)
 
     async def _superseded(self) -> None:
-        """A message of a person's takes the place of a goal that is under way."""
+        """A person's message takes the place of a goal in progress."""
         pursuit = self._pursuit
         if pursuit is not None and pursuit.running:
             await pursuit.session.runs.stop(pursuit.session.state.run_id, "a message took the goal's place")
@@ -290,7 +288,7 @@ class GoalAgent:
         return await self._pursued(pursuit)
 
     async def _halt(self, word: str) -> None:
-        """Pauses or ends the goal, whoever waits for it; at once, also while the agent works."""
+        """Pauses or ends the goal at once, whoever waits for it, even while the agent works."""
         pursuit = self._pursuit
         if pursuit is None or (word == "pause" and not pursuit.running):
             raise UsageError(f"no goal is {'pursued' if pursuit is None else 'under way'} here: nothing to {word}")
@@ -305,7 +303,7 @@ class GoalAgent:
             await self._closed(pursuit)
 
     async def _clear(self) -> None:
-        """Forgets the goal; one that is under way or paused is stopped first."""
+        """Forgets the goal; if it is in progress or paused, it is stopped first."""
         if self._pursuit is not None:
             with contextlib.suppress(DoneWhenError):
                 await self._halt("stop")
@@ -314,7 +312,7 @@ class GoalAgent:
     # ------------------------------------------------------------------------------------- pursuing it
 
     async def _pursued(self, pursuit: _Pursuit) -> Any:
-        """To where it stands still. A goal that is paused is kept; what ended is closed, and leaves nothing behind for
+        """Pursues the goal until it stops. A paused goal is kept; an ended one is closed, and leaves nothing behind for
         the next prompt."""
         mine = self._goal
         try:
@@ -340,12 +338,12 @@ class GoalAgent:
 
 
 def _counted(state: RunState) -> int:
-    """How often a goal on record was judged: turns that failed were not."""
+    """How often a goal on record was judged: failed turns were not."""
     return sum(one.error is None for one in state.iterations)
 
 
 def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
-    """Writes down how it stands. `goal` is the record of this very goal, also where it was cleared meanwhile."""
+    """Writes down how the goal stands. `goal` is the record of this very goal, even if it has been cleared since."""
     if goal is None:
         return
     state = pursuit.session.state
@@ -358,7 +356,7 @@ def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
 
 
 def _last_reason(state: RunState, working: GoalWorker) -> str:
-    """What the evaluator said last; where that isn't why it ended, that."""
+    """The evaluator's last reason; if the goal ended for another reason, that one."""
     if state.status in ("complete", "capped", "paused") and not state.outages and state.last_error is None:
         return reason_of(assess(state)) if working.evaluations else working.reason
     return state.reason or state.paused or working.reason
@@ -369,7 +367,7 @@ def _last_reason(state: RunState, working: GoalWorker) -> str:
 
 def goal_command(message: Any) -> tuple[str, str] | None:
     """What a message asks for, a text or a user's message object: `start` with its condition, or one of COMMANDS. None
-    for one that is not a goal."""
+    if it is not a goal."""
     if not isinstance(message, str):
         named = isinstance(message, Mapping)
         content: Any = message.get("content") if named else getattr(message, "content", None)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -390,7 +388,7 @@ def goal_command(message: Any) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Pursuing:
-    """How conditions are pursued; None is unlimited. `workspace` None: by what the agent says alone."""
+    """How conditions are pursued; None is unlimited. `workspace` None: judged by the agent's words alone."""
 
     evaluator: Judge | JudgeConfig
     max_evaluations: int | None
@@ -401,8 +399,8 @@ class Pursuing:
     on_interrupt: OnInterrupt | None
 
     def goal(self, condition: str, evaluated: int = 0) -> Goal:
-        """A condition as a goal: in a workspace the commands that it names are checks. `evaluated`: how often it was
-        judged before. Raises InvalidGoal."""
+        """A condition as a goal: in a workspace the commands that it names are checks. `evaluated`: how often it has
+        been judged before. Raises InvalidGoal."""
         root = self.workspace
         left = None if self.max_evaluations is None else max(1, self.max_evaluations - evaluated)
         bounds = limits(left, self.timeout)
@@ -411,7 +409,7 @@ class Pursuing:
         return replace(wanted_goal(condition, judged=True, workspace=root).goal, limits=bounds)
 
     def parts(self, goal: Goal | None, worker: GoalWorker, agent: Any) -> RunParts:
-        """One run of one condition; None: of one that is on record."""
+        """One run of one condition; None: the run on record."""
         root = self.workspace
         return RunParts(
             goal=goal,
@@ -428,8 +426,8 @@ class Pursuing:
 
 
 class GoalWorker(LoopedWorker):
-    """The agent in pursuit of a condition: told the condition, then what is still missing. `told` gets the count of
-    evaluations and the last one's reason whenever there is a new one."""
+    """The agent in pursuit of a condition: it gets the condition, then what is still missing. `told` is called with the
+    count of evaluations and the last reason whenever there is a new one."""
 
     def __init__(
         self,
@@ -457,13 +455,13 @@ class GoalWorker(LoopedWorker):
         return replace(result, response=self._seen(result.response or ""))
 
     def settled(self, state: RunState) -> None:
-        """The run stands still: its last turn may have been evaluated, too."""
+        """The run has stopped: its last turn may have been evaluated, too."""
         whole = state.turn is None and state.redo is None and not state.audit_due and not state.judging
         if whole and not state.outages:
             self._evaluated(assess(state))
 
     def _evaluated(self, views: Sequence[RequirementView]) -> None:
-        """Counts the attempt that was evaluated since; a turn that failed was not."""
+        """Counts an attempt that was evaluated since; a failed turn was not."""
         if not self.attempts or self.attempts[-1].error is not None or self.attempts[-1].attempt == self._counted:
             return
         self._counted = self.attempts[-1].attempt
@@ -472,7 +470,7 @@ class GoalWorker(LoopedWorker):
         self._told(self.evaluations, self.reason)
 
     def _seen(self, response: str) -> str:
-        """What the evaluator reads: the last messages where the agent shows them, else its last responses."""
+        """What the evaluator reads: the last messages if the agent shows them, else its last responses."""
         self._responses = [*self._responses, response][-MAX_SHOWN:]
         if self.messages is not None:
             return "\n\n".join(f"{one.role}: {one.text}" for one in self.said[-MAX_SHOWN:])
@@ -482,7 +480,7 @@ class GoalWorker(LoopedWorker):
 
 
 def _go_on(feedback: str | None) -> str:
-    """What the agent is told where the condition doesn't hold yet."""
+    """The agent's prompt while the condition doesn't hold yet."""
     return f"The goal is not met yet: {feedback or 'the evaluator gave no reason'}\n\nContinue working on it."
 
 
@@ -493,7 +491,7 @@ def reason_of(views: Sequence[RequirementView]) -> str:
 
 def evaluator_of(given: JudgeLike) -> Judge | JudgeConfig:
     """The evaluator as a judge. A callable may also return `{"achieved": bool, "reason": str}`. Raises UsageError for
-    what is none."""
+    anything else."""
     if given is None:  # pyright: ignore[reportUnnecessaryComparison]  # callers are not always type-checked
         raise UsageError("an evaluator is needed: a model's name, a JudgeConfig, a callable or a Judge")
     port = callable(getattr(given, "judge", None)) and hasattr(given, "identity")
@@ -514,7 +512,7 @@ def _achieving(ask: Callable[..., Any]) -> Callable[[AuditTask], Any]:
 
 
 def _verdict(said: Mapping[str, Any], task: AuditTask) -> Any:
-    """Strictly: anything but a real boolean is not a verdict, nor is what contradicts itself."""
+    """Strictly: anything but a real boolean is not a verdict, nor is a contradiction."""
     achieved, reason = said["achieved"], said.get("reason", "")
     if not isinstance(achieved, bool) or not isinstance(reason, str):
         return _unusable("achieved must be True or False, and reason must be text")

@@ -1,4 +1,4 @@
-"""What a goal loop about a response says: outcomes of validators, attempts, results, and the words of a retry."""
+"""The vocabulary of a goal loop about a response: outcomes of validators, attempts, results, and retry prompts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ StopReason = Literal[
 _STOP_REASONS: dict[str, StopReason] = {"complete": "satisfied", "capped": "max_attempts", "timed_out": "timeout"}
 
 RetryPrompt = Callable[[str | None], Any]
-"""Makes what a worker is told before a retry from the feedback, None if there is none: a text or content blocks."""
+"""Makes the worker's retry prompt from the feedback, None if there is none: a text or content blocks."""
 
 MAX_EARLIER = 8_000
 _NO_FEEDBACK = "the validator says no"
@@ -42,7 +42,7 @@ class ValidationOutcome:
 
 @dataclass(frozen=True, slots=True)
 class GoalAttempt:
-    """One attempt: a turn of the worker and what was found of its response. `error` is set where the turn failed: then
+    """One attempt: a turn of the worker and what was found in its response. `error` is set if the turn failed: then
     nothing was judged.
 
     >>> from donewhen import GoalAttempt
@@ -65,7 +65,7 @@ class GoalAttempt:
 @dataclass(frozen=True, slots=True)
 class GoalResult:
     """How a goal loop ended. `stop_reason` is "satisfied", "max_attempts", "timeout", "cancelled", "crashed", ...;
-    `reason` says it in words; `halt` is what a plugin said that stopped it: who, why, and its data.
+    `reason` says it in words; `halt` comes from the plugin that stopped it: its name, its reason, and its data.
 
     >>> from donewhen import GoalAttempt, GoalResult
     >>> GoalResult(True, "satisfied", [GoalAttempt(1, True)]).attempts[-1].passed
@@ -80,7 +80,7 @@ class GoalResult:
 
 
 def stop_reason_of(state: RunState) -> StopReason:
-    """The engine's status in the words of a goal loop."""
+    """The engine's status in the terms of a goal loop."""
     status = state.status or "cancelled"
     if status == "paused" and state.claim is not None and state.claim.state in ("blocked", "impossible"):
         return state.claim.state  # nobody was there to confirm it
@@ -91,7 +91,7 @@ def stop_reason_of(state: RunState) -> StopReason:
 
 
 def feedback_of(views: tuple[RequirementView, ...], checks: tuple[str, ...]) -> str | None:
-    """What the next attempt should know: the reasons for all that is not met, in the words of the judge or of the
+    """What the next attempt should know: the reasons for everything unmet, in the words of the judge or of the
     validator; None if there are none. `checks` are the names of validators, which no worker needs to know."""
     reasons = [_bare(view.reason, checks) for view in views if view.status not in ("met", "waived")]
     told = [reason for reason in reasons if reason and reason != _NO_FEEDBACK]
@@ -105,7 +105,7 @@ def _bare(reason: str, checks: tuple[str, ...]) -> str:
 
 
 def retry_prompt(feedback: str | None) -> str:
-    """What a worker is told before a retry, where nobody gave a template."""
+    """The worker's retry prompt if nobody gave a template."""
     if feedback is None:
         return "Your last answer does not meet the goal yet. Give a better one, complete in itself."
     return (
@@ -115,21 +115,21 @@ def retry_prompt(feedback: str | None) -> str:
 
 
 def fresh_prompt(feedback: str | None) -> str:
-    """As `retry_prompt`, for a worker whose earlier answers were taken away."""
+    """Like `retry_prompt`, for a worker whose earlier answers were removed."""
     if feedback is None:
         return "An earlier answer did not meet the goal. Give one that does, complete in itself."
     return f"An earlier answer did not meet the goal:\n{feedback}\n\nGive one that does, complete in itself."
 
 
 def joined(first: Any, then: Any) -> Any:
-    """Two prompts as one: a text where both are, else content blocks."""
+    """Two prompts as one: a text if both are texts, else content blocks."""
     if isinstance(first, str) and isinstance(then, str):
         return f"{first}\n\n{then}"
     return [*_blocks(first), *_blocks(then)]
 
 
 def with_earlier(prompt: Any, response: Any, retry: str) -> Any:
-    """For a worker that remembers nothing: its task, what it answered, and why that is not enough."""
+    """For a worker without memory: its task, its answer, and why that is not enough."""
     if response is None:
         return joined(prompt, retry)
     answer = keep_ends(as_text(response), MAX_EARLIER)
