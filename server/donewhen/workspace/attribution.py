@@ -1,4 +1,4 @@
-"""Who wrote what is on disk: what the editor saved last, what changed after a moment, and what checks write anew."""
+"""Who wrote the files on disk: what the editor saved last, what changed after a moment, and what checks rewrite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class ClientSaves:
-    """The digests of what the client last saved for each file, as its text may stand on disk."""
+    """The digests of what the client last saved for each file, in the forms that its text may have on disk."""
 
     def __init__(self) -> None:
         self._digests: dict[str, frozenset[bytes]] = {}
@@ -24,7 +24,7 @@ class ClientSaves:
         self._digests[path] = frozenset(hashlib.sha256(content).digest() for content in _variants(text))
 
     def holds(self, path: str, content: bytes) -> bool:
-        """Whether the content is what the client last saved, however it ends lines and marks its encoding."""
+        """Whether the content is what the client last saved, whatever its line ends and encoding mark."""
         return hashlib.sha256(content).digest() in self._digests.get(path, frozenset())
 
 
@@ -46,7 +46,7 @@ def _last_change(root: Path, path: str) -> float:
     try:
         status = place.lstat()
     except OSError:
-        # It is gone: its folder, or what is left above it, changed when it went.
+        # The file is gone: its folder, or the nearest existing one above it, changed at that moment.
         return _folder_change(root, place.parent)
     return max(status.st_mtime, status.st_ctime) if os.name != "nt" else status.st_mtime
 
@@ -61,7 +61,7 @@ def _folder_change(root: Path, place: Path) -> float:
             place = place.parent
 
 
-# Files that a check writes each time: which may count as its output, and what they count for meanwhile.
+# Files that a check rewrites each time: which may count as its output, and what then stands for their content.
 
 
 _SUFFIXES = """
@@ -81,7 +81,7 @@ _SOURCE_NAMES = frozenset(_NAMES.split())
 
 _REPORT_SUFFIXES = frozenset({".json", ".md", ".yaml", ".yml"})
 _REPORT = re.compile(r"report|coverage|result|junit|timing|duration|benchmark|metrics|stats|summary|output")
-"""Formats that serve for configuration and for reports: a report says in its name that it is one."""
+"""Formats of both configuration and reports: a report's name says that it is one."""
 
 
 def looks_like_source(path: str) -> bool:
@@ -96,11 +96,11 @@ def looks_like_source(path: str) -> bool:
 
 
 Written = tuple[str, bytes]
-"""The check that wrote a file, by id, and the digest of what it wrote."""
+"""The id of the check that wrote a file, and the digest of what it wrote."""
 
 
 class Outputs:
-    """Which content of which files was last written by a check running alone."""
+    """The content that a check, running alone, last wrote to each of its output files."""
 
     def __init__(self, written: Mapping[str, Written] | None = None) -> None:
         self._written: dict[str, Written] = dict(written or {})
@@ -118,7 +118,7 @@ class Outputs:
         return entry._replace(counted=f"output-of:{written[0]}".encode())
 
     def recounted(self, manifest: Manifest) -> Manifest:
-        """The manifest with each declared file counted as it counts now."""
+        """The manifest with each declared file counted by the present rules."""
         found = {path: manifest.get(path) for path in self._written}
         return manifest.with_entries({path: self.counted(path, entry) for path, entry in found.items() if entry})
 
@@ -129,7 +129,7 @@ class Outputs:
         may: Callable[[str], bool],
         read: Callable[[str], Entry | None],
     ) -> tuple[Mapping[str, Entry | None], tuple[str, ...]]:
-        """Takes present content as the check's output; returns the entries that changed, and the paths refused."""
+        """Declares present content to be the check's output; returns the changed entries, and the refused paths."""
         entries: dict[str, Entry | None] = {}
         refused: list[str] = []
         for path in paths:

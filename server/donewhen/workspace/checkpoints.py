@@ -1,8 +1,8 @@
-"""Checkpoints: the covered tree, kept outside of the workspace, byte for byte, and put back on demand.
+"""Checkpoints: the covered tree, kept outside of the workspace, byte for byte, and restored on demand.
 
 A checkpoint's id is that of a git tree. Ignored files, empty folders and the contents of nested repositories are not
-captured, and restoring never removes them; a file that is too large, or can't be read, is known by its content's id
-alone, and restoring leaves it as it is.
+captured, and restoring never removes them. Of a file that is too large, or can't be read, only the content's id is
+kept, and restoring leaves the file as it is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _LARGEST = 400_000
 
 @dataclass(frozen=True)
 class Change:
-    """One file before and after; None if there is none. `unread`: beyond the limit, so its content is not known."""
+    """One file before and after; None if it doesn't exist. `unread`: larger than the limit, so its content is
+    unknown."""
 
     path: str
     before: bytes | None
@@ -43,7 +44,7 @@ class Change:
 
     @property
     def size(self) -> int:
-        """About how many bytes the diff of it has."""
+        """The approximate size of its diff in bytes."""
         return abs(_size(self.after) - _size(self.before)) + 80
 
 
@@ -102,11 +103,11 @@ def _size(content: bytes | None) -> int:
     return len(content or b"")
 
 
-# Puts files back on the disk: never through a link, never over what no checkpoint knows.
+# Puts files back on the disk: never through a link, never over content that no checkpoint has.
 
 
 def take_away(root: Path, paths: Iterable[str], failed: list[str]) -> None:
-    """Removes files, and the folders that are empty then; what can't be removed is added to `failed`."""
+    """Removes files, and the folders that this empties; what can't be removed is added to `failed`."""
     for path in paths:
         try:
             _refuse_links_above(root, path)
@@ -129,7 +130,7 @@ def put_back(root: Path, files: Sequence[tuple[str, str, bytes]], failed: list[s
 
 
 def has_real_folders(root: Path, path: str) -> bool:
-    """Whether all folders above the path are there, and none is a link."""
+    """Whether all folders above the path exist, and none of them is a link."""
     try:
         _refuse_links_above(root, path)
     except OSError:
@@ -141,7 +142,7 @@ def _put_one(root: Path, path: str, mode: str, content: bytes) -> None:
     target = root / path
     _make_folders(root, path)
     with contextlib.suppress(OSError):
-        target.rmdir()  # an empty folder in its place is nobody's content
+        target.rmdir()  # an empty folder in its place holds nobody's content
     if mode == LINK:
         with contextlib.suppress(FileNotFoundError):
             target.unlink()
@@ -151,7 +152,7 @@ def _put_one(root: Path, path: str, mode: str, content: bytes) -> None:
 
 
 def _permissions(target: Path, executable: bool) -> int | None:
-    """The mode that the file has, but for the bit that git keeps."""
+    """The file's present mode, except for the bit that git keeps."""
     try:
         status = target.lstat()
         known = stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else None
@@ -195,7 +196,7 @@ _TREE = "40000"
 
 
 class Kept(NamedTuple):
-    """One file of a checkpoint: mode `160000` where only its identity was kept."""
+    """One file of a checkpoint: mode `160000` if only its identity was kept."""
 
     mode: str
     blob: bytes
@@ -231,7 +232,7 @@ class Checkpoints:
     async def restore(
         self, checkpoint: str, manifest: Manifest, paths: Sequence[str] | None, keep: Sequence[str]
     ) -> tuple[str, ...]:
-        """Makes the files what they were; returns those that it changed. WorkspaceError names what it couldn't."""
+        """Restores the files; returns those that it changed. WorkspaceError names those that it couldn't."""
         then = await self._tree(checkpoint)
         now = await asyncio.to_thread(self._present, then, manifest)
         wanted = (
@@ -258,14 +259,14 @@ class Checkpoints:
         return tuple(await asyncio.to_thread(_different, then, now))
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
-        """A file's bytes as they were (a link's target); None if it was absent or not captured."""
+        """A file's bytes at that time (a link's target); None if it was absent or not captured."""
         kept = (await self._tree(checkpoint)).get(path)
         if kept is None or kept.mode == NESTED:
             return None
         return (await self._objects.read([kept.blob]))[kept.blob]
 
     async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> tuple[str, ...]:
-        """Writes files as they were into another folder; returns those that were not there."""
+        """Writes files from a checkpoint into another folder; returns those that the checkpoint doesn't have."""
         then = await self._tree(checkpoint)
         unknown = [path for path in paths if path in then and then[path].mode == NESTED]
         if unknown:
@@ -289,7 +290,7 @@ class Checkpoints:
         paths = _different(then, now)
         for start in range(0, len(paths), _BATCH):
             batch = paths[start : start + _BATCH]
-            # What lies beyond the limit is counted, not read.
+            # Content beyond the limit is counted, not read.
             full = sum(change.size for change in changes) > limit
             changes += _unread(then, now, batch) if full else await self._read(then, now, batch, after is None)
         return await asyncio.to_thread(unified, changes, limit)
@@ -311,11 +312,11 @@ class Checkpoints:
             return None
         content = _on_disk(self._root / path, kept.mode)
         if content is None or blob_id(content) != kept.blob:
-            raise OtherRevision  # it changed since it was listed
+            raise OtherRevision  # the file has changed since it was listed
         return content
 
     def _present(self, then: Tree, manifest: Manifest) -> Tree:
-        """The present tree, files of the checkpoint included that the revision doesn't cover now."""
+        """The present tree, including files of the checkpoint that the revision doesn't cover now."""
         now = dict(self._tree_of(manifest))
         for path in then.keys() - now.keys():
             if has_real_folders(self._root, path):
@@ -339,7 +340,8 @@ class Checkpoints:
                     if content is None:
                         del actual[path]
                     else:
-                        # It may have changed since it was listed: what is kept is what is named.
+                        # The file may have changed since it was listed: the id must be that of the content that is
+                        # kept.
                         actual[path] = Kept(tree[path].mode, writer.add("blob", content))
                 checkpoint = _write_folder(_nest(actual), writer).hex()
         except OSError as error:
@@ -387,7 +389,7 @@ def _write_folder(folder: Nested, writer: PackWriter) -> bytes:
     for name, held in folder.items():
         if isinstance(held, dict):
             row = b"%b %b\0%b" % (_TREE.encode(), name, _write_folder(held, writer))
-            rows.append((name + b"/", row))  # git sorts folders so
+            rows.append((name + b"/", row))  # git's order of folders
         else:
             rows.append((name, b"%b %b\0%b" % (held.mode.encode(), name, held.blob)))
     return writer.add("tree", b"".join(row for _, row in sorted(rows)))
@@ -421,7 +423,7 @@ def _unread(then: Tree, now: Tree, paths: Sequence[str]) -> list[Change]:
 
 
 def _restorable(then: Kept | None, now: Kept | None) -> bool:
-    """What can't be put back, or couldn't be brought back once removed, is left alone."""
+    """False for a file that can't be put back, or that couldn't be restored once removed; it is left alone."""
     return not ((then is not None and then.mode == NESTED) or (now is not None and now.mode == NESTED))
 
 

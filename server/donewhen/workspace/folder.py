@@ -25,7 +25,7 @@ from donewhen.workspace.shielding import shielded
 from donewhen.workspace.watchers import watcher_for
 from donewhen.workspace.watching import NoWatcher, Watcher
 
-# The files that this process prints to: `donewhen run --json > out.jsonl` must not take its own output for work.
+# The files that this process prints to: `donewhen run --json > out.jsonl` must not mistake its own output for work.
 
 
 STANDARD = (1, 2)
@@ -33,8 +33,8 @@ _F_GETPATH = 50  # of macOS: fcntl.h
 
 
 def own_streams(root: Path, descriptors: tuple[int, ...] = STANDARD) -> tuple[str, ...]:
-    """The paths, relative to `root`, of the regular files inside it that stdout and stderr of this process go to; told
-    by device and inode. A pipe, such as to `tee`, tells nothing of what is behind it."""
+    """The paths, relative to `root`, of the regular files inside it that this process's stdout and stderr go to, found
+    by device and inode. A pipe, such as to `tee`, doesn't reveal what is behind it."""
     found: list[str] = []
     for descriptor in descriptors:
         try:
@@ -61,7 +61,8 @@ def _path_of(descriptor: int, status: os.stat_result, root: Path) -> str | None:
 
 
 def _listed(root: Path) -> list[Path]:
-    """Where a system doesn't tell a descriptor's path: the files of the folder itself, where a redirection lands."""
+    """For systems that don't tell a descriptor's path: the files of the folder itself, where a redirection usually
+    goes."""
     try:
         return [Path(entry.path) for entry in os.scandir(root)]
     except OSError:
@@ -71,7 +72,7 @@ def _listed(root: Path) -> list[Path]:
 def _name_of(descriptor: int) -> str:
     try:
         if sys.platform == "darwin":
-            import fcntl  # only there
+            import fcntl  # exists only there
 
             return os.fsdecode(fcntl.fcntl(descriptor, _F_GETPATH, bytes(1024)).rstrip(b"\0"))
         return str(Path(f"/proc/self/fd/{descriptor}").readlink())
@@ -87,11 +88,11 @@ _LISTED = 5
 class FolderWorkspace:
     """A `ports.Workspace` on a folder; `state` is a folder outside of it where it keeps checkpoints.
 
-    `watch=False` hears of nothing by itself: every look is a walk. `quiet` says how long content must stay the same
-    to be settled. `excluded` names more folders of ours that may lie inside it and are not part of it, `streams` the
-    files that this process prints to: they aren't either, in no process that goes on with the run. `warning`
-    says why changes are noticed late, where they are; `not_captured` names the files that the last checkpoint left
-    out: files that are too large or unreadable, nested repositories.
+    `watch=False` is never notified: every look is a walk. `quiet` says how long content must stay the same to be
+    settled. `excluded` names more of our own folders that may be inside it and are not part of it, `streams` the files
+    that this process prints to: no process that continues the run counts them either. `warning` says why changes are
+    noticed late, if they are; `not_captured` names the files that the last checkpoint left out: files that are too
+    large or unreadable, nested repositories.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class FolderWorkspace:
         await shielded(self._name(named))
 
     async def current(self) -> TreeState:
-        await asyncio.sleep(0)  # whoever asks again and again lets others run, too
+        await asyncio.sleep(0)  # a caller that asks repeatedly lets others run, too
         await shielded(self._update())
         return self._hand_out()
 
@@ -200,7 +201,7 @@ class FolderWorkspace:
             rules = await asyncio.to_thread(load, self._rules_place, frozen)
             return await self._open(named, None if rules is None else frozen)
         async with self._one_at_a_time:
-            # Who only compares reads no index of git's.
+            # A workspace that only compares doesn't read git's index.
             repository = await self._begun() if self._watched else None
             self._outputs = Outputs(kept.written)
             streams = kept.streams.union(self._streams(self._root))
@@ -228,7 +229,7 @@ class FolderWorkspace:
             kept = await asyncio.to_thread(load, self._rules_place, frozen) if frozen else None
             rules = kept.rules if kept else IgnoreRules(above=_above(repository))
             tracked = kept.tracked if kept else frozenset(repository.tracked if repository else ())
-            # What another process of the run printed to stays out, too.
+            # Files that another process of the run printed to stay out, too.
             known = kept.streams if kept else frozenset[str]()
             streams = known.union(self._streams(self._root))
             scanner = self._use(Coverage(rules, tracked, named, _within(self._root, self._excluded), streams))
@@ -268,10 +269,10 @@ class FolderWorkspace:
                 return
             everywhere, self._unsure = everywhere or self._unsure, True
             self._replace(await asyncio.to_thread(self._look, scanner, self._manifest, everywhere))
-            self._unsure = False  # what was heard of is lost where a look fails: the next one is a walk
+            self._unsure = False  # a failed look loses the hints it took, so the next look is a walk
 
     def _look(self, scanner: Scanner, known: Manifest, everywhere: bool) -> Manifest:
-        """Everything is worked out here, in the worker thread, that the loop would be held by."""
+        """Runs in the worker thread and computes everything there that would block the loop."""
         hints = self._watcher.take()
         look = scanner.walk if everywhere or hints.everything else scanner.look
         manifest = look(known, hints.paths)
@@ -279,7 +280,7 @@ class FolderWorkspace:
         return manifest
 
     def _replace(self, manifest: Manifest) -> None:
-        # A check's output may have been declared while the disk was looked at.
+        # A check's output may have been declared during the look at the disk.
         manifest = self._outputs.recounted(manifest)
         if manifest is not self._manifest:
             self._manifest = manifest
@@ -359,7 +360,7 @@ class FolderWorkspace:
         return await self._kept().diff(before, after, manifest, limit)
 
     async def _compared(self, after: str | None, revision: str | None) -> Manifest:
-        """The present tree, looked at where it is what a checkpoint is compared with."""
+        """The present tree; the disk is looked at if a checkpoint is compared with the present."""
         if after is None:
             await shielded(self._update(everywhere=True))
         manifest = self._manifest
@@ -387,7 +388,7 @@ class FolderWorkspace:
         return changed_after(self._root, at, paths)
 
     async def close(self) -> None:
-        """Ends the watching; whoever waits in `settled` gets a WorkspaceError."""
+        """Stops watching; every waiter in `settled` gets a WorkspaceError."""
         self._watcher.close()
         self._watching, self._scanner = False, None
         self._pulse.notify()

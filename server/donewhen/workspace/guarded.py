@@ -19,9 +19,9 @@ from donewhen.ports import FileText, Found, Hit, Processes, ProcessResult, Works
 from donewhen.workspace.shielding import shielded
 from donewhen.workspace.writes import Text, belongs_to_git, read_text_keeping, write_guarded
 
-# Searches files in a process of its own: with ripgrep where it is installed, else with Python's expressions.
+# Searches files in a separate process: with ripgrep if it is installed, else with Python's expressions.
 #
-# Never in this process: an expression that backtracks for minutes would hold the event loop.
+# Never in this process: an expression that backtracks for minutes would block the event loop.
 
 
 MAX_LINE = 300
@@ -34,7 +34,7 @@ _PROGRAM = Path(__file__).with_name("searching_program.py")
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A regular expression, and the files that it is searched for in. `timeout` is in seconds."""
+    """A regular expression, and the files to search. `timeout` is in seconds."""
 
     root: Path
     pattern: str
@@ -46,8 +46,8 @@ class Search:
 async def search(
     wanted: Search, processes: Processes, environment: Mapping[str, str], token: str, ripgrep: str | None
 ) -> Found:
-    """The hits, sorted; by the program `ripgrep`, else by Python's own expressions. Raises WorkspaceError for a pattern
-    that is none, and where it takes too long."""
+    """The hits, sorted; from the program `ripgrep`, else from Python's own expressions. Raises WorkspaceError for an
+    invalid pattern, and if the search takes too long."""
     hits: list[Hit] = []
     for command, stdin in _ripgrep_calls(ripgrep, wanted) if ripgrep else [_python_call(wanted)]:
         result = await processes.run(
@@ -67,7 +67,7 @@ async def search(
 
 
 def find_ripgrep(root: Path) -> str | None:
-    """ripgrep's program, from our own PATH, None without one: what lies in the workspace could be anything."""
+    """ripgrep's program, from our own PATH, None without one: a program in the workspace could be anything."""
     found = shutil.which("rg")
     if found is None or Path(found).resolve().is_relative_to(root) or Path(found).is_relative_to(root):
         return None
@@ -94,7 +94,7 @@ def _python_call(wanted: Search) -> tuple[list[str], bytes | None]:
 
 
 def _plain(wanted: Search) -> Iterator[str]:
-    """Without links, which may lead out of the workspace."""
+    """Leaves out links, which may lead out of the workspace."""
     return (path for path in wanted.paths if not os.path.islink(wanted.root / path))  # noqa: PTH114 # many of them
 
 
@@ -116,14 +116,14 @@ def _refuse_failed(result: ProcessResult, wanted: Search) -> None:
         raise WorkspaceError(f"the search took longer than {wanted.timeout:.0f} s: narrow it by path or glob")
     if result.spawn_error is not None:
         raise WorkspaceError(f"the search could not be started: {result.spawn_error}")
-    # 1: nothing found. 2 with hits: a file vanished meanwhile.
+    # 1: nothing found. 2 with hits: a file vanished during the search.
     if result.exit_code not in (0, 1) and not _hits(result.output):
         says = next((line for line in reversed(result.output.strip().splitlines()) if line.strip()), "no reason given")
         raise WorkspaceError(f"the search failed; is the pattern a regular expression? {says.strip()[:400]}")
 
 
 def _hits(output: str) -> list[Hit]:
-    """Reads lines like ripgrep's `--json`; others are passed over, and so is what stands in binary files."""
+    """Reads lines like ripgrep's `--json`; other lines are skipped, and so are hits in binary files."""
     hits: list[Hit] = []
     for line in output.splitlines():
         with contextlib.suppress(ValueError, KeyError, TypeError):
@@ -150,11 +150,11 @@ def _path(told: Mapping[str, Any]) -> str:
 P = ParamSpec("P")
 T = TypeVar("T")
 MAX_TEXT = 20_000_000
-"""Bytes of a file that is read as text."""
+"""The most bytes of a file that is read as text."""
 
 
 class GuardedFolder:
-    """Implements `ports.GuardedFiles` on a workspace folder; `environment` and `token` are for the search's process,
+    """Implements `ports.GuardedFiles` on a workspace folder; `environment` and `token` are for the search process,
     `ripgrep` finds its program."""
 
     def __init__(
@@ -240,12 +240,12 @@ class GuardedFolder:
         return sorted(path for path in paths if self._still_there(path))
 
     def _still_there(self, path: str) -> bool:
-        """Looks only at what was written here: the workspace hears of all others by itself."""
+        """Checks only files that were written here: the workspace learns of all others by itself."""
         return path not in self._written or (self._top / path).exists()
 
 
 def _explained(path: str, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What the system has against a name, in words that show no folder outside of the workspace."""
+    """Explains the system's objection to a name, without showing a folder outside of the workspace."""
     try:
         return step(*args, **kwargs)
     except OSError as error:

@@ -21,12 +21,12 @@ CACHE_FOLDERS = frozenset(name for table in ECOSYSTEMS for name in table.caches)
 CACHE_FILES = re.compile(
     r"(?:\.coverage(?:\..+)?|\.DS_Store|\..*\.donewhen-tmp|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*)", re.DOTALL
 )
-"""Left by tools and editors; part of no revision unless git tracks them or the goal names them."""
+"""Created by tools and editors; not part of any revision unless git tracks them or the goal names them."""
 _BYTECODE = (".pyc", ".pyo")
-"""Outside of its cache folders, Python runs it in the place of a source: it counts whatever the rules say."""
+"""Outside of its cache folders, Python runs it instead of a source file: it counts whatever the rules say."""
 
 _SEARCHED = {".": ".+", "/": ".+/"}
-"""What pathspec shortens for searching, written out for matching the whole path."""
+"""pathspec's shortcuts for searching, written out for matching the whole path."""
 
 _CASELESS = re.IGNORECASE if sys.platform in ("win32", "darwin") else re.NOFLAG
 
@@ -39,8 +39,8 @@ class Rules:
     runs: tuple[tuple[bool, re.Pattern[str]], ...]
 
     def decide(self, path: str) -> bool | None:
-        """True if ignored, False if a negation brings it back, None if no rule speaks. A folder's path
-        ends with a slash."""
+        """True if ignored, False if a negation includes it again, None if no rule applies. A folder's path ends with a
+        slash."""
         for ignored, pattern in self.runs:
             if pattern.fullmatch(path):
                 return ignored
@@ -49,7 +49,7 @@ class Rules:
 
 @lru_cache(maxsize=512)
 def compiled(text: str) -> Rules:
-    """Compiles rules in the syntax of .gitignore; a line that can't be read is not a rule, as for git."""
+    """Compiles rules in the syntax of .gitignore; like git, it skips a line that can't be read."""
     runs: list[tuple[bool, list[str]]] = []
     for line in text.removeprefix("\ufeff").splitlines():
         rule = _regex(line)
@@ -63,8 +63,8 @@ def compiled(text: str) -> Rules:
 
 
 def _regex(line: str) -> tuple[bool, str] | None:
-    # GitIgnoreSpec answers for files alone, and for whatever lies in a folder that a rule names: after `*` and `!e/` it
-    # says that the folder e/ is ignored, after `d/` and `!d/a` that d/a is not. Git says the contrary of both.
+    # GitIgnoreSpec answers only for files, and for everything in a folder that a rule names: after `*` and `!e/` it
+    # says that the folder e/ is ignored, after `d/` and `!d/a` that d/a is not. Git says the opposite of both.
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     try:
@@ -75,16 +75,16 @@ def _regex(line: str) -> tuple[bool, str] | None:
         return None
     whole = text.replace("(?P<ps_d>/)", "/")
     whole = _SEARCHED.get(whole, whole)
-    # `a/**` means what is in the folder, not the folder.
+    # `a/**` means the content of the folder, not the folder.
     return ignored, f"(?:{whole}.+)" if line.rstrip().endswith("/**") else f"(?:{whole})"
 
 
 @dataclass
 class IgnoreRules:
-    """The rules of one workspace. They are gathered while its folders are first listed, then frozen.
+    """The rules of one workspace. They are collected while its folders are first listed, then frozen.
 
-    `above` are the rules that hold for all of it, the strongest last, each with the prefix that its paths start with
-    (a workspace may be a folder of a repository).
+    `above` are the rules for the whole workspace, the strongest last, each with the prefix of its paths (a workspace
+    may be a folder in a repository).
     """
 
     above: Sequence[tuple[str, Rules]] = ()
@@ -92,12 +92,12 @@ class IgnoreRules:
     _below: dict[str, Rules] = field(default_factory=dict[str, Rules])
 
     def add(self, place: str, text: str) -> None:
-        """Takes in the .gitignore of one folder; without effect once frozen, or where it says nothing."""
+        """Adds the .gitignore of one folder; has no effect once frozen, or if the file has no rules."""
         if not self.frozen and text:
             self._below[place] = compiled(text)
 
     def freeze(self) -> bytes:
-        """Ends the gathering; returns the digest of all rules."""
+        """Ends the collecting; returns the digest of all rules."""
         self.frozen = True
         whole = hashlib.sha256()
         for place, rules in [*self.above, *sorted(self._below.items())]:
@@ -105,13 +105,13 @@ class IgnoreRules:
         return whole.digest()
 
     def texts(self) -> tuple[list[tuple[str, str]], dict[str, str]]:
-        """All rules as text: those from above in their order, those of each folder by its place."""
+        """All rules as text: those from above in their order, those of each folder by its path."""
         above = [(prefix, rules.text) for prefix, rules in self.above]
         return above, {place: rules.text for place, rules in self._below.items()}
 
     @classmethod
     def thawed(cls, above: Sequence[Sequence[str]], below: Mapping[str, str]) -> IgnoreRules:
-        """The rules of `texts`, frozen: no .gitignore of today adds to them."""
+        """The rules of `texts`, frozen: no present .gitignore adds to them."""
         rules = cls([(prefix, compiled(text)) for prefix, text in above])
         for place, text in below.items():
             rules.add(place, text)
@@ -119,7 +119,7 @@ class IgnoreRules:
         return rules
 
     def ignores(self, path: str) -> bool:
-        """Whether the rules ignore this very path, its folders aside; a folder's path ends with a slash."""
+        """Whether the rules ignore this very path, regardless of its folders; a folder's path ends with a slash."""
         for place, rules in self._applying(path):
             rest = path[len(place) + 1 :] if place else path
             decision = rules.decide(rest)
@@ -143,7 +143,7 @@ class IgnoreRules:
 
 
 class Coverage:
-    """Decides for each path whether the revision covers it; remembers what it decided."""
+    """Decides for each path whether the revision covers it, and remembers its decisions."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class Coverage:
         self.tracked = frozenset(tracked)
         self.named = tuple(named)
         self.streams = frozenset(streams)
-        """The files that the run itself prints to: never part of it."""
+        """The files that the run itself prints to: never part of the revision."""
         self._excluded = frozenset(excluded)
         self._tracked_folders = frozenset(_folders_of(self.tracked))
         self._hidden: dict[str, bool] = {"": False}
@@ -192,13 +192,13 @@ class Coverage:
         return not self._is_excluded(place) and _reaches_any(self.named, place)
 
     def nest(self, place: str, nested: bool) -> None:
-        """Declares whether a folder is a repository of its own: then only tracked or named files in it count."""
+        """Declares whether a folder is a separate repository: then only tracked or named files in it count."""
         if nested != (place in self._nested):
             self._nested ^= {place}
             self._hidden = {"": False}
 
     def is_nested(self, place: str) -> bool:
-        """Whether the folder was declared a repository of its own."""
+        """Whether the folder was declared a separate repository."""
         return place in self._nested
 
     def counts_nested(self, place: str) -> bool:
@@ -248,8 +248,8 @@ def _reaches_any(globs: Sequence[str], place: str) -> bool:
 def _reaches(glob: str, parts: tuple[str, ...]) -> bool:
     """Whether a glob names files inside a hidden folder on purpose.
 
-    It must spell a known cache folder out; `**` goes into ignored folders only after a part that is spelt out, so
-    that `**/*.py` doesn't take in a virtual environment.
+    It must spell out a known cache folder; `**` matches ignored folders only after a part that is spelled out, so that
+    `**/*.py` doesn't include a virtual environment.
     """
     wanted = glob.removeprefix("./").rstrip("/").split("/")
     for position, part in enumerate(parts):
@@ -262,16 +262,16 @@ def _reaches(glob: str, parts: tuple[str, ...]) -> bool:
     return True
 
 
-# The ignore rules of a run, kept outside of the workspace: once resumed it goes on with those it began with.
+# The ignore rules of a run, kept outside of the workspace: a resumed run continues with its original rules.
 
 
 KEPT = 20
-"""The rules of so many runs are kept; who resumes an older one freezes those of that moment."""
+"""How many runs' rules are kept; resuming an older run freezes the rules of that moment."""
 
 
 @dataclass(frozen=True)
 class FrozenRules:
-    """Rules, the paths that git tracked, as they were when a run began, and the files that it printed to."""
+    """The rules and the paths that git tracked when a run began, and the files that it printed to."""
 
     rules: IgnoreRules
     tracked: frozenset[str]
@@ -279,7 +279,7 @@ class FrozenRules:
 
 
 def load(place: Path, name: str) -> FrozenRules | None:
-    """What was kept under this name; None if there is nothing, or nothing that can be read."""
+    """What was kept under this name; None if there is nothing, or nothing readable."""
     try:
         kept: Any = json.loads(read_text(place / f"{name}.json", "utf-8", "surrogateescape"))
         rules = IgnoreRules.thawed(kept["above"], kept["below"])
@@ -289,7 +289,7 @@ def load(place: Path, name: str) -> FrozenRules | None:
 
 
 def keep(place: Path, name: str, rules: IgnoreRules, tracked: Collection[str], streams: Collection[str] = ()) -> None:
-    """Keeps them under this name. Raises OSError if that can't be written."""
+    """Keeps them under this name. Raises OSError if they can't be written."""
     place.mkdir(parents=True, exist_ok=True)
     above, below = rules.texts()
     document = {"above": above, "below": below, "tracked": sorted(tracked), "streams": sorted(streams)}

@@ -1,6 +1,6 @@
-"""Watches on Linux, one inotify watch a covered folder: ignored trees cost nothing, no thread, no polling.
+"""Watches on Linux, with one inotify watch per covered folder: ignored trees cost nothing, no thread, no polling.
 
-Events are queued by the kernel before the call that caused them returns, so that reading the queue hears of all that
+The kernel queues events before the call that caused them returns, so reading the queue reveals everything that
 happened before. Folders are watched before they are listed, so that nothing in a new folder is missed.
 """
 
@@ -34,7 +34,7 @@ _REMOTE = frozenset(_REMOTE_TYPES.split())
 
 
 class InotifyWatcher:
-    """A `Watcher` on inotify. When the system's limit is reached it says so in `warning` and only walks help."""
+    """A `Watcher` on inotify. When the system's limit is reached, `warning` says so and only walks help."""
 
     def __init__(self, root: Path) -> None:
         self._root = os.fspath(root)
@@ -44,7 +44,7 @@ class InotifyWatcher:
         self._watches: dict[str, int] = {}
         self._heard = bytearray()
         self._lost = False
-        self._lock = threading.Lock()  # the scanning thread takes what the loop's thread has heard
+        self._lock = threading.Lock()  # the scanning thread takes what the loop's thread has received
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake: Wake | None = None
         self.warning: str | None = None
@@ -72,14 +72,14 @@ class InotifyWatcher:
             if ctypes.get_errno() in (errno.ENOSPC, errno.ENOMEM):
                 self._give_up(ctypes.get_errno())
             return
-        # A folder that was moved keeps its watch under its new name.
+        # A moved folder keeps its watch under its new name.
         if (known := self._places.get(watch)) is not None:
             self._watches.pop(known, None)
         self._places[watch] = place
         self._watches[place] = watch
 
     def add_watch(self, path: bytes) -> int:
-        """The system's call: a watch's number, or less than 0 with the C library's errno set."""
+        """The system call: a watch's number, or less than 0 with the C library's errno set."""
         return self._libc.inotify_add_watch(self._descriptor, path, _MASK)
 
     @property
@@ -99,7 +99,7 @@ class InotifyWatcher:
         for event in _events(bytes(heard)):
             lost |= not self._understand(*event, paths)
         if lost:
-            # What moved or went is unknown, so the watches' names are too: the walk that follows sets them again.
+            # It is unknown what moved or disappeared, so the watches' names are too: the next walk sets them again.
             self._unwatch(list(self._watches))
         return Hints(frozenset(paths), lost)
 
@@ -124,11 +124,11 @@ class InotifyWatcher:
             with self._lock:
                 self._heard += heard
                 if len(self._heard) > _BACKLOG:
-                    # Nobody looked for long: a walk will tell.
+                    # Nobody looked for a long time: a walk will find the changes.
                     self._lost, self._heard = True, bytearray()
 
     def _understand(self, watch: int, mask: int, name: str, paths: set[str]) -> bool:
-        """Adds the path that the event is about; False if events were lost."""
+        """Adds the event's path; False if events were lost."""
         if mask & _OVERFLOW:
             return False
         place = self._places.get(watch)
@@ -179,7 +179,7 @@ def _events(heard: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def remote_file_system(root: Path) -> str | None:
-    """The type of the file system that holds a folder, where it is one that reports no changes."""
+    """The type of the folder's file system, if it is one that reports no changes."""
     place, kind = "", ""
     with contextlib.suppress(OSError):
         real = os.path.realpath(root)

@@ -1,8 +1,8 @@
 """Who may supervise a run in a workspace folder.
 
-Two things say so, and each covers what the other can't. The owner record names the process that supervises; it is
-alive if a process of that pid and birth is. The lock file is held by the supervisor and, through an inherited
-descriptor, by every process that the run started: as long as orphans of a dead supervisor live, nobody starts over.
+Two things record this, and each covers what the other can't. The owner record names the supervising process; it is
+alive if a process with that pid and birth exists. The lock file is held by the supervisor and, through an inherited
+descriptor, by every process that the run started: while orphans of a dead supervisor live, nobody starts over.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.processes.leftovers import find_marked, uptime
 from donewhen.workspace.runtime import runtime_key
 
-# Lock files of the operating system, and who has them open.
+# Lock files of the operating system, and the processes that have them open.
 
 
 _PROC = Path("/proc/self/fd")
 
 
 def open_lock_file(file: Path) -> int:
-    """A descriptor that no child inherits unless it is passed on. Raises OSError."""
+    """A descriptor that a child inherits only if it is passed on. Raises OSError."""
     return os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
 
 
 def try_lock(descriptor: int) -> bool:
-    """Takes the lock if nobody has it. It ends when the last copy of the descriptor is closed, however that comes."""
+    """Takes the lock if it is free. The lock ends when the last copy of the descriptor is closed, for any reason."""
     # Neither module exists everywhere.
     if os.name == "nt":
         return _try_lock_windows(descriptor)
     import fcntl
 
     try:
-        # flock, not lockf: it belongs to the open file, which children share, and not to one process.
+        # flock, not lockf: it belongs to the open file, which children share, and not to a single process.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
@@ -86,7 +86,7 @@ def open_paths(pid: str) -> set[str]:
         for descriptor in os.listdir(folder):  # noqa: PTH208  # names are all that is needed
             found.add(os.readlink(f"{folder}/{descriptor}"))  # noqa: PTH115  # hundreds of them: no Path for each
     except OSError:
-        return found  # it ended meanwhile, or is another user's
+        return found  # it has ended, or belongs to another user
     return found
 
 
@@ -98,7 +98,7 @@ def _holders_from_psutil(path: Path) -> Iterator[int]:
             if any(Path(opened.path) == path for opened in process.open_files()):
                 yield process.pid
         except (psutil.Error, OSError):
-            continue  # it ended meanwhile, or is another user's
+            continue  # it has ended, or belongs to another user
 
 
 def _open_paths_from_psutil(pid: int) -> set[str]:
@@ -107,15 +107,15 @@ def _open_paths_from_psutil(pid: int) -> set[str]:
     try:
         return {str(Path(opened.path).resolve()) for opened in psutil.Process(pid).open_files()}
     except (psutil.Error, OSError):
-        return set()  # it ended meanwhile, or is another user's
+        return set()  # it has ended, or belongs to another user
 
 
-# The record of who supervises a run, and whether that process still lives.
+# The record of the process that supervises a run, and whether that process still lives.
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerRecord:
-    """Who supervises, or supervised. `birth` tells the process from any other that had or gets its pid."""
+    """The process that supervises, or supervised. `birth` distinguishes it from other processes with the same pid."""
 
     run_id: str
     pid: int
@@ -124,10 +124,10 @@ class OwnerRecord:
     token: str
     released: bool = False
     runtime: str = ""
-    """The folder of the key that requests to it are signed with."""
+    """The folder of the key that signs requests to the owner."""
 
     def alive(self) -> bool:
-        """True if that very process lives and hasn't given the run up."""
+        """True if that very process lives and has not released the run."""
         return not self.released and self.birth != "" and birth(self.pid) == self.birth
 
     def owner(self) -> Owner:
@@ -138,7 +138,7 @@ class OwnerRecord:
 
 
 def read_record(file: Path) -> OwnerRecord | None:
-    """The record, None if there is none that can be read: then nobody can be named."""
+    """The record, None if there is none, or none that is readable: then the owner is unknown."""
     try:
         data = json.loads(read_bytes(file))
         return _record(cast("dict[str, Any]", data))
@@ -159,10 +159,10 @@ def _record(data: dict[str, Any]) -> OwnerRecord:
 
 
 def write_record(file: Path, record: OwnerRecord) -> None:
-    """Replaces the record as a whole: a reader sees the old one or the new one. Raises OSError."""
+    """Replaces the whole record: a reader sees either the old one or the new one. Raises OSError."""
     fresh = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
     try:
-        # It holds the token of the run: for this user alone.
+        # It contains the token of the run, so only this user may read it.
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:  # noqa: PTH123  # a descriptor
             opened.write(json.dumps(asdict(record)))
         _replace(fresh, file)
@@ -172,7 +172,7 @@ def write_record(file: Path, record: OwnerRecord) -> None:
 
 
 def _replace(fresh: Path, file: Path) -> None:
-    # Windows refuses while somebody reads the old one, which takes a moment.
+    # Windows refuses while a process reads the old record, which takes a moment.
     for _ in range(20 if os.name == "nt" else 0):
         with suppress(PermissionError):
             fresh.replace(file)
@@ -182,7 +182,7 @@ def _replace(fresh: Path, file: Path) -> None:
 
 
 def started(pid: int) -> float:
-    """When that process started, epoch seconds; 0 where there is none."""
+    """When that process started, in epoch seconds; 0 if there is no such process."""
     import psutil
 
     try:
@@ -192,18 +192,18 @@ def started(pid: int) -> float:
 
 
 def birth(pid: int) -> str | None:
-    """What tells a live process from all others that have or had its pid; None for one that is dead or a zombie."""
+    """What distinguishes a live process from all others with the same pid; None for a dead one or a zombie."""
     boot = _boot_id()
     return _birth_from_psutil(pid) if boot is None else _birth_from_proc(pid, boot)
 
 
 def _birth_from_proc(pid: int, boot: str) -> str | None:
-    """The start in clock ticks after boot: unlike epoch time, it stays when the clock is set."""
+    """The start in clock ticks after boot: unlike epoch time, it doesn't change when the clock is set."""
     try:
         text = read_bytes(Path(f"/proc/{pid}/stat"))
     except OSError:
         return None
-    # The name in parentheses may itself hold spaces and parentheses.
+    # The name in parentheses may itself contain spaces and parentheses.
     fields = text[text.rindex(b")") + 2 :].split()
     return None if fields[0] in (b"Z", b"X") else f"{boot}/{int(fields[19])}"
 
@@ -232,16 +232,16 @@ _GATE_SECONDS = 2.0
 _POLL = 0.02
 _SETTLE = 0.3
 _TERM_SHARE = 0.4
-"""Of the time to end leftovers, what they get to end by themselves before they are killed."""
+"""The part of the time to end leftovers in which they may end by themselves before they are killed."""
 
 
 class FileRunLock:
-    """The run lock of the workspace whose state is in `folder` (ports.RunLock). The folder is made when
-    the lock is first taken.
+    """The run lock of the workspace whose state is in `folder` (ports.RunLock). The folder is created when the lock is
+    first taken.
 
-    Children of a run hold the lock too if they are given `inherited_descriptors()` (`pass_fds` of subprocess).
-    `runtime` is the folder of the key that requests to the owner are signed with. `held` is what this process holds,
-    `since` from when on, as processes are born.
+    Children of a run hold the lock too if they get `inherited_descriptors()` (`pass_fds` of subprocess). `runtime` is
+    the folder of the key that signs requests to the owner. `held` is what this process holds, `since` the time from
+    which it holds it, on the clock of process births.
     """
 
     held: Owner | None = None
@@ -255,10 +255,11 @@ class FileRunLock:
         self._descriptor: int | None = None
 
     def acquire(self, run_id: str, token: str) -> None:
-        """Becomes the owner. Raises AlreadyRunning while the owner on record lives, HeldElsewhere while orphans of a
-        dead one do; both name the holder."""
+        """Becomes the owner. Raises AlreadyRunning while the recorded owner lives, HeldElsewhere while orphans of a
+        dead owner live; both errors name the holder."""
         if self._runtime is not None:
-            # Now: a room that is opened before there is a folder doesn't hide it. Who needs the key says what is wrong.
+            # Now: a room that is opened before the folder exists doesn't hide it. Errors are reported when the key is
+            # needed.
             with suppress(OSError):
                 runtime_key(self._runtime)
         with self._gate():
@@ -268,7 +269,7 @@ class FileRunLock:
                 me = os.getpid()
                 own = OwnerRecord(run_id, me, started(me), birth(me) or "", token, runtime=str(self._runtime or ""))
                 write_record(self._owner_file, own)
-                # From memory: what stands in the file may be changed by whoever may write there.
+                # From memory: anybody who may write to the file can change what it says.
                 self.held, self.since = own.owner(), uptime()
             except OSError as error:
                 self._let_go()
@@ -277,7 +278,7 @@ class FileRunLock:
                 ) from error
 
     def release(self) -> None:
-        """Gives the run up; processes that it left behind keep the lock until they end."""
+        """Releases the run; processes that it left behind keep the lock until they end."""
         if self._descriptor is None:
             return
         with self._gate():
@@ -286,7 +287,7 @@ class FileRunLock:
                 if record is not None:
                     write_record(self._owner_file, record.as_released())
             except OSError:
-                # On a full disk too the run must not seem alive for as long as this process lives.
+                # Even on a full disk the run must not seem alive for as long as this process lives.
                 self._owner_file.unlink(missing_ok=True)
             self._let_go()
 
@@ -305,23 +306,23 @@ class FileRunLock:
         return os.environ.get(TOKEN_VARIABLE) == last.token or _descends_from(last)
 
     def runtime(self) -> Path | None:
-        """Where the owner on record looks for the key."""
+        """Where the recorded owner looks for the key."""
         record = read_record(self._owner_file)
         return Path(record.runtime) if record is not None and record.runtime else None
 
     def is_held_by(self, pid: int) -> bool:
-        """Whether a process inherited the lock: what a run started did, whatever else it gave up."""
+        """Whether a process inherited the lock: a process of the run did, whatever else it gave up."""
         return self._descriptor is not None and str(self._lock_file.resolve()) in open_paths(str(pid))
 
     def inherited_descriptors(self) -> tuple[int, ...]:
-        # Windows has no descriptors that children of subprocess could inherit: there the token alone finds them.
+        # On Windows, children of subprocess can't inherit descriptors: there they are found by the token alone.
         return () if self._descriptor is None or os.name == "nt" else (self._descriptor,)
 
     async def end_leftovers(self, token: str, within: float = 2.0) -> int:
-        """Asks the processes that carry `token`, and what they started, to end, then kills them; returns their number.
+        """Asks the processes that carry `token`, and their descendants, to end, then kills them; returns their number.
 
-        Raises HeldElsewhere for those that still live after `within` seconds, and, without ending anything, where
-        this process itself came from that run.
+        Raises HeldElsewhere for those that still live after `within` seconds, and, without ending anything, if this
+        process itself descends from that run.
         """
         mark = f"{TOKEN_VARIABLE}={token}"
         await asyncio.to_thread(_refuse_own_family, token, mark)
@@ -342,8 +343,8 @@ class FileRunLock:
             await asyncio.sleep(_POLL)
 
     def _others_hold(self) -> bool:
-        """A process that was just forked doesn't carry the mark yet, one that is ending doesn't any more; both may
-        still hold the lock, for a moment."""
+        """A process that was just forked doesn't carry the mark yet, and one that is ending no longer does; both may
+        still hold the lock for a moment."""
         return any(pid != os.getpid() for pid in holders(self._lock_file))
 
     def _refuse_live_owner(self) -> None:
@@ -376,7 +377,7 @@ class FileRunLock:
 
     @contextmanager
     def _gate(self) -> Generator[None]:
-        """Lets one process at a time read and change who owns the run: for a moment, never across an await."""
+        """Lets one process at a time read and change the owner of the run: for a moment, never across an await."""
         descriptor = _opened(self._gate_file)
         try:
             deadline = time.monotonic() + _GATE_SECONDS
@@ -401,7 +402,7 @@ def _opened(file: Path) -> int:
 
 
 def _descends_from(owner: Owner) -> bool:
-    """Whether this process was started by the supervisor, however it hides the token: a person's terminal isn't."""
+    """Whether the supervisor started this process, even if it hides the token; a person's terminal was not."""
     import psutil
 
     parents = {parent.pid for parent in psutil.Process().parents()}
@@ -409,7 +410,7 @@ def _descends_from(owner: Owner) -> bool:
 
 
 def _refuse_own_family(token: str, mark: str) -> None:
-    """A supervisor inside what the dead run started would end itself with it."""
+    """A supervisor that descends from the dead run would end itself with it."""
     import psutil
 
     me = psutil.Process()
@@ -422,7 +423,7 @@ def _refuse_own_family(token: str, mark: str) -> None:
 
 
 def _find_twice(mark: str) -> set[int]:
-    """Looks again before it says that nobody is left: one that forks and ends can slip through one look."""
+    """Looks twice before it reports that nobody is left: a process that forks and ends can escape one look."""
     return find_marked(mark) or find_marked(mark)
 
 
@@ -434,16 +435,16 @@ def _signal(pids: set[int], mark: str, *, kill: bool) -> None:
         try:
             processes.append(psutil.Process(pid))
         except psutil.Error:
-            continue  # it ended meanwhile
-    # A pid may have passed to somebody else since the search: psutil signals only the process that it opened, and the
-    # second search says that this one is ours.
+            continue  # it has ended
+    # Since the search, another process may have got a pid: psutil signals only the process that it opened, and the
+    # second search confirms that this one is ours.
     ours = find_marked(mark)
     for process in processes:
         try:
             if process.pid in ours:
                 process.kill() if kill else process.terminate()
         except psutil.Error:
-            continue  # it ended meanwhile, or may not be signalled: the caller looks again
+            continue  # it has ended, or may not be signalled: the caller looks again
 
 
 def _listed(pids: list[int]) -> str:

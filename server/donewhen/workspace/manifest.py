@@ -1,4 +1,4 @@
-"""What the revision is made of: every covered file's mode and content, kept by folder so that a change costs little."""
+"""The revision's content: every covered file's mode and digest, kept by folder so that a change costs little."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILE = "100644"
 EXECUTABLE = "100755"
 LINK = "120000"
 NESTED = "160000"
-"""A repository inside the workspace: like for git, it counts by the commit that is checked out, not by its files."""
+"""A repository inside the workspace: as for git, its checked-out commit counts, not its files."""
 
 UNREADABLE = b"unreadable"
 
@@ -26,10 +26,10 @@ StatKey = tuple[int, int, int, int, int]
 
 
 class Entry(NamedTuple):
-    """One covered file. `counted` is what stands for its content in the revision: its digest, or a check's token.
+    """One covered file. `counted` represents its content in the revision: its digest, or a check's token.
 
-    `digest` is the sha256 of its bytes (of a link: of its target), `blob` git's sha1 of the same bytes. `racy` marks
-    a file that was touched so close to its reading that its stat proves nothing: it is read again the next time.
+    `digest` is the sha256 of its bytes (of a link: of its target), `blob` git's sha1 of the same bytes. `racy` marks a
+    file that was changed so shortly before it was read that its stat proves nothing: it is read again the next time.
     """
 
     mode: str
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 def same(one: Entry | None, other: Entry | None) -> bool:
-    """True if both count alike in the revision."""
+    """True if both count the same in the revision."""
     if one is None or other is None:
         return one is other
     return one.mode == other.mode and one.counted == other.counted
@@ -74,7 +74,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The covered content at one moment; never changed, only replaced. `rules` is the frozen ignore rules' digest."""
+    """The covered content at one moment; immutable, replaced as a whole. `rules` is the digest of the frozen rules."""
 
     folders: Mapping[str, Folder]
     rules: bytes = b""
@@ -109,7 +109,7 @@ class Manifest:
         return tuple(sorted(path for path, _ in self.items()))
 
     def matching(self, globs: Sequence[str]) -> tuple[str, ...]:
-        """The covered paths that match one of the globs, sorted; only folders that can hold one are looked at."""
+        """The covered paths that match one of the globs, sorted; only folders that can contain matches are visited."""
         starts = {_fixed_start(glob) for glob in globs}
         found: set[str] = set()
         for place, folder in self.folders.items():
@@ -119,13 +119,13 @@ class Manifest:
         return tuple(sorted(found))
 
     def changed_since(self, earlier: Manifest) -> tuple[str, ...]:
-        """The paths that count otherwise than in `earlier`, sorted."""
+        """The paths that count differently than in `earlier`, sorted."""
         if earlier is self:
             return ()
         return tuple(sorted(path for path, before, now in self.differences(earlier) if not same(before, now)))
 
     def differences(self, earlier: Manifest) -> Iterator[tuple[str, Entry | None, Entry | None]]:
-        """Path, entry before and entry now, wherever the two are not the same object."""
+        """Path, old entry and new entry, wherever the two are not the same object."""
         for place in self.folders.keys() | earlier.folders.keys():
             old, new = earlier.folders.get(place), self.folders.get(place)
             if old is not new:
@@ -139,7 +139,7 @@ class Manifest:
         return draft.finish()
 
     def scope_digest(self, key: tuple[str, ...], paths: Iterable[str]) -> str:
-        """sha256 over what these paths count for; `key` names the scope, for it to be worked out once."""
+        """sha256 over what these paths count for; `key` names the scope, so that it is computed only once."""
         if key not in self._scopes:
             whole = hashlib.sha256()
             for path in paths:
@@ -151,21 +151,21 @@ class Manifest:
 
 
 class Draft:
-    """A manifest under change."""
+    """A manifest that is being changed."""
 
     def __init__(self, base: Manifest) -> None:
         self._base = base
         self._folders: dict[str, dict[str, Entry] | None] = {}
 
     def files(self, place: str) -> Mapping[str, Entry] | None:
-        """The files of one folder as they stand in the draft; None if it is not known."""
+        """The files of one folder in the draft; None if the folder is unknown."""
         if place in self._folders:
             return self._folders[place]
         folder = self._base.folders.get(place)
         return None if folder is None else folder.files
 
     def put(self, path: str, entry: Entry | None) -> None:
-        """Replaces one entry, or removes it where None."""
+        """Replaces one entry, or removes it if `entry` is None."""
         place, _, name = path.rpartition("/")
         known = self.files(place)
         if (known or {}).get(name) == entry:
@@ -178,11 +178,11 @@ class Draft:
         self._folders[place] = files
 
     def put_folder(self, place: str, files: dict[str, Entry]) -> None:
-        """Replaces what is directly in one folder."""
+        """Replaces the direct content of one folder."""
         self._folders[place] = files
 
     def drop_below(self, place: str, keep: Collection[str]) -> None:
-        """Forgets a folder and all folders under it but those of `keep`."""
+        """Forgets a folder and all folders below it, except those in `keep`."""
         start = f"{place}/"
         if not keep and self.files(place) is None:
             return
@@ -191,7 +191,7 @@ class Draft:
                 self._folders[known] = None
 
     def finish(self) -> Manifest:
-        """The manifest that came of it; the very same object where nothing changed."""
+        """The resulting manifest; the very same object if nothing changed."""
         if not self._folders:
             return self._base
         folders = dict(self._base.folders)

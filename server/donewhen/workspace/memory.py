@@ -23,7 +23,7 @@ _UNOPENED = Manifest({})
 
 
 class MemoryWorkspace:
-    """A `ports.Workspace` over a dict of bytes by path. `edit` changes a file and wakes whoever waits in `settled`.
+    """A `ports.Workspace` over a dict of bytes by path. `edit` changes a file and wakes the waiters in `settled`.
 
     `ignored` are rules in the syntax of .gitignore, `tracked` the paths that count in spite of them; `root` names a
     folder that need not exist.
@@ -55,8 +55,8 @@ class MemoryWorkspace:
         self._base: Manifest | None = None
 
     def again(self) -> MemoryWorkspace:
-        """The same files, opened once more: with a revision, named files and declared outputs of its own."""
-        other = copy.copy(self)  # what holds the files is shared
+        """The same files, opened again: with a revision, named files and declared outputs of its own."""
+        other = copy.copy(self)  # the storage of the files is shared
         other._coverage = other._base = None
         other._handed = other._found = _UNOPENED
         other._outputs = Outputs()
@@ -67,7 +67,7 @@ class MemoryWorkspace:
         return self._root
 
     def edit(self, path: str, data: bytes | None, *, by: str = "worker", executable: bool = False) -> None:
-        """Writes a file, or deletes it where `data` is None. `by="person"` is a save of the editor's."""
+        """Writes a file, or deletes it if `data` is None. `by="person"` is a save in the editor."""
         if data is None:
             self._files.pop(path, None)
         else:
@@ -103,7 +103,7 @@ class MemoryWorkspace:
         self._look()
 
     async def current(self) -> TreeState:
-        await asyncio.sleep(0)  # whoever asks again and again lets others run, too
+        await asyncio.sleep(0)  # a caller that asks repeatedly lets others run, too
         self._look()
         return self._hand_out(self._handed)
 
@@ -253,7 +253,7 @@ class MemoryWorkspace:
         return tuple(path for path in paths if self._times.get(path, 0.0) > at)
 
     async def close(self) -> None:
-        """Whoever waits in `settled` gets a WorkspaceError."""
+        """Every waiter in `settled` gets a WorkspaceError."""
         self._coverage = None
         self._pulse.notify()
 

@@ -1,7 +1,7 @@
-"""Watches on macOS and Windows, where the system watches a whole tree at once, by `watchfiles`.
+"""Watches on macOS and Windows, where the system watches a whole tree at once, with `watchfiles`.
 
-All that happened before is heard of once a cookie, a file written into a watched folder of our own, has been heard of.
-Tested on Linux, where watching a whole tree costs a watch for each of its folders.
+A cookie, a file written into a watched folder of our own, marks a moment: once its event arrives, everything earlier
+has arrived. Tested on Linux, where watching a whole tree costs one watch per folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COOKIE_WAIT = 0.5
 
 
 class NativeWatcher:
-    """A `Watcher` on the system's recursive one; a thread of its own listens (the second thread of the locks here)."""
+    """A `Watcher` on the system's recursive one; it listens in its own thread (the second thread of the locks here)."""
 
     def __init__(self, root: Path, state: Path) -> None:
         self._root = os.path.realpath(root)
@@ -53,7 +53,7 @@ class NativeWatcher:
         ).start()
 
     def watch(self, place: str) -> None:
-        """The whole tree is watched already."""
+        """Does nothing: the whole tree is watched already."""
 
     async def drain(self) -> bool:
         if not self.polls and not await self._cookie():
@@ -76,7 +76,7 @@ class NativeWatcher:
             (self._cookies / "cookie").write_text(str(self._number))
         except OSError:
             return False
-        # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the event.
+        # Not wait_for: before Python 3.12 it loses a cancellation that arrives together with the event.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_COOKIE_WAIT):
                 await heard.wait()
@@ -94,7 +94,7 @@ class NativeWatcher:
                     self._give_up(error)
                     return
                 if not isinstance(heard, str):
-                    with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+                    with contextlib.suppress(RuntimeError):  # the loop has been closed
                         loop.call_soon_threadsafe(self._hear, {path for _, path in heard}, wake)
 
     def _hear(self, full: set[str], wake: Wake) -> None:

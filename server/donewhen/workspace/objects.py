@@ -1,6 +1,6 @@
-"""Where checkpoints keep content: a git object store outside of the workspace, which borrows what git has already.
+"""Where checkpoints keep content: a git object store outside of the workspace, which borrows objects that git has.
 
-It is in git's own format, so that `git --git-dir=... ls-tree` reads it; git itself is needed only to read what is
+It is in git's own format, so that `git --git-dir=... ls-tree` reads it; git itself is needed only to read objects
 borrowed from the user's object store. Nothing is ever written there, nor to the user's index.
 """
 
@@ -25,9 +25,9 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.workspace.repository import run_git
 from donewhen.workspace.writes import TEMPORARY
 
-# git pack files, written whole and without deltas: one new file a checkpoint instead of one for each object.
+# git pack files, written whole and without deltas: one new file per checkpoint instead of one per object.
 #
-# The format is git's own (gitformat-pack, version 2), so that git reads them, too; this reader reads only what this
+# The format is git's own (gitformat-pack, version 2), so that git can read them, too; this reader reads only what this
 # writer wrote.
 
 
@@ -46,7 +46,7 @@ def object_name(kind: Kind, content: bytes) -> bytes:
 
 
 class Packs:
-    """The packs in one folder. Blocks: for a worker thread, and for several at a time."""
+    """The packs in one folder. Blocks: for worker threads, several at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -58,7 +58,7 @@ class Packs:
         return name in self._places
 
     def refresh(self) -> None:
-        """Takes in packs that appeared since, another process's too."""
+        """Adds packs that have appeared, including those of other processes."""
         with self._refreshing:
             found = {path.name for path in self._folder.glob("*.idx")} - self._read
             for name in found:
@@ -67,7 +67,7 @@ class Packs:
             self._read |= found
 
     def clean(self) -> None:
-        """Removes what writers left behind that were killed an hour ago or earlier."""
+        """Removes unfinished files of writers that were killed at least an hour ago."""
         for path in self._folder.glob(f".*{TEMPORARY}"):
             with contextlib.suppress(OSError):
                 if path.stat().st_mtime < time.time() - 3600:
@@ -76,7 +76,7 @@ class Packs:
     def read(self, name: bytes) -> bytes | None:
         """An object's content; None if it is absent or damaged."""
         if name not in self:
-            self.refresh()  # or another thread just has: what counts is what is known afterwards
+            self.refresh()  # or another thread has just done so: what counts is the state afterwards
         place = self._places.get(name)
         if place is None:
             return None
@@ -90,7 +90,7 @@ class Packs:
 
     @contextlib.contextmanager
     def writing(self) -> Generator[PackWriter]:
-        """A writer whose objects are in a pack of their own afterwards; an error leaves nothing behind."""
+        """A writer whose objects end up in a separate pack; an error leaves nothing behind."""
         self._folder.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=TEMPORARY, dir=self._folder)
         try:
@@ -107,14 +107,14 @@ class Packs:
     def _place(self, temporary: Path, index: bytes) -> None:
         pack = self._folder / f"pack-{index[-40:-20].hex()}.pack"
         temporary.replace(pack)
-        # A pack counts from the moment that its index stands there.
+        # A pack counts from the moment that its index exists.
         waiting = temporary.with_suffix(".idx" + TEMPORARY)
         waiting.write_bytes(index)
         waiting.replace(pack.with_suffix(".idx"))
 
 
 class PackWriter:
-    """Adds objects to one pack; what is kept already is not added again."""
+    """Adds objects to one pack; an object that is already kept is not added again."""
 
     def __init__(self, file: BinaryIO, kept: Packs) -> None:
         self._file = file
@@ -188,7 +188,7 @@ def _object_at(file: BinaryIO, at: int) -> tuple[Kind, bytes]:
         size |= (byte & 0x7F) << shift
         shift += 7
     kind: Kind = "tree" if (first >> 4) & 7 == _KINDS["tree"] else "blob"
-    # What can't be compressed grows a little; what follows the object is not looked at.
+    # Incompressible data grows a little; bytes after the object are ignored.
     return kind, zlib.decompressobj().decompress(file.read(size + (size >> 10) + 64))
 
 
@@ -213,7 +213,7 @@ _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 
 
 
 class ObjectStore:
-    """Content by git's object ids. `borrowed` is the object store of the user's repository, where there is one."""
+    """Content by git's object ids. `borrowed` is the object store of the user's repository, if there is one."""
 
     def __init__(self, place: Path, borrowed: Path | None) -> None:
         self._place = place
@@ -224,13 +224,13 @@ class ObjectStore:
 
     @contextlib.contextmanager
     def writing(self) -> Generator[PackWriter]:
-        """A writer to keep objects with, all or none of them. Blocks: for a worker thread."""
+        """A writer for objects, which keeps all or none of them. Blocks: for a worker thread."""
         self._prepare()
         with self._packs.writing() as writer:
             yield writer
 
     async def missing(self, names: Collection[bytes]) -> set[bytes]:
-        """Those of these ids that are neither kept nor to be borrowed."""
+        """The ids that are neither kept nor can be borrowed."""
         unknown = set(names) - self._borrowable
         unknown -= await asyncio.to_thread(self._kept, unknown)
         if unknown and self._borrowed is not None:
@@ -240,7 +240,7 @@ class ObjectStore:
         return unknown
 
     async def read(self, names: Iterable[bytes]) -> Mapping[bytes, bytes]:
-        """The contents of these ids. Raises WorkspaceError for one that is lost."""
+        """The contents of these ids. Raises WorkspaceError for a lost one."""
         wanted = set(names)
         contents = await asyncio.to_thread(self._read_kept, wanted)
         rest = wanted - contents.keys()
@@ -314,6 +314,6 @@ class ObjectStore:
             "GIT_NO_LAZY_FETCH": "1",
         }
         arguments = ["cat-file", mode]
-        # An object store that git can't read lends nothing: what it holds is kept once more, or said to be lost.
+        # Nothing can be borrowed from a store that git can't read: its objects are kept again, or reported as lost.
         code, said = await run_git(arguments, cwd=self._place, environment=environment, stdin=stdin, check=False)
         return said if code == 0 else b""

@@ -1,9 +1,9 @@
-"""Who asks something of a run (ports.People): a request is signed with a key that is this user's alone, and the owner
-of the run looks at the process behind it itself.
+"""Who asks something of a run (ports.People). A request is signed with a key that belongs to this user alone, and the
+owner of the run examines the requesting process itself.
 
-The key is in the runtime folder, which no room shows. A worker outside of a room has the user's rights, and could read
-it: so what counts for its processes is where they came from. That a request is of the process that it names is shown by
-a file that this process has open.
+The key is in the runtime folder, which no room shows. A worker outside of a room has the user's rights and could read
+it: so for its processes, their origin counts. A file that the process has open shows that a request comes from the
+process that it names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock, birth, open_pa
 from donewhen.workspace.processes.leftovers import SeenProcess, all_processes, find_marked
 from donewhen.workspace.runtime import asking_folder, runtime_key
 
-# Where a process came from, whose it is, and whether it has a terminal.
+# Where a process came from, who owns it, and whether it has a terminal.
 
 
 __all__ = ["all_processes", "family", "has_terminal", "owner_of"]
@@ -52,7 +52,7 @@ def has_terminal(pid: int) -> bool | None:
             text = read_bytes(Path(f"/proc/{pid}/stat"))
         except OSError:
             return False
-        # The name in parentheses may itself hold spaces and parentheses.
+        # The name in parentheses may itself contain spaces and parentheses.
         return int(text[text.rindex(b")") + 2 :].split()[4]) != 0
     if sys.platform == "win32":
         return os.isatty(0) if pid == os.getpid() else None
@@ -97,8 +97,8 @@ if os.fork() == 0:
 
 
 class SystemPeople:
-    """The processes of this machine. `runtime` is the folder of the key, `where` what the front end says of itself;
-    None: a terminal where this process has one, else a program."""
+    """The processes of this machine. `runtime` is the folder of the key, `where` is what the front end says about
+    itself; None: a terminal if this process has one, else a program."""
 
     def __init__(self, lock: FileRunLock, runtime: Path, where: Where | None = None) -> None:
         self._lock = lock
@@ -125,7 +125,7 @@ class SystemPeople:
         owner = self._lock.owner()
         pid = os.getpid()
         by = Sender(self.me(), pid, birth(pid) or "", secrets.token_hex(16), time.time())
-        # The owner may have been started with another runtime folder than this process, as by cron.
+        # The owner may have been started with another runtime folder than this process, for example by cron.
         runtime = self._lock.runtime() or self._runtime
         file = asking_folder(runtime) / by.nonce
         try:
@@ -161,7 +161,7 @@ class SystemPeople:
         return await asyncio.to_thread(self._seen, by, held.token)
 
     def _seen(self, by: Sender, token: str) -> Seen:
-        """Raises ActRefused if the process is not the one that it says it is."""
+        """Raises ActRefused if the process is not the one that it claims to be."""
         file = str((asking_folder(self._runtime) / by.nonce).resolve())
         if birth(by.pid) != by.birth or not (os.name == "nt" or file in open_paths(str(by.pid))):
             raise ActRefused("the process that it names is not the one that asks, or is gone")
@@ -186,7 +186,8 @@ class SystemPeople:
         return Seen(Person(owner_of(by.pid), where), inside, rooted)
 
     def _rooted(self, line: Sequence[Any], processes: Mapping[int, Any]) -> bool:
-        """What a run left behind belongs to whoever takes orphans, and to a session that is younger than the run."""
+        """Processes that a run left behind descend from the adopter of orphans and from a session younger than the
+        run."""
         since = self._lock.since
         first, last = line[0], line[-1]
         leader = processes.get(first.session) if first.session else None
@@ -198,7 +199,7 @@ class SystemPeople:
         return oldest is not None and oldest.pid not in (1, self._takes_orphans())
 
     def _takes_orphans(self) -> int:
-        """The process whose children the orphans of this one become: found by making one."""
+        """The process that adopts this process's orphans, found out by creating one."""
         if self._adopter is None:
             self._adopter = 1
             if os.name != "nt":

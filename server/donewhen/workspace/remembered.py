@@ -1,5 +1,5 @@
-"""What a result was made of, kept beyond the process that made it: the covered files with their stat, the rules that
-said which count, and which of them were a check's output. Comparing with it costs a stat per file."""
+"""The content that a result was made from, kept longer than the process that made it: the covered files with their
+stat, the rules of coverage, and which files were a check's output. A comparison costs one stat per file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from donewhen.workspace.manifest import Entry, Folder, Manifest
 
 @dataclass(frozen=True)
 class Remembered:
-    """A manifest, and what makes it comparable: frozen rules, the paths that git tracked, the globs of named files,
-    and what checks had written by then."""
+    """A manifest, and what makes it comparable: frozen rules, the paths that git tracked, the globs of named files, and
+    what checks had written at that time."""
 
     manifest: Manifest
     rules: IgnoreRules
@@ -29,7 +29,7 @@ class Remembered:
 
 
 def load(place: Path, name: str, revision: str) -> Remembered | None:
-    """What was kept under this name for this revision; None if there is nothing, or nothing that can be read."""
+    """What was kept under this name for this revision; None if there is nothing, or nothing readable."""
     try:
         kept: Any = json.loads(read_text(place / f"{name}.json"))
         if kept["revision"] != revision:
@@ -50,7 +50,7 @@ def load(place: Path, name: str, revision: str) -> Remembered | None:
 
 
 def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written: Mapping[str, Written]) -> None:
-    """Keeps it under this name, instead of what was there. Raises OSError if that can't be written."""
+    """Keeps it under this name, in place of the previous content. Raises OSError if it can't be written."""
     above, below = coverage.rules.texts()
     document = {
         "revision": manifest.revision,
@@ -67,7 +67,7 @@ def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written
     }
     place.mkdir(parents=True, exist_ok=True)
     unfinished = place / f".{name}.tmp"
-    # Escaped, so that names of files that are no UTF-8 keep their bytes.
+    # Escaped, so that file names that are not UTF-8 keep their bytes.
     unfinished.write_text(json.dumps(document, ensure_ascii=True, separators=(",", ":")), encoding="utf-8")
     unfinished.replace(place / f"{name}.json")
 

@@ -1,4 +1,4 @@
-"""What git knows of the workspace: tracked files, rules from above the workspace, its object store. Runs no hook."""
+"""What git knows about the workspace: tracked files, rules from above the workspace, its object store. Runs no hook."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from donewhen.workspace.ignoring import Rules, compiled
 from donewhen.workspace.scanning import read_rules
 
 _SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "safe.directory=*")
-"""An untrusted repository's configuration may name programs: none of them runs."""
+"""An untrusted repository's configuration may name programs: none of them is run."""
 
 
 @dataclass(frozen=True)
 class Repository:
-    """`prefix` is where the workspace lies in the repository, empty for its top; `objects` its object store."""
+    """`prefix` is the workspace's path in the repository, empty for its top; `objects` its object store."""
 
     top: Path
     prefix: str
@@ -29,7 +29,7 @@ class Repository:
 
 
 async def find_repository(root: Path) -> Repository | None:
-    """The repository that the workspace is, or lies in; None if there is none or git is not installed."""
+    """The repository that is, or contains, the workspace; None if there is none or git is not installed."""
     if shutil.which("git") is None:
         return None
     asked = ["rev-parse", "--show-toplevel", "--git-path", "objects", "--git-path", "info/exclude"]
@@ -54,7 +54,7 @@ async def find_repository(root: Path) -> Repository | None:
 
 
 async def _is_ignored(root: Path) -> bool:
-    """Whether the repository ignores the workspace itself: then it has nothing to say about it."""
+    """Whether the repository ignores the workspace itself: then its rules don't apply to it."""
     code, _ = await run_git(["check-ignore", "-q", "."], cwd=root, check=False)
     return code == 0
 
@@ -93,7 +93,7 @@ async def run_git(
     stdin: bytes | None = None,
     check: bool = True,
 ) -> tuple[int, bytes]:
-    """Runs git to its end; returns exit code and stdout. Raises WorkspaceError with what it said where it fails."""
+    """Runs git to its end; returns exit code and stdout. If it fails, raises WorkspaceError with git's message."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         process = await asyncio.create_subprocess_exec(

@@ -1,4 +1,4 @@
-"""The folder of this user for what lives as long as a session: the key by which requests are signed."""
+"""This user's folder for files that live as long as a session: the key that signs requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEY = "requests.key"
 
 
 def runtime_folder(environment: Mapping[str, str], state: Path) -> Path:
-    """`donewhen` in the system's runtime folder of this user, else `runtime` in the folder of all state. Makes
+    """`donewhen` in the system's runtime folder of this user, else `runtime` in the folder of all state. Creates
     nothing."""
     named = environment.get("XDG_RUNTIME_DIR", "")
     candidates = [Path(named)] if named else []
@@ -27,12 +27,12 @@ def runtime_folder(environment: Mapping[str, str], state: Path) -> Path:
 
 
 def asking_folder(runtime: Path) -> Path:
-    """Where a process that asks something of a run has a file open, as long as it waits."""
+    """Where a process that asks something of a run keeps a file open while it waits."""
     return runtime / "asking"
 
 
 def runtime_key(runtime: Path) -> bytes:
-    """The key, made where there is none. Raises OSError if the folder, or the key, is not this user's alone."""
+    """The key, created if there is none. Raises OSError if the folder, or the key, is not this user's alone."""
     for folder in (runtime, asking_folder(runtime)):
         folder.mkdir(mode=0o700, exist_ok=True, parents=True)
         _refuse_others(folder)
@@ -52,7 +52,7 @@ def _make(file: Path) -> None:
     try:
         with os.fdopen(descriptor, "wb") as opened:
             opened.write(secrets.token_bytes(KEY_BYTES))
-        # Whole or not at all, and the first one wins.
+        # Written whole or not at all, and the first one wins.
         with contextlib.suppress(FileExistsError):
             fresh.rename(file) if os.name == "nt" else os.link(fresh, file)
     finally:

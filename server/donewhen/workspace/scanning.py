@@ -1,4 +1,4 @@
-"""Brings a manifest up to date from the disk: by a walk over everything, or by looking where something happened."""
+"""Updates a manifest from the disk: by a walk over everything, or by looking at the places of changes."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ _CTIME_IS_CHANGE = sys.platform != "win32"
 
 
 def stat_key(status: os.stat_result) -> StatKey:
-    """What a file's stat says of its content."""
+    """What a file's stat says about its content."""
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
 
 
 def read_entry(path: str, *, regular: bool = False) -> Entry | None:
     """The entry of the file at an absolute path; None if there is no file or link.
 
-    `regular` says that a listing just called it a regular file. A file that can't be read has an entry that says so:
-    that it exists still counts.
+    `regular` says that a listing has just called it a regular file. A file that can't be read gets an entry that says
+    so: its existence still counts.
     """
     before = time.time_ns()
     try:
@@ -70,7 +70,7 @@ def read_entry(path: str, *, regular: bool = False) -> Entry | None:
 
 
 def blob_id(content: bytes) -> bytes:
-    """The id that git gives to this content."""
+    """git's id for this content."""
     return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).digest()
 
 
@@ -102,13 +102,13 @@ def _stream(descriptor: int, start: bytes, status: os.stat_result, before: int) 
         blob.update(content)
         size += len(content)
     digest = whole.digest()
-    # Of another size than it said: it is being written, and will be read again.
+    # Not the size that its stat said: it is being written, and will be read again.
     racy = size != status.st_size or _is_racy(status, before)
     return Entry(_mode(status), digest, digest, blob.digest(), stat_key(status), racy)
 
 
 def unreadable_entry(path: str) -> Entry:
-    """The entry of what exists and can't be read."""
+    """The entry of a file that exists and can't be read."""
     try:
         key = stat_key(os.lstat(path))
     except OSError:
@@ -117,7 +117,7 @@ def unreadable_entry(path: str) -> Entry:
 
 
 def nested_entry(path: str) -> Entry:
-    """The entry of a repository inside the workspace: the commit that it has checked out, as its files say."""
+    """The entry of a repository inside the workspace: its checked-out commit, according to its files."""
     place = os.path.join(path, ".git")  # noqa: PTH118 - names that are not UTF-8 stay as they are
     head = _text(place)
     if head.startswith("gitdir:"):
@@ -147,17 +147,17 @@ def _mode(status: os.stat_result) -> str:
 
 
 def _is_racy(status: os.stat_result, before: int) -> bool:
-    """git's rule: a file touched within the clock's grain before it was read may change again unseen."""
+    """git's rule: a file changed within the clock's resolution before it was read may change again unnoticed."""
     last = max(status.st_mtime_ns, status.st_ctime_ns) if _CTIME_IS_CHANGE else status.st_mtime_ns
     grain = _COARSE_NS if last % 1_000_000_000 == 0 else _FINE_NS
     return last >= before - grain
 
 
 _WALK_INSTEAD = 2000
-"""Where more paths than this are hinted at, one walk is cheaper than looking at each."""
+"""If the hints name more paths than this, one walk is cheaper than looking at each."""
 
 Counts = Callable[[str, Entry], Entry]
-"""Gives a freshly read entry what it counts for."""
+"""Gives a freshly read entry its value for the revision."""
 
 _NOTHING: Mapping[str, Entry] = {}
 _NOBODY: Collection[str] = ()
@@ -167,8 +167,8 @@ _WINDOWS = sys.platform == "win32"
 class Scanner:
     """Reads a workspace folder. Its methods block: they are for a worker thread, one at a time.
 
-    `on_folder` is called with each folder before it is listed, so that nothing that happens in it from then on goes
-    unnoticed; `counts` turns what was read into what counts for the revision.
+    `on_folder` is called with each folder before it is listed, so that no later change in it goes unnoticed; `counts`
+    converts what was read to what counts for the revision.
     """
 
     def __init__(self, root: Path, coverage: Coverage, on_folder: Callable[[str], None], counts: Counts) -> None:
@@ -178,7 +178,7 @@ class Scanner:
         self._counts = counts
 
     def walk(self, known: Manifest, suspects: Collection[str] = ()) -> Manifest:
-        """The manifest after a stat of every covered file; those whose stat changed, and `suspects`, are read."""
+        """The manifest after a stat of every covered file; files with a changed stat, and `suspects`, are read."""
         folders: dict[str, Folder] = {}
         doubts = _by_folder(suspects)
         places = [""]
@@ -194,7 +194,7 @@ class Scanner:
         return Manifest(folders, known.rules)
 
     def look(self, known: Manifest, paths: Collection[str]) -> Manifest:
-        """The manifest after looking at these paths alone; each may be a file, a folder, or gone."""
+        """The manifest after looking at these paths alone; each may be a file, a folder, or missing."""
         if "" in paths or len(paths) > _WALK_INSTEAD:
             return self.walk(known, paths)
         draft = Draft(known)
@@ -205,7 +205,7 @@ class Scanner:
         return draft.finish()
 
     def sieve(self, manifest: Manifest) -> Manifest:
-        """The manifest without what other rules, or other named files, let in."""
+        """The manifest without files that only other rules, or other named files, included."""
         covers, tracked = self.coverage.covers, self.coverage.tracked
         lost = [p for p, entry in manifest.items() if p not in tracked and entry.mode != NESTED and not covers(p)]
         return manifest.with_entries(dict.fromkeys(lost))
@@ -302,7 +302,7 @@ class Scanner:
 
 
 def read_rules(path: str) -> str:
-    """The text of a file of ignore rules; empty if there is none. A link is none, as for git."""
+    """The text of a file of ignore rules; empty if there is none. As for git, a link doesn't count."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return ""
@@ -312,7 +312,7 @@ def read_rules(path: str) -> str:
 
 
 def _whole(path: str) -> str:
-    """What to look at for a path: a `.git` that comes or goes changes what its folder is."""
+    """The place to look at for a path: a `.git` that appears or disappears changes the kind of its folder."""
     place, _, name = path.rpartition("/")
     return place if name == ".git" else path
 
@@ -327,7 +327,7 @@ def _by_folder(paths: Collection[str]) -> dict[str, set[str]]:
 
 def _stat_key(found: os.DirEntry[str]) -> StatKey | None:
     try:
-        # On Windows a folder's listing has no inode and may lag behind.
+        # On Windows a folder's listing has no inode and may be outdated.
         return stat_key(os.lstat(found.path) if _WINDOWS else found.stat(follow_symlinks=False))
     except OSError:
         return None

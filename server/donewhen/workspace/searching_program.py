@@ -1,7 +1,7 @@
-"""Searches files for a regular expression; a program of its own, which knows nothing of Done When.
+"""Searches files for a regular expression; a separate program that knows nothing about Done When.
 
-Arguments: the expression, and after how many hits to stop. Standard input: paths, NUL between them. Prints a line like
-ripgrep's `--json` for each line that matches; exits 0 with hits, 1 without, 2 for an expression that is none.
+Arguments: the expression, and the number of hits to stop after. Standard input: paths, separated by NUL. Prints a line
+like ripgrep's `--json` for each matching line; exits 0 with hits, 1 without, 2 for an invalid expression.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main(pattern: str, limit: int) -> int:
 
 
 def search(expression: re.Pattern[str], path: str, limit: int) -> int:
-    """Prints the hits in one text file, `limit` at most; returns how many."""
+    """Prints at most `limit` hits in one text file; returns how many."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 # without pathlib it starts sooner
             return 0

@@ -1,4 +1,4 @@
-"""Waits until content changed and then stayed the same for a moment; waiting costs nothing."""
+"""Waits until content has changed and then stayed the same for a moment; waiting costs nothing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from donewhen.workspace.manifest import Manifest
 
 _POLL_SHARE = 25
-"""Where only walks find changes, they take at most one part in this many of a core."""
+"""If only walks find changes, they use at most one part in this many of a core."""
 
 
 @dataclass(frozen=True)
 class Quiet:
-    """Seconds of sameness after which content is settled: `few` after a save or two, `many` after more changes.
+    """Seconds without change after which content is settled: `few` after a save or two, `many` after more changes.
 
-    `gather` is how long events are gathered before a look, `poll` how often to look where nothing is heard of.
+    `gather` is how long events are collected before a look, `poll` how often to look if there are no events.
     """
 
     few: float = 0.02
@@ -28,19 +28,19 @@ class Quiet:
 
 
 class Notifier:
-    """Tells everyone who listens that something happened."""
+    """Tells all listeners that something happened."""
 
     def __init__(self) -> None:
         self._listeners: set[asyncio.Event] = set()
 
     def notify(self) -> None:
-        """Something happened; on the event loop."""
+        """Something happened; call this on the event loop."""
         for listener in self._listeners:
             listener.set()
 
     @contextlib.contextmanager
     def listening(self) -> Generator[asyncio.Event]:
-        """An event that is set whenever something happens; whoever listens clears it."""
+        """An event that is set whenever something happens; the listener clears it."""
         listener = asyncio.Event()
         self._listeners.add(listener)
         try:
@@ -56,7 +56,7 @@ async def wait_settled(
     quiet: Quiet,
     polls: Callable[[], bool],
 ) -> None:
-    """Returns once what `look` finds differs from `base` in content and stayed so."""
+    """Returns once the content that `look` finds differs from `base` and has stayed the same."""
     seen, since = base, time.monotonic()
     with pulse.listening() as moved:
         while True:
@@ -69,7 +69,7 @@ async def wait_settled(
             rest = _rest(content_changes(found, base), since, quiet, poll)
             if rest is not None and rest <= 0:
                 return
-            # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the event.
+            # Not wait_for: before Python 3.12 it loses a cancellation that arrives together with the event.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(rest):
                     await moved.wait()
@@ -83,7 +83,7 @@ def _rest(changes: int, since: float, quiet: Quiet, poll: float | None) -> float
 
 
 def content_changes(found: Manifest, base: Manifest) -> int:
-    """How many files hold other content than in `base` that also counts otherwise."""
+    """How many files have other content than in `base` that also counts differently."""
     if found is base or found.revision == base.revision:
         return 0
     changed = 0

@@ -1,4 +1,4 @@
-"""One watcher of a folder for all who look at it: a run, an audit, and the results that are kept an eye on."""
+"""One watcher of a folder for everyone who looks at it: a run, an audit, and the results that are monitored."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from donewhen.workspace.watching import Hints, Wake, Watcher
 
 
 class SharedWatcher:
-    """Hands out `Watcher`s of one folder that listen to a single one of the system's. It is there while one of them
-    is."""
+    """Hands out `Watcher`s of one folder that share a single system watcher, which exists while any of them does."""
 
     def __init__(self, make: Callable[[Path, Path], Watcher] = watcher_for) -> None:
         self._make = make
         self._real: Watcher | None = None
         self._shares: list[_Share] = []
-        # Each workspace scans in a thread of its own, and what one of them hears is for all.
+        # Each workspace scans in its own thread, and what one of them hears is for all.
         self._lock = threading.Lock()
 
     def share(self, root: Path, state: Path) -> Watcher:
@@ -54,7 +53,7 @@ class SharedWatcher:
                 self._real.watch(place)
 
     def hear(self, listener: _Share) -> None:
-        """Gives everybody what was heard; whoever isn't looking now is woken where watches were lost."""
+        """Gives every share what was heard; if watches were lost, shares that aren't looking now are woken."""
         with self._lock:
             if self._real is None:
                 return
@@ -120,6 +119,6 @@ class _Share:
             self._wake()
 
     def wake_soon(self) -> None:
-        """From the thread of another workspace."""
+        """Called from the thread of another workspace."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.wake)

@@ -1,4 +1,4 @@
-"""Steps that a cancellation waits for: half done they would lose what was heard of, or leave files half put back."""
+"""Steps that a cancellation waits for: interrupted, they would lose hints, or leave files partly restored."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ T = TypeVar("T")
 
 
 async def shielded(step: Coroutine[Any, Any, T]) -> T:
-    """Does a step to its end, even where the caller is cancelled meanwhile; the cancellation goes on then."""
+    """Runs a step to its end, even if the caller is cancelled in the meantime; the cancellation then takes effect."""
     task = asyncio.ensure_future(step)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # whoever would have been told is gone
+            task.exception()  # nobody is left to receive it
         raise

@@ -1,4 +1,4 @@
-"""Learns from the operating system where something happened. What it learns are hints: the disk is read again."""
+"""Learns from the operating system where something happened. These are only hints: the disk is read again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Wake = Callable[[], None]
 
 @dataclass(frozen=True)
 class Hints:
-    """Paths to look at again; `everything` where hints were lost and only a walk helps."""
+    """Paths to look at again; `everything` if hints were lost and only a walk helps."""
 
     paths: frozenset[str] = frozenset()
     everything: bool = False
@@ -28,7 +28,7 @@ class Watcher(Protocol):
 
     @property
     def polls(self) -> bool:
-        """True if nothing is noticed by itself: only walks find changes."""
+        """True if changes are not reported: only walks find them."""
         ...
 
     def start(self, wake: Wake) -> None:
@@ -36,15 +36,15 @@ class Watcher(Protocol):
         ...
 
     def watch(self, place: str) -> None:
-        """Watches one folder from now on; from the scanning thread, without effect where it is watched already."""
+        """Watches one folder from now on; called from the scanning thread, without effect if it is watched already."""
         ...
 
     async def drain(self) -> bool:
-        """Waits until all that happened so far has been heard of. False if there is nothing to look at."""
+        """Waits until everything that has happened is known. False if there is nothing to look at."""
         ...
 
     def take(self) -> Hints:
-        """What was heard since the last call; from the scanning thread."""
+        """What was heard since the last call; called from the scanning thread."""
         ...
 
     def close(self) -> None: ...
@@ -58,7 +58,7 @@ class NoWatcher:
         self.polls = True
 
     def start(self, wake: Wake) -> None:
-        """Nothing to begin."""
+        """Nothing to start."""
 
     def watch(self, place: str) -> None:
         """Nothing to watch."""

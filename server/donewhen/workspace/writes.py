@@ -19,13 +19,13 @@ _UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(
 """Characters that make no difference in a name on HFS+."""
 
 TEMPORARY = ".donewhen-tmp"
-"""How the names of our temporary files end; they are part of no revision."""
+"""The suffix of our temporary files; they are not part of any revision."""
 
 
 def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | None) -> None:
-    """Replaces a file in one step, if it still holds what `expected_digest` (sha256; None: no file) says.
+    """Replaces a file in one step, if its content still matches `expected_digest` (sha256; None: no file).
 
-    Keeps the file's mode; makes missing folders. Raises ChangedMeanwhile with the current text, and WorkspaceError
+    Keeps the file's mode; creates missing folders. Raises ChangedMeanwhile with the current text, and WorkspaceError
     for a path outside of the workspace or inside `.git`.
     """
     target = inside(root, path)
@@ -40,7 +40,7 @@ def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | Non
 
 
 def inside(root: Path, path: str) -> Path:
-    """The file that a path means, links resolved; WorkspaceError where that is not a file of the workspace."""
+    """The file that a path means, links resolved. Raises WorkspaceError if it is not a file of the workspace."""
     top = root.resolve()
     if not path or "\0" in path:
         raise WorkspaceError(f"{path!r} names no file: give a path relative to the workspace")
@@ -57,8 +57,8 @@ def inside(root: Path, path: str) -> Path:
 
 
 def belongs_to_git(top: Path, parts: Sequence[str]) -> bool:
-    """Whether a path below `top`, links resolved, is git's own: by a name, or because the file system knows the `.git`
-    of the workspace, or the one next to it, by a name of the path too."""
+    """Whether a path below `top`, links resolved, belongs to git: by a name, or because the file system gives a part of
+    the path the same identity as the `.git` of the workspace, or the one next to it."""
     if any(_names_git(part) for part in parts):
         return True
     place = top
@@ -72,7 +72,7 @@ def belongs_to_git(top: Path, parts: Sequence[str]) -> bool:
 
 
 def _names_git(name: str) -> bool:
-    """Also where it is `.git` on a Mac or on Windows only: git itself takes no such names, anywhere."""
+    """Also true for names that mean `.git` only on a Mac or on Windows: git itself accepts such names nowhere."""
     plain = name.translate(_UNSEEN).lower().partition(":")[0].rstrip(". ")
     return plain in (".git", "git~1")
 
@@ -85,7 +85,7 @@ def _is_same(place: Path, other: Path) -> bool:
 
 
 def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
-    """Puts a whole file in place in one step; the old one stays whole until then."""
+    """Puts a whole file in place in one step; until then the old one stays whole."""
     descriptor, name = tempfile.mkstemp(prefix=".", suffix=TEMPORARY, dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -100,7 +100,7 @@ def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
 
 @dataclass(frozen=True)
 class Text:
-    """A file's text with `\\n` line ends, and how to write it back as it was: encoding, byte order mark, line ends."""
+    """A file's text with `\\n` line ends, and how to write it back unchanged: encoding, byte order mark, line ends."""
 
     content: str
     digest: str
@@ -109,7 +109,8 @@ class Text:
     newline: str = "\n"
 
     def encode(self, content: str) -> bytes:
-        """The bytes of new content, in the file's own manner. WorkspaceError where its encoding can't hold it."""
+        """The bytes of new content, in the file's own format. Raises WorkspaceError if its encoding can't represent
+        it."""
         try:
             return self.mark + content.replace("\n", self.newline).encode(self.encoding)
         except UnicodeEncodeError as error:
@@ -130,7 +131,7 @@ _MARKS = (
 def read_text_keeping(path: Path) -> Text:
     """Reads a text so that it can be written back in its encoding and with its line ends.
 
-    Raises WorkspaceError for what is not text, or can't be read. A text of mixed line ends keeps each as it is.
+    Raises WorkspaceError for a file that is not text, or can't be read. A text with mixed line ends keeps each one.
     """
     try:
         data = read_bytes(path)
@@ -171,7 +172,7 @@ def _mode(target: Path) -> int | None:
 
 
 def _default_mode() -> int:
-    # The only way to read the mask is to set it; both calls follow each other at once.
+    # The mask can be read only by setting it; the two calls follow each other at once.
     mask = os.umask(0o022)
     os.umask(mask)
     return 0o666 & ~mask

@@ -1,1 +1,1 @@
-"""Starts processes, bounds their output, and ends each with all that it left behind."""
+"""Starts processes, bounds their output, and ends each one with everything that it left behind."""

@@ -1,4 +1,4 @@
-"""Starts processes that live on and are talked to in lines (`ports.Companions`); ends them with all their children."""
+"""Starts long-lived processes that exchange lines (`ports.Companions`); ends them with all their children."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SystemCompanion(asyncio.SubprocessProtocol):
         return CompanionEnd(code, self._errors.decode(errors="replace"))
 
     async def close(self) -> None:
-        """Finishes even where the caller is cancelled: the end is a task of its own."""
+        """Finishes even if the caller is cancelled: the ending is a separate task."""
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._end())
         await asyncio.shield(self._closing)
@@ -113,7 +113,7 @@ class SystemCompanion(asyncio.SubprocessProtocol):
 
 
 class _Lines:
-    """Cuts what arrives into lines; a long line that comes in pieces is looked through only once."""
+    """Cuts incoming data into lines; a long line that comes in pieces is scanned only once."""
 
     def __init__(self, on_line: Callable[[bytes], None]) -> None:
         self._on_line = on_line

@@ -1,7 +1,7 @@
 """The family of a process: its group, its descendants, and daemons that left both but still carry its mark.
 
 The mark is an environment variable, `NAME=value`, that children inherit. Only processes that started after the step
-began are looked into, so that a search costs a few milliseconds.
+began are examined, so that a search costs a few milliseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 class LivenessPipe:
-    """Nothing is ever written to it: it ends when its last holder does. Elsewhere than on Linux it finds nobody."""
+    """Nothing is ever written to it: it ends when its last holder does. On systems other than Linux it finds nobody."""
 
     def __init__(self) -> None:
         self._read: int | None = None
@@ -30,7 +30,7 @@ class LivenessPipe:
         return () if self._write is None else (self._write,)
 
     def hand_over(self) -> None:
-        """The first process has its end: this one gives up its own."""
+        """The first process has its end of the pipe: this process closes its own."""
         if self._write is not None:
             os.close(self._write)
             self._write = None
@@ -42,7 +42,7 @@ class LivenessPipe:
             self._read = None
 
     def holders(self, pids: Iterable[int]) -> set[int]:
-        """Those of `pids` that hold it."""
+        """Those of `pids` that hold the pipe."""
         if self._read is None or not self._held():
             return set()
         name = f"pipe:[{os.fstat(self._read).st_ino}]"
@@ -61,9 +61,9 @@ def _open_files(pid: int) -> set[str]:
     found: set[str] = set()
     try:
         for name in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 # names are all that is needed
-            found.add(os.readlink(f"/proc/{pid}/fd/{name}"))  # noqa: PTH115 # a name that is no path
+            found.add(os.readlink(f"/proc/{pid}/fd/{name}"))  # noqa: PTH115 # not always a path
     except OSError:
-        return found  # it ended meanwhile, or is another user's
+        return found  # it has ended, or belongs to another user
     return found
 
 
@@ -71,7 +71,7 @@ _TERM_GRACE = 0.7
 _GIVE_UP = 1.9
 _POLL = 0.02
 _SHORT = 2.0
-"""Seconds in which the numbers of processes can't come round again."""
+"""Seconds within which the system can't reuse a pid."""
 _MANY = 256
 _FEW = 16
 _PROC = Path("/proc")
@@ -80,7 +80,7 @@ _SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none: its S
 
 @dataclass(frozen=True, slots=True)
 class SeenProcess:
-    """A live process. `born` is seconds after boot, elsewhere than on Linux epoch seconds; `session` is 0 there."""
+    """A live process. `born` is seconds after boot, on systems other than Linux epoch seconds; `session` is 0 there."""
 
     pid: int
     parent: int
@@ -89,7 +89,7 @@ class SeenProcess:
 
 
 class Family:
-    """Everything that came from one process. Not for a process that shares its session with others."""
+    """Everything that descends from one process. Not for a process that shares its session with others."""
 
     def __init__(self, mark: str) -> None:
         self._mark = mark
@@ -112,9 +112,10 @@ class Family:
         self._tether.close()
 
     def members(self) -> set[int]:
-        """The pids of those that still live; zombies are gone already.
+        """The pids of those that still live; zombies count as gone.
 
-        Whoever was seen to belong stays a member, even when its parents have ended or its mark was overwritten.
+        A process that was once seen to belong stays a member, even if its parents have ended or its mark was
+        overwritten.
         """
         young = _young(self._since, self._candidates())
         members = _marked(young, self._mark, self._leader)
@@ -124,13 +125,13 @@ class Family:
         return members
 
     async def end(self, *, running: bool, at_once: bool = False) -> None:
-        """Ends all within 2 s: asks first (SIGTERM), unless `at_once`, then kills. `running`: the first process hasn't
-        exited."""
+        """Ends all members within 2 s: asks first (SIGTERM), unless `at_once`, then kills. `running`: the first process
+        hasn't exited."""
         begun = time.monotonic() - (_TERM_GRACE if at_once else 0.0)
         if at_once and self._leader is not None:
             _signal_group(self._leader, _SIGKILL)
         if running and self._leader is not None:
-            await asyncio.to_thread(self.members)  # while the parents still live that tell who belongs
+            await asyncio.to_thread(self.members)  # while the parents that show who belongs still live
             _signal_group(self._leader, signal.SIGTERM)
         asked: set[int] = set()
         while members := await self._look():
@@ -152,18 +153,18 @@ class Family:
         return await asyncio.to_thread(self._members_twice)
 
     def _candidates(self) -> range | None:
-        """The only pids that may belong: after a short step those that were given out since it began. None: any."""
+        """The only pids that may belong: after a short step, those assigned since it began. None: any."""
         if self._leader is None or time.monotonic() - self._begun > _SHORT:
             return None
         last = _last_pid()
         return range(self._leader, last + 1) if 0 <= last - self._leader < _MANY else None
 
     def _members_twice(self) -> set[int]:
-        """Looks again before it says that nobody is left: a process that forks and ends can slip through one look."""
+        """Looks twice before it reports that nobody is left: a process that forks and ends can escape one look."""
         return self.members() or self.members()
 
     def kill_now(self) -> None:
-        """Without waiting: the last resort, which does nothing where all are gone."""
+        """Doesn't wait: the last resort, which does nothing if all are gone."""
         for _ in range(0 if self._gone else 3):
             _signal_each(self.members(), _SIGKILL)
 
@@ -171,7 +172,7 @@ class Family:
 def find_marked(mark: str, since: float = 0.0, leader: int | None = None) -> set[int]:
     """The pids of live processes that carry `mark` ("NAME=value") in their environment, or descend from `leader`.
 
-    `since` is seconds after boot: older processes are not looked into.
+    `since` is seconds after boot: older processes are not examined.
     """
     return _marked(_young(since), mark, leader)
 
@@ -182,7 +183,7 @@ def _young(since: float, pids: range | None = None) -> list[SeenProcess]:
 
 
 def _last_pid() -> int:
-    """The pid that was given out last, -1 where the system doesn't tell."""
+    """The pid that was assigned last, -1 if the system doesn't tell."""
     fields = _read("/proc/loadavg").split()
     return int(fields[-1]) if fields and fields[-1].isdigit() else -1
 
@@ -202,7 +203,7 @@ def _descendants(processes: list[SeenProcess], roots: set[int]) -> set[int]:
 
 
 def uptime() -> float:
-    """Seconds after boot, a little in the past: the kernel counts a process's start in hundredths."""
+    """Seconds after boot, rounded down: the kernel measures a process's start in hundredths."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME) - 0.05
     return time.time() - 1.0
@@ -214,12 +215,12 @@ def all_processes(pids: range | None = None) -> Iterator[SeenProcess]:
 
 def _from_proc(pids: range | None) -> Iterator[SeenProcess]:
     ticks = os.sysconf("SC_CLK_TCK")
-    # Listed even where the numbers are known: threads have files there too, and are not processes.
+    # Listed even if the pids are known: threads have files there too, and are not processes.
     for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
         if not name.isdecimal() or (pids is not None and int(name) not in pids):
             continue
         if text := _read(f"/proc/{name}/stat"):
-            # The name in parentheses may itself hold spaces and parentheses.
+            # The name in parentheses may itself contain spaces and parentheses.
             fields = text[text.rindex(b")") + 2 :].split()
             if fields[0] not in (b"Z", b"X"):
                 yield SeenProcess(int(name), int(fields[1]), int(fields[3]), int(fields[19]) / ticks)
@@ -251,7 +252,7 @@ def _read(path: str) -> bytes:
         with open(path, "rb") as file:  # noqa: PTH123 # the hot path of a search
             return file.read()
     except OSError:
-        return b""  # it ended meanwhile, or is another user's
+        return b""  # it has ended, or belongs to another user
 
 
 def _signal_group(leader: int, number: int) -> None:
@@ -261,7 +262,7 @@ def _signal_group(leader: int, number: int) -> None:
         else:
             os.killpg(leader, number)
     except (ProcessLookupError, PermissionError, OSError):
-        return  # nobody is left to signal
+        return  # there is nobody left to signal
 
 
 def _signal_each(pids: Iterable[int], number: int) -> None:
@@ -269,4 +270,4 @@ def _signal_each(pids: Iterable[int], number: int) -> None:
         try:
             os.kill(pid, number)
         except OSError:
-            continue  # it ended between the search and now
+            continue  # it has ended since the search

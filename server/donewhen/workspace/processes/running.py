@@ -1,8 +1,8 @@
-"""Starts every process of the project and ends every one of its children (`ports.Processes`).
+"""Starts every process of the project and ends all its children (`ports.Processes`).
 
-A step is one such process with all that it leaves behind. Each has a token of its own, DONEWHEN_STEP_TOKEN, so that
-steps running side by side never end each other's children; DONEWHEN_RUN_TOKEN, which all steps of a run share, is
-for recovery after a crash.
+A step is one such process with everything that it leaves behind. Each has its own token, DONEWHEN_STEP_TOKEN, so that
+concurrent steps never end each other's children; DONEWHEN_RUN_TOKEN, which all steps of a run share, is for recovery
+after a crash.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ _WINDOWS = os.name == "nt"
 
 
 class Watch(Protocol):
-    """Looks after what a step takes."""
+    """Monitors what a step consumes."""
 
     async def exceeded(self, leader: int) -> str:
-        """Waits until the step that began with this process takes more than it may, and says more than what."""
+        """Waits until the step that began with this process exceeds a limit, and says which one."""
         ...
 
     def failed_of(self, output: str) -> str:
-        """What a step that failed by itself, with this output, was refused for taking more than it may; else empty."""
+        """The limit that made a step fail by itself with this output; empty if it failed for another reason."""
         ...
 
 
 class SystemProcesses:
     """`ports.Processes` on the operating system's own processes.
 
-    `extra_descriptors` gives the file descriptors that every child inherits (POSIX), such as a run's lock. A step that
-    takes more than its `watch` lets it is ended.
+    `extra_descriptors` returns the file descriptors that every child inherits (POSIX), such as a run's lock. A step
+    that exceeds a limit of its `watch` is ended.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class SystemProcesses:
         on_line: Callable[[str], None] | None = None,
         output_limit: int = 262_144,
     ) -> ProcessResult:
-        """One step, to its end; see `ports.Processes`. Cancelling returns once every child is gone."""
+        """Runs one step to its end; see `ports.Processes`. Cancelling returns once every child is gone."""
         mark = secrets.token_hex(8)
         step = _Step(mark, Output(output_limit), Lines(on_line) if on_line else None, self._watch)
         variables = {**environment, RUN_TOKEN: token, STEP_TOKEN: mark}
@@ -91,7 +91,7 @@ class SystemProcesses:
 
 
 async def _to_its_end(step: _Step, body: object) -> ProcessResult:
-    """Awaits the step; a cancellation ends it first, with all its children, and only then takes effect."""
+    """Awaits the step; a cancellation first ends it, with all its children, and only then takes effect."""
     task = asyncio.ensure_future(cast("asyncio.Future[ProcessResult]", body))
     cancelled: asyncio.CancelledError | None = None
     while True:
@@ -178,14 +178,14 @@ class _Step(asyncio.SubprocessProtocol):
         return transport
 
     async def _until_over(self, timeout: float | None, leader: int) -> None:
-        """Until the process exits, the time is up, the step is told to stop, or it takes more than it may."""
+        """Waits until the process exits, the time is up, the step must stop, or it exceeds a limit."""
         waits = [asyncio.ensure_future(self._exited.wait()), asyncio.ensure_future(self.stop.wait())]
         if self._watch is not None:
             waits.append(asyncio.ensure_future(self._watched(self._watch, leader)))
         try:
             await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            self.stop.set()  # the whole loop is closing down: end the children all the same
+            self.stop.set()  # the whole loop is closing: end the children all the same
         finally:
             for wait in waits:
                 wait.cancel()
@@ -196,7 +196,7 @@ class _Step(asyncio.SubprocessProtocol):
         return True
 
     async def _end(self) -> None:
-        """Ends the group and every leftover, then takes what is still in the pipe."""
+        """Ends the group and all leftovers, then reads what is still in the pipe."""
         if self._exited.is_set():
             await _happens(self._drained, _EOF_GRACE)
         await self._family.end(running=not self._exited.is_set(), at_once=bool(self._limit))
@@ -250,7 +250,7 @@ def _why_not_started(error: OSError | ValueError, command: str | Sequence[str], 
     return f"{program} can't be started: {error.strerror or error}"
 
 
-# Output of any size in little memory: head and tail kept, the cut marked, all of it digested.
+# Output of any size in little memory: head and tail are kept, the cut is marked, and everything is digested.
 
 
 _LONGEST_LINE = 65_536
@@ -283,7 +283,7 @@ class Output:
         return self._hash.hexdigest()
 
     def text(self) -> str:
-        """What was kept: invalid UTF-8 replaced, NULs shown as ␀, `[... N bytes cut ...]` where it was cut."""
+        """The kept bytes: invalid UTF-8 replaced, NULs shown as ␀, and `[... N bytes cut ...]` at the cut."""
         tail = bytes(self._tail[-self._half :])
         if self.size <= len(self._head) + len(tail):
             return readable(bytes(self._head) + tail)
@@ -293,18 +293,18 @@ class Output:
 
 
 def readable(data: bytes) -> str:
-    """The bytes as text, with nothing in it that breaks a database or a terminal's line."""
+    """The bytes as text, without anything that breaks a database or a terminal's line."""
     return data.decode("utf-8", errors="replace").replace("\0", "␀")
 
 
 def _whole_end(data: bytes) -> bytes:
-    """Without the first bytes of a character whose rest was cut."""
+    """Removes the first bytes of a character whose rest was cut."""
     kept = codecs.utf_8_decode(data[-4:], "ignore", False)[1] if len(data) >= 4 else len(data)
     return data if len(data) < 4 else data[: len(data) - 4 + kept]
 
 
 def _whole_start(data: bytes) -> bytes:
-    """Without the last bytes of a character whose start was cut."""
+    """Removes the last bytes of a character whose start was cut."""
     start = 0
     while start < min(3, len(data)) and data[start] & 0xC0 == 0x80:
         start += 1
@@ -312,7 +312,7 @@ def _whole_start(data: bytes) -> bytes:
 
 
 class Lines:
-    """Hands complete lines to `on_line` as they come, without their ends; a line of 64 KiB is handed out in parts."""
+    """Passes complete lines to `on_line` as they come, without their ends; a line of 64 KiB is passed on in parts."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line

@@ -21,9 +21,8 @@ _PATIENCE = 10.0
 
 
 class BestRooms:
-    """`ports.Rooms`: overlays where they can be mounted, else copies, as of
-     a workspace that something is mounted in. `why` says, once that was tried, why there
-    are no overlays; empty if there are."""
+    """`ports.Rooms`: overlays if they can be mounted, else copies; also copies for a workspace with mounts in it. `why`
+    says, after the trial, why there are no overlays; empty if there are."""
 
     def __init__(
         self,
@@ -60,16 +59,16 @@ class BestRooms:
 
     @property
     def kind(self) -> str:
-        """`unknown` before one was opened."""
+        """`unknown` before a room was opened."""
         return "unknown" if self._chosen is None else self._chosen.kind
 
     async def _of(self, workspace: Workspace) -> Rooms:
-        """An overlay shows nothing of what is mounted in the workspace."""
+        """An overlay doesn't show what is mounted in the workspace."""
         rooms = await self.chosen()
         return self._copies if await asyncio.to_thread(mounted_below, workspace.root) else rooms
 
     async def chosen(self) -> Rooms:
-        """What rooms are here."""
+        """The kind of rooms used here."""
         async with self._choosing:
             if self._chosen is None:
                 self._chosen = await self._overlays() or self._copies
@@ -80,7 +79,7 @@ class BestRooms:
             self.why = "there are no overlays on this system"
             return None
         why: list[str] = []
-        # In a container the state folder may itself lie on an overlay, which can't be the upper layer of another.
+        # In a container the state folder may itself be on an overlay, which can't be the upper layer of another.
         memory = await asyncio.to_thread(memory_folder)
         for mounter in self._programs(self._variables()):
             for folder in (self._folder, *([memory] if memory is not None else [])):
@@ -122,7 +121,7 @@ class BestRooms:
 
 
 def memory_folder(shared: Path = Path("/dev/shm")) -> Path | None:  # noqa: S108  # checked to be this user's alone
-    """A folder of this user's in memory, which nobody else can have made or write to; None if there is none."""
+    """A folder of this user's in memory, which nobody else can have made or can write to; None if there is none."""
     folder = shared / f"donewhen-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

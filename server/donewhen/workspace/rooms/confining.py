@@ -1,9 +1,8 @@
-"""The program that every live room begins with: it gives up what namespaces leave, and becomes what mounts the room.
+"""The program that every live room begins with: it gives up what namespaces leave, and becomes the room's mounter.
 
-What it gives up it can't get back, and neither can what it starts: the person's keys that the kernel keeps for their
-session, new privileges, kinds of sockets that no namespace holds, putting words into a terminal's input, and, where the
-kernel can (Linux 6.12), sockets without a path and signals that lead out of the room. It needs nothing but the standard
-library.
+Neither it nor anything that it starts can regain what it gives up: the person's keys in the kernel's session keyring,
+new privileges, kinds of sockets that no namespace contains, typing into a terminal's input, and, if the kernel can
+(Linux 6.12), sockets without a path and signals that leave the room. It needs nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _FAMILIES = (1, 2, 10, 16)
-"""AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK: what namespaces hold."""
+"""AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK: the kinds that namespaces contain."""
 _SYSTEMS = {
     "x86_64": (0xC000003E, {"socket": 41, "ioctl": 16, "add_key": 248, "request_key": 249, "keyctl": 250, "bpf": 321}),
     "aarch64": (
@@ -31,12 +30,12 @@ _SYSTEMS = {
         {"socket": 198, "ioctl": 29, "add_key": 217, "request_key": 218, "keyctl": 219, "bpf": 280},
     ),
 }
-"""By machine: how the kernel names it, and the numbers of what is refused."""
+"""By machine: the kernel's name for it, and the numbers of the refused calls."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main(arguments: list[str]) -> None:
-    """`arguments` are the file by which a control group is joined, or nothing, and the command."""
+    """`arguments` are the file for joining a control group, or an empty text, and the command."""
     group, *command = arguments
     if group:
         _join(group)
@@ -47,7 +46,7 @@ def main(arguments: list[str]) -> None:
     _keep_in()
     if machine in _SYSTEMS:
         _refuse(*_SYSTEMS[machine])
-    os.execvp(command[0], command)  # noqa: S606  # this is what it is for
+    os.execvp(command[0], command)  # noqa: S606  # the purpose of this program
 
 
 def _join(group: str) -> None:
@@ -62,7 +61,7 @@ def _join(group: str) -> None:
 
 
 def _keep_in() -> None:
-    """Neither connects to sockets without a path nor signals outside of what it starts."""
+    """Prevents connecting to outside sockets without a path, and signals to processes outside."""
     if _libc.syscall(_RULESET, None, 0, _VERSION_ASKED) < _SCOPES_SINCE:
         return
     attributes = struct.pack("QQQ", 0, 0, _SCOPES)
@@ -73,8 +72,8 @@ def _keep_in() -> None:
 
 
 def _refuse(architecture: int, numbers: dict[str, int]) -> None:
-    """A filter of system calls, in the words of the kernel's packet filters. Calls of another architecture, such as
-    those of 32-bit programs, aren't known by their numbers, and are refused."""
+    """Filters system calls, in the language of the kernel's packet filters. Calls of another architecture, such as
+    those of 32-bit programs, have different numbers, and are refused."""
     words = [_step(_LOAD, _ARCHITECTURE), _step(_EQUAL, architecture, 1, 0), _step(_RETURN, _REFUSE)]
     words += [_step(_LOAD, _NUMBER)]
     if architecture == _SYSTEMS["x86_64"][0]:

@@ -1,7 +1,7 @@
-"""Rooms that are copies of the workspace in a folder of their own: where nothing can be mounted.
+"""Rooms that are copies of the workspace in a separate folder, for systems where nothing can be mounted.
 
-They are weaker: what is installed by the workspace's path, or names it, may still be the workspace's own. A virtual
-environment in the workspace is made the copy's.
+They are weaker: anything that is installed by the workspace's path, or names it, may still be the workspace's own. A
+virtual environment in the workspace is changed to belong to the copy.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ HIDES_NOTHING = (
 )
 
 Signature = tuple[int, ...]
-"""What tells whether a file was written: mode, size, times, inode."""
+"""What shows whether a file was written: mode, size, times, inode."""
 
 
 class CopiedRooms:
-    """`ports.Rooms` by copying. `folder` is where rooms are kept; on the file system of the workspace, copies may cost
+    """`ports.Rooms` by copying. `folder` is where rooms are kept; on the workspace's file system, copies may cost
     nothing."""
 
     kind = "copy"
@@ -50,15 +50,15 @@ class CopiedRooms:
         self._inside = inside
 
     async def hindrance(self, workspace: Workspace) -> str:
-        """See `ports.Rooms`. A copy is this user's, whoever owns the original."""
+        """See `ports.Rooms`. A copy belongs to this user, whoever owns the original."""
         return HIDES_NOTHING
 
     @asynccontextmanager
     async def open(
         self, workspace: Workspace, laid: Sequence[Laid], *, built: bool = True, naming: str = ""
     ) -> AsyncGenerator[CopiedRoom]:
-        """See `ports.Rooms`. What builds left is never copied: it names the workspace by its path. Nothing outside of
-        the workspace is out of sight."""
+        """See `ports.Rooms`. Build outputs are never copied, because they contain the workspace's path. Nothing outside
+        of the workspace is hidden."""
         async with place_in(self._folder) as folder:
             yield await self._made(workspace, laid, folder)
 
@@ -111,7 +111,7 @@ def _signature(file: Path) -> Signature | None:
 
 
 def _copy(root: Path, target: Path, covered: frozenset[str]) -> None:
-    """Copies a tree: everything but what builds make again. Raises WorkspaceError if it is too large."""
+    """Copies a tree, except what builds make again. Raises WorkspaceError if it is too large."""
     files = size = 0
     for folder, folders, names in os.walk(root):
         place = Path(folder).relative_to(root)
@@ -135,7 +135,7 @@ def _copy(root: Path, target: Path, covered: frozenset[str]) -> None:
 
 
 def _replace(root: Path, layer: Path, gone: Sequence[str]) -> None:
-    """Takes away what isn't there, with the folders that are empty then, and puts the files of a layer in place."""
+    """Removes the missing files, with the folders that this empties, and puts the files of a layer in place."""
     failed: list[str] = []
     take_away(root, gone, failed)
     if failed:
@@ -153,7 +153,7 @@ def _replace(root: Path, layer: Path, gone: Sequence[str]) -> None:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    """Shares the blocks where the file system can (Linux here; macOS and Windows do so by themselves in `copy2`)."""
+    """Shares the blocks if the file system can (Linux here; on macOS and Windows `copy2` does it)."""
     if sys.platform == "linux" and _cloned(source, target):
         shutil.copystat(source, target)
     else:
@@ -183,7 +183,7 @@ def _environments(root: Path) -> list[Path]:
 
 
 def _move_environment(environment: Path, before: str, now: str) -> None:
-    """A virtual environment's scripts, and what is installed from the project, name folders by their path."""
+    """Fixes the paths in a virtual environment's scripts, and of packages installed from the project."""
     candidates = [*environment.glob("bin/*"), *environment.glob("Scripts/*")]
     packages = [*environment.glob("lib/*/site-packages"), *environment.glob("Lib/site-packages")]
     for folder in packages:

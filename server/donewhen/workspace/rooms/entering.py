@@ -1,7 +1,7 @@
-"""The program that `unshare` starts in namespaces of its own: it mounts a room, and becomes what runs in it.
+"""The program that `unshare` starts in new namespaces: it mounts a room, and becomes what runs in it.
 
-It is given a plan as JSON and the command, needs nothing but the standard library, and ends with a message where the
-room can't be made: a room of which anything is missing is none.
+It gets a plan as JSON and the command, needs nothing but the standard library, and ends with a message if the room
+can't be made: an incomplete room is never used.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ def main(arguments: list[str]) -> None:
     except OSError as error:
         sys.exit(f"the room can't be made: {error}")
     os.environ.update(plan["variables"])
-    os.execvp(command[0], command)  # noqa: S606  # this is what it is for
+    os.execvp(command[0], command)  # noqa: S606  # the purpose of this program
 
 
 def _make(plan: dict[str, Any]) -> None:
     if plan["loopback"]:
         _bring_up_loopback()
     if not plan["namespaces"]:
-        # One more is made, when privileges are given up.
+        # One more is made when privileges are given up.
         _write("/proc/sys/user/max_user_namespaces", "1")
     if plan["processes"] and _counts_processes():
         _write("/proc/sys/kernel/pid_max", str(max(plan["processes"], _LEAST_PROCESSES)))
-    stage = os.path.join(plan["folder"], "stage")  # noqa: PTH118  # pathlib takes a third of the time that a room may
+    stage = os.path.join(plan["folder"], "stage")  # noqa: PTH118  # pathlib takes a third of a room's time
     os.makedirs(stage, exist_ok=True)  # noqa: PTH103
     places = _mounted()
     _mount("/", stage, _BIND | _RECURSIVE)
-    # Seen from there, everything is as it was: what is shown is taken from it. In the end nobody sees it any more.
+    # From there, everything looks as before, and what is shown is taken from it. In the end nobody can see it.
     os.chdir(stage)
     old = os.open(".", os.O_PATH | os.O_CLOEXEC)
     for place in places:
@@ -65,13 +65,13 @@ def _make(plan: dict[str, Any]) -> None:
 
 
 def _counts_processes() -> bool:
-    """Whether the kernel's limit is that of the namespace, and not the machine's."""
+    """Whether the kernel's limit applies to the namespace, and not to the machine."""
     found = re.match(r"(\d+)\.(\d+)", os.uname().release)
     return found is not None and (int(found[1]), int(found[2])) >= (6, 14)
 
 
 def _show(folder: str, kind: str, place: str, shown: str, size: int) -> None:
-    """Mounts one thing. The current folder is the old tree's root, from which everything is seen as it was."""
+    """Mounts one thing. The current folder is the root of the old tree, in which everything looks as before."""
     source = f".{shown}"
     if kind in ("empty", "vain", "layered") or (kind != "masked" and os.path.isdir(source)):  # noqa: PTH112
         os.makedirs(place, exist_ok=True)  # noqa: PTH103
@@ -100,12 +100,12 @@ def _overlay(below: list[str], upper: str, work: str, place: str) -> None:
 
 
 def _option(path: str, more: str = "") -> str:
-    """A path in the options of an overlay: what separates them is escaped."""
+    """A path for the options of an overlay: separators are escaped."""
     return "".join(f"\\{char}" if char in f"\\,{more}" else char for char in path)
 
 
 def _make_devices(memory: int) -> None:
-    """Devices that hold nothing of anybody's, and no terminal but those that are opened in the room."""
+    """Devices without anybody's data, and no terminal except those opened in the room."""
     _mount("tmpfs", "/dev", 0, "tmpfs", "mode=0755")
     for name in _DEVICES:
         _write(f"/dev/{name}", "")
@@ -126,7 +126,7 @@ def _bring_up_loopback() -> None:
 
 
 def _mounted() -> list[str]:
-    """Every place that something is mounted at, but for processes."""
+    """Every mount point, except those for processes."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
         places = [_unescaped(line.split(" ")[4]) for line in file]
     return [place for place in dict.fromkeys(places) if place != "/proc" and not place.startswith("/proc/")]

@@ -1,4 +1,4 @@
-"""What a room shows of the person's own folder: toolchains and their caches. Keys and settings stay out."""
+"""What a room shows of the person's own folder: toolchains and their caches. Keys and settings stay hidden."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from donewhen.ecosystems import ECOSYSTEMS
 
-# What lies at a path. What can't even be looked at isn't there: `pathlib` raises then.
+# What is at a path. A path that can't be examined counts as missing; `pathlib` would raise.
 
 
 def is_there(place: Path) -> bool:
@@ -29,27 +29,27 @@ def is_link(place: Path) -> bool:
 
 _FILES = (".gitconfig", ".config/git/config", ".cargo/config.toml")
 _KEYS = tuple(name for table in ECOSYSTEMS for name in table.keys)
-"""Files below toolchains that hold keys."""
+"""Files below toolchains that contain keys."""
 _SHARED = (".local", ".config", ".cache")
-"""Folders of many programs: that one of them has its commands there shows no other."""
+"""Folders shared by many programs: a command found there doesn't make the others visible."""
 _PREFIXES = tuple(name for table in ECOSYSTEMS for name in table.variables)
 
 
 def home_of(variables: Mapping[str, str]) -> Path | None:
-    """The folder to hide; None if there is none of its own."""
+    """The folder to hide; None if the person doesn't have a separate one."""
     named = variables.get("HOME", "")
     home = Path(named)
     return home if home.is_absolute() and is_folder(home) and len(home.parts) > 1 else None
 
 
 def toolchains(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """The folders below `home` that programs need, outermost first: those that the tables name, and what PATH and the
+    """The folders below `home` that programs need, outermost first: those in the tables, and those that PATH and the
     variables of toolchains lead to."""
     named = {home / name for table in ECOSYSTEMS for name in table.toolchains}
     for entry in variables.get("PATH", "").split(os.pathsep):
         place = Path(entry)
         if entry and place.is_absolute() and _below(place, home):
-            # A tool's libraries lie beside its folder of programs.
+            # A tool's libraries are next to its folder of programs.
             beside = place.parent
             alone = not _below(beside, home) or beside.relative_to(home).as_posix() in _SHARED
             named.add(beside if place.name in ("bin", "Scripts") and not alone else place)
@@ -58,17 +58,17 @@ def toolchains(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def plain_files(home: Path) -> tuple[Path, ...]:
-    """Files that programs expect, and that hold no keys."""
+    """Files that programs expect, and that contain no keys."""
     return tuple(home / name for name in _FILES if is_file(home / name))
 
 
 def key_files(home: Path) -> tuple[Path, ...]:
-    """Files that hold keys, among those that toolchains keep."""
+    """Files that contain keys, among those that toolchains keep."""
     return tuple(home / name for name in _KEYS if is_file(home / name))
 
 
 def interpreters(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """What virtual environments on PATH are made of, below `home` and not among its toolchains."""
+    """The interpreters of virtual environments on PATH, below `home` and not among its toolchains."""
     found: list[Path] = []
     for entry in variables.get("PATH", "").split(os.pathsep):
         program = Path(entry) / "python"
@@ -80,8 +80,8 @@ def interpreters(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def installations(program: Path) -> tuple[Path, ...]:
-    """The folders that a program needs to run: of its installation, or of the virtual environment that it belongs to,
-    and of what that is made of."""
+    """The folders that a program needs to run: those of its installation, or of its virtual environment and of the
+    interpreter behind that."""
     found: list[Path] = []
     for one in dict.fromkeys((program, program.resolve())):
         beside = one.parent.parent
@@ -91,7 +91,7 @@ def installations(program: Path) -> tuple[Path, ...]:
 
 
 def elsewhere(places: tuple[Path, ...], variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """What PATH and the variables of toolchains lead to below folders that a room hides."""
+    """The places that PATH and the variables of toolchains name below folders that a room hides."""
     entries = [Path(entry) for entry in variables.get("PATH", "").split(os.pathsep) if entry]
     prefixes = [entry.parent if entry.name in ("bin", "Scripts") else entry for entry in entries]
     prefixes += [Path(value) for name in _PREFIXES if (value := variables.get(name))]

@@ -19,7 +19,7 @@ from donewhen.regular import read_bytes
 
 
 async def lay_files(workspace: Workspace, laid: Sequence[Laid], target: Path) -> tuple[str, ...]:
-    """Writes all that is there into a folder, and returns the paths of what isn't. Raises WorkspaceError."""
+    """Writes all existing files into a folder, and returns the paths of the missing ones. Raises WorkspaceError."""
     kept: dict[str, list[str]] = defaultdict(list)
     gone: list[str] = []
     for one in laid:
@@ -50,7 +50,7 @@ def built_folders(root: Path, covered: frozenset[str]) -> tuple[str, ...]:
 
 
 def made_by_builds(path: str, covered: frozenset[str]) -> bool:
-    """Whether a folder is one that builds make, and nothing in it is covered by the revision."""
+    """Whether a folder is made by builds, and the revision covers nothing in it."""
     if not any_matches(_OUTPUTS, f"{path}/x"):
         return False
     start = f"{path}/"
@@ -75,12 +75,12 @@ def _write(root: Path, texts: Iterable[tuple[str, bytes]], target: Path) -> None
 
 
 def hide(paths: Iterable[str], layer: Path) -> None:
-    """Says in a layer that files below it are not there: overlays take a character device 0:0 for that, which anybody
-    may make since Linux 5.8. Raises OSError."""
+    """Hides the files below a layer: in an overlay a character device 0:0 means that a file is missing, and any user
+    may create one since Linux 5.8. Raises OSError."""
     for path in paths:
         file = layer / path
         if any(not stat.S_ISDIR(above.lstat().st_mode) for above in _present_above(layer, file)):
-            continue  # a file of the layer is in its folder's place
+            continue  # a file of the layer replaces its folder
         file.parent.mkdir(parents=True, exist_ok=True)
         os.mknod(file, stat.S_IFCHR, 0)
 
@@ -91,7 +91,7 @@ def _present_above(layer: Path, file: Path) -> list[Path]:
 
 
 def like_below(root: Path, layer: Path) -> None:
-    """Gives the folders of a layer the modes that they have in the workspace: the upper one's counts where both are."""
+    """Gives the folders of a layer their modes in the workspace, because the mode of the upper folder counts."""
     for place, folders, _ in os.walk(layer):
         for name in folders:
             folder = Path(place) / name
@@ -102,7 +102,7 @@ def like_below(root: Path, layer: Path) -> None:
 
 
 def changed_above(upper: Path, below: Sequence[Path], place: str = "") -> Iterator[str]:
-    """The files beneath that what was written into an overlay changed or hides. `below` are the layers beneath, the
+    """The lower files that the content written into an overlay changes or hides. `below` are the lower layers, the
     highest first."""
     with os.scandir(upper / place) as entries:
         written = list(entries)
@@ -122,7 +122,7 @@ def changed_above(upper: Path, below: Sequence[Path], place: str = "") -> Iterat
 
 
 def _seen(below: Sequence[Path], path: str) -> Sequence[Path]:
-    """The highest layer that has something at a path, if any has."""
+    """The highest layer with anything at a path, if there is one."""
     found = next((layer for layer in below if os.path.lexists(layer / path)), None)
     return () if found is None or _hidden(found / path) else (found,)
 
@@ -142,7 +142,7 @@ def _files_in(below: Sequence[Path], place: str) -> Iterator[str]:
 
 
 def _opaque(folder: Path) -> bool:
-    """A folder that was removed and made again hides what is beneath."""
+    """A folder that was removed and made again hides what is below it."""
     try:
         return os.getxattr(folder, "user.overlay.opaque") == b"y"
     except OSError:
@@ -150,7 +150,7 @@ def _opaque(folder: Path) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """The same kind of thing with the same content; times and owners don't count."""
+    """The same kind of file with the same content; times and owners don't count."""
     try:
         first, second = one.lstat(), other.lstat()
         if stat.S_IFMT(first.st_mode) != stat.S_IFMT(second.st_mode) or first.st_mode & 0o111 != second.st_mode & 0o111:

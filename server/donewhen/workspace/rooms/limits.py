@@ -1,7 +1,7 @@
-"""What a command in a room takes, with all that it starts: it is ended where that is more than it may.
+"""Limits what a command in a room consumes, with everything that it starts: it is ended if it exceeds a limit.
 
-A control group counts where this user may make one. Elsewhere the kernel's limits by process and by user, which don't
-hold for root, and looking several times a second.
+A control group counts if this user may create one. Otherwise the kernel's limits per process and per user apply, which
+don't hold for root, together with a check several times a second.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _PATIENCE = 1.0
 
 
 class Counted:
-    """A control group. `joins` is the file that a process writes itself into."""
+    """A control group. To join it, a process writes its pid to the file `joins`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.joins = folder / "cgroup.procs"
 
     def refused(self) -> int:
-        """How often a process in it could start no other."""
+        """How often the kernel refused a new process to a process in it."""
         with contextlib.suppress(OSError, ValueError):
             for line in read_text(self._folder / "pids.events", "ascii").splitlines():
                 key, _, times = line.partition(" ")
@@ -42,18 +42,18 @@ class Counted:
         return 0
 
     def close(self) -> None:
-        """Removes it, once its last process is gone."""
+        """Removes it once its last process is gone."""
         deadline = time.monotonic() + _PATIENCE
         while not _removed(self._folder) and time.monotonic() < deadline:
             time.sleep(0.01)
 
 
 def counted(processes: int) -> Counted | None:
-    """A new group that takes at most so many processes and threads; None if none can be made."""
+    """A new group that allows at most this many processes and threads; None if none can be made."""
     for above in _candidates():
         for left in above.glob(f"{_PREFIX}*"):
             if not _has_maker(left.name):
-                _removed(left)  # what a crash left; one that is in use stays
+                _removed(left)  # left by a crash; a group in use stays
         folder = above / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         try:
             folder.mkdir()
@@ -69,13 +69,13 @@ def counted(processes: int) -> Counted | None:
 
 
 def _has_maker(name: str) -> bool:
-    """Whether the process lives that made the group of this name: its command may be about to join it."""
+    """Whether the maker of the group with this name still lives: its command may be about to join it."""
     maker = name.removeprefix(_PREFIX).partition("-")[0]
     return maker.isdecimal() and psutil.pid_exists(int(maker))
 
 
 def _candidates() -> Iterator[Path]:
-    """The groups in which one may be made that counts."""
+    """The groups in which a counting group may be made."""
     own: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in read_text("/proc/self/cgroup").splitlines():
@@ -92,7 +92,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _hands_on(group: Path) -> bool:
-    """Whether it counts the processes of groups in it, and this user may make one."""
+    """Whether it counts the processes of its subgroups, and this user may create one."""
     with contextlib.suppress(OSError):
         counts = "pids" in read_text(group / "cgroup.subtree_control").split()
         return counts and all(os.access(place, os.W_OK) for place in (group, group / "cgroup.procs"))
@@ -121,14 +121,14 @@ _NO_FORK = re.compile(
     r"cannot fork|can't fork|fork: (?:retry|resource temporarily)|can't start new thread", re.IGNORECASE
 )
 _LEAST_FREE = 0.05
-"""Of the machine's memory: where less is available, a command that took a good part of it is ended."""
+"""Share of the machine's memory: if less is available, a command that uses a good part of it is ended."""
 
 
 class RoomWatch:
     """`processes.Watch` for the commands of one room.
 
-    `places` are folders on the disks that they may fill; `refused` says how often the kernel did not let them start
-    another process, where it counts that.
+    `places` are folders on the disks that the commands may fill; `refused` says how often the kernel refused them a new
+    process, if it counts that.
     """
 
     def __init__(self, limits: RoomLimits, places: Sequence[Path], refused: Callable[[], int] | None = None) -> None:
@@ -147,7 +147,7 @@ class RoomWatch:
             await asyncio.sleep(_GLANCE)
             now = time.monotonic()
             more, most = _tasks() - tasks, self._limits.processes
-            if 0 < 2 * most < more:  # looking closer takes too long among so many
+            if 0 < 2 * most < more:  # a closer look at so many takes too long
                 return self._too_many()
             many = 0 < most // 2 < more
             if not many and now - looked < _LOOK:
@@ -155,7 +155,7 @@ class RoomWatch:
             said = await asyncio.to_thread(self._look, leader, used, available)
             if said:
                 return said
-            looked = time.monotonic() + (time.monotonic() - now)  # where looking takes long, it is done less often
+            looked = time.monotonic() + (time.monotonic() - now)  # if looking takes long, it is done less often
 
     def failed_of(self, output: str) -> str:
         """See `processes.Watch`."""
@@ -175,7 +175,8 @@ class RoomWatch:
             return self._too_many()
         gone = available - _available()
         scarce = available - gone < _LEAST_FREE * _total() and gone > min(self._memory, _total() // 2)
-        # What processes share since they were forked is resident in each of them: only then is it looked at closely.
+        # Memory shared since a fork is resident in each process: only if the sum is too large, a closer look is worth
+        # it.
         much = sum(_resident(pid) for pid in threads) > self._memory
         if scarce or (much and sum(_proportional(pid) for pid in threads) > self._memory):
             return _said(f"{size_text(self._memory)} of memory", "room_memory")
@@ -185,12 +186,12 @@ class RoomWatch:
 
 
 def most_memory() -> int:
-    """What a command may take where nothing is set: three quarters of the machine's."""
+    """The default memory limit of a command: three quarters of the machine's memory."""
     return _total() * 3 // 4
 
 
 def size_text(size: int) -> str:
-    """Bytes, as they are written in settings."""
+    """Bytes in the notation of settings."""
     for unit, name in ((1024**3, "GB"), (1024**2, "MB")):
         if size >= unit:
             return f"{size / unit:.3g} {name}"
@@ -202,7 +203,7 @@ def _said(what: str, setting: str) -> str:
 
 
 def _threads_of(leader: int) -> Mapping[int, int]:
-    """The processes that came from one, and how many threads each has."""
+    """The descendants of a process, and how many threads each has."""
     parents: dict[int, int] = {}
     threads: dict[int, int] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208  # names are all that is needed, and this is the hot path
@@ -227,12 +228,12 @@ def _stat(name: str) -> list[bytes]:
         with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123  # the hot path
             text = file.read()
     except OSError:
-        return []  # it ended meanwhile
+        return []  # it has ended
     return text[text.rindex(b")") + 2 :].split()
 
 
 def _resident(pid: int) -> int:
-    """What a process has for itself: what it shares with others is counted nowhere."""
+    """A process's private memory, without anything that it shares with others."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123  # the hot path
             fields = file.read().split()
@@ -242,7 +243,7 @@ def _resident(pid: int) -> int:
 
 
 def _proportional(pid: int) -> int:
-    """The same with its part of what it shares, where the kernel tells."""
+    """Private memory plus its part of shared memory, if the kernel reports it."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123  # as above
             found = re.search(rb"(?m)^Pss_Anon:\s+(\d+) kB$", file.read())

