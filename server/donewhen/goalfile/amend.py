@@ -1,4 +1,4 @@
-"""Edits of a goal file that a person asks for with a button: a check for a requirement, a judge for the goal."""
+"""Edits of a goal file that a person requests with a button: a check for a requirement, a judge for the goal."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from donewhen.goalfile.statements import code_span, one_line
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`text` takes the place of the span."""
+    """`text` replaces the span."""
 
     span: Span
     text: str
 
 
 def add_check(parsed: ParsedGoalFile, requirement: str | None, command: str) -> Edit:
-    """A check below the requirement with that id or label (`R2`); without one, a requirement of its own after the last.
+    """A check below the requirement with that id or label (`R2`); without one, a separate requirement after the last.
 
     A blank command is left to be filled in. Raises InvalidGoal for a requirement that doesn't exist.
     """
@@ -38,7 +38,7 @@ def add_check(parsed: ParsedGoalFile, requirement: str | None, command: str) -> 
 
 
 def name_judge(parsed: ParsedGoalFile, model: str) -> Edit:
-    """The judge in front matter. Raises InvalidGoal for what names no model."""
+    """The judge in front matter. Raises InvalidGoal for a text that isn't a model's name."""
     name = model.strip()
     if not panel(name):
         raise InvalidGoal(f"judge_model must be a model, or several such as A,B,C or 3*A; it is {model!r}")

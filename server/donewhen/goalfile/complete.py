@@ -1,4 +1,4 @@
-"""What can be completed at a place of a goal file: keys, values, labels, commands and globs."""
+"""What can be completed at a position in a goal file: keys, values, labels, commands and globs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NESTED_TYPED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CompletionChoice:
-    """One thing to offer: `insert` replaces `span` (code points); `detail` says what it means."""
+    """One suggestion: `insert` replaces `span` (code points); `detail` says what it means."""
 
     label: str
     insert: str
@@ -48,9 +48,9 @@ def completions(
     detected: Sequence[DetectedCheck] = (),
     files: Iterable[str] = (),
 ) -> list[CompletionChoice]:
-    """The choices at a position (0-based, code points), the likeliest first; none where nothing can be said.
+    """The choices at a position (0-based, code points), the likeliest first; none if there is nothing to suggest.
 
-    `detected` are the workspace's checks, `files` its files relative to it with `/`. Any text and position is fine.
+    `detected` are the workspace's checks, `files` its files relative to it with `/`. Accepts any text and position.
     """
     lines = LINE_BREAK.split(text)
     if not 0 <= line < len(lines):
@@ -82,7 +82,7 @@ class _Place:
         return not any(row.rstrip() in ("---", "...") for row in self.lines[1 : self.line + 1])
 
     def typed(self, length: int, closing: str = "") -> Span:
-        """The last `length` characters before the cursor, and what an editor closed behind it."""
+        """The last `length` characters before the cursor, and what an editor closed after it."""
         extra = len(closing) if closing and self.after.startswith(closing) else 0
         return Span(self.line, self.column - length, self.line, self.column + extra)
 
@@ -121,7 +121,7 @@ def _takes_globs(name: str | None) -> bool:
 
 
 def _key_above(place: _Place) -> str | None:
-    """The key that the list which the cursor is in belongs to."""
+    """The key of the list that the cursor is in."""
     for row in reversed(place.lines[1 : place.line]):
         if found := _VALUE_TYPED.match(row):
             return found[1]

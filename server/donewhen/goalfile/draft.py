@@ -1,4 +1,4 @@
-"""Drafts a goal file from an objective, the checks of the workspace and proposed requirements."""
+"""Drafts a goal file from an objective, the workspace's checks and proposed requirements."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def draft(
 ) -> str:
     """The text of a goal file that parses back to this objective, these commands and requirements.
 
-    Commands of which the objective says that they pass are checks too. `judged`: a judge is configured. Then the
-    objective itself is a requirement where there is no other one: checks that pass already would end a run at once.
-    Else words prove nothing: the checks prove the objective, and a comment says how to add what is missing; without any
-    check the draft has one to be filled in, and can't be started before. `proposed_by`: the requirements are what that
-    model proposed, and marked so; without a judge they are suggestions in that comment. `green`: each check is known to
-    pass now. `worker` is named in front matter. `notes` end the text as a comment: how the checks stood, what was left
-    out. Raises InvalidGoal for a blank objective.
+    Commands that must pass according to the objective are checks too. `judged`: a judge is configured. Then the
+    objective itself is a requirement if there is no other one, because checks that already pass would end a run at
+    once. Without a judge, words prove nothing: the checks prove the objective, and a comment says how to add what is
+    missing; without any check the draft has an empty one to fill in, and can't be started before that. `proposed_by`:
+    the requirements come from that model, and are marked so; without a judge they are suggestions in that comment.
+    `green`: each check is known to pass now. `worker` is named in front matter. `notes` end the text as a comment: the
+    results of the checks, and what was left out. Raises InvalidGoal for a blank objective.
     """
     title, prose = _title_and_prose(objective)
     wanted = [text for text in (_BOX.sub("", _plain(each)).strip() for each in requirements) if text]
@@ -82,7 +82,7 @@ def draft(
 
 
 def draft_without_objective(folder: str, checks: Sequence[str], notes: Sequence[str] = ()) -> str:
-    """What `donewhen init` drafts where nobody said what for: the checks alone, or a line to be filled in."""
+    """The draft of `donewhen init` without an objective: the checks alone, or a line to fill in."""
     if not checks:
         return draft("Say here what should be true when it is done", (), judged=False, notes=notes)
     title = f"The checks of {one_line(folder) or 'this workspace'} pass"
@@ -96,7 +96,7 @@ def _front_matter(worker: str | None) -> str:
 def _body(title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[str], note: str, filled_in: str) -> str:
     text = _assembled(title, prose, commands, wanted, note, filled_in)
     if not _keeps(text, title, commands, wanted):
-        # Markdown in the prose swallows what follows it (an open code fence, say): a quotation contains it.
+        # Markdown in the prose may swallow what follows it (for example an open code fence): a quotation contains it.
         quoted = "\n".join(f"> {line}" for line in prose.splitlines())
         text = _assembled(title, quoted, commands, wanted, note, filled_in)
     return text
@@ -104,7 +104,7 @@ def _body(title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[
 
 def _ending(end: str, notes: Sequence[str]) -> str:
     """Comments at the end, which bind nothing and are not part of the objective."""
-    # A blank line would not end a comment, `-->` would.
+    # A blank line would not end a comment, but `-->` would.
     lines = [_harmless(_plain(note)) for note in notes]
     told = "\n<!-- When this was drafted:\n" + "\n".join(lines) + "\n-->\n" if lines else ""
     return (f"\n{end}" if end else "") + told
@@ -115,7 +115,7 @@ def _harmless(text: str) -> str:
 
 
 def slug(objective: str) -> str:
-    """A file name's stem for the objective: lower-case ASCII words joined by `-`, `goal` where there are none."""
+    """A file name's stem for the objective: lower-case ASCII words joined by `-`, or `goal` if there are none."""
     ascii_text = unicodedata.normalize("NFKD", objective).encode("ascii", "ignore").decode()
     words = re.findall(r"[a-z0-9]+", ascii_text.casefold().replace("'", ""))
     name = ""
@@ -128,11 +128,11 @@ def slug(objective: str) -> str:
 
 
 def draft_path(root: Path, objective: str) -> Path:
-    """Where a draft goes: `GOAL.md`, else `SLUG.goal.md`, else `SLUG-2.goal.md` ...; never an existing file."""
+    """The path of a draft: `GOAL.md`, else `SLUG.goal.md`, else `SLUG-2.goal.md` ...; never an existing file."""
     name = slug(objective)
     numbered = (f"{name}-{number}{GOAL_SUFFIX}" for number in range(2, 10_000))
     for candidate in (GOAL_FILE, f"{name}{GOAL_SUFFIX}", *numbered):
-        # A dangling link is not a free name either: writing would follow it.
+        # The name of a dangling link is not free either: writing would follow it.
         if not os.path.lexists(root / candidate):
             return root / candidate
     raise InvalidGoal(f"there is no free file name for the goal {name!r}: remove old goal files")
@@ -155,14 +155,14 @@ def _title_and_prose(objective: str) -> tuple[str, str]:
 
 
 def _stated(objective: str, text: str) -> list[StatedCommand]:
-    """The commands of sentences like "until `pytest` passes", but for those that the goal's text binds already."""
+    """The commands of sentences like "until `pytest` passes", except those that the goal's text already binds."""
     boxes = [source.requirement for source in parse(text).requirements if source.checkbox]
     bound = {check.command for requirement in boxes for check in requirement.checks}
     return [one for one in stated_commands(objective) if _plain(one.command) not in bound]
 
 
 def _without_closing_hashes(title: str) -> str:
-    # `# Title #`: Markdown takes hashes at the end for decoration.
+    # `# Title #`: Markdown treats hashes at the end as decoration.
     return re.sub(r"\s+#+$", "", title)
 
 
@@ -187,7 +187,7 @@ def _assembled(
 ) -> str:
     head = f"# {title}\n" + (f"\n{prose}\n" if prose else "")
     items = [f"- [ ] {code_span(one)} {f'exits with {code}' if code else 'passes'}" for one, code in commands.items()]
-    # A comment ends a list: blank lines keep it apart.
+    # A comment ends a list: blank lines separate it.
     items += [*([""] if items else []), note, ""] if note else []
     items += [f"- [ ] {text}{filled_in}" for text in wanted]
     return head + ("\n" + "\n".join(items) + "\n" if items else "")
@@ -197,6 +197,6 @@ def _keeps(text: str, title: str, commands: Mapping[str, int], wanted: Sequence[
     parsed = parse(text)
     found = {check.command for requirement in parsed.outline for check in requirement.checks}
     texts = {requirement.text for requirement in parsed.outline}
-    # What is to be filled in is an error until it is.
+    # An empty check is an error until it is filled in.
     readable = all(one.code == "empty-check" for one in parsed.errors)
     return readable and parsed.title == title and found >= set(commands) and texts >= set(wanted)

@@ -12,7 +12,7 @@ from donewhen.goalfile.parse import SIZE_LIMIT
 from donewhen.goalfile.source import ParsedGoalFile
 from donewhen.regular import read_start
 
-# Walks a workspace without looking into what nobody wrote: dependencies, build results, hidden folders.
+# Walks a workspace without the folders that nobody wrote: dependencies, build results, hidden folders.
 
 
 SKIPPED_FOLDERS = frozenset([
@@ -62,9 +62,9 @@ class WorkspaceGoalFiles:
         return parsed.goal
 
     def read(self, path: str) -> ParsedGoalFile:
-        """Reads and parses; raises GoalFileError only where there is no file in the workspace to read."""
+        """Reads and parses; raises GoalFileError only if there is no such file in the workspace."""
         relative = self.relative(path)
-        from donewhen.goalfile.parse import parse  # lazy: Markdown and YAML take 3 MB, which an idle server needs not
+        from donewhen.goalfile.parse import parse  # lazy: Markdown and YAML take 3 MB, and an idle server needs neither
 
         content = _content(self._real(relative), relative)
         return parse(content, path=relative, name=goal_name(relative), plugged=self._plugged)
@@ -88,7 +88,7 @@ class WorkspaceGoalFiles:
 
 
 def goal_name(path: str) -> str:
-    """The name of a goal that has no heading: its file's, without the suffix."""
+    """The name of a goal without a heading: its file's name, without the suffix."""
     name = path.rsplit("/", 1)[-1]
     for suffix in (GOAL_SUFFIX, ".md"):
         if name.casefold().endswith(suffix):

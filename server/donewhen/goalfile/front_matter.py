@@ -1,6 +1,6 @@
-"""The YAML front matter of a goal file: where its keys and values stand, what they say, and what is wrong with them.
+"""The YAML front matter of a goal file: the positions of its keys and values, their meaning, and their errors.
 
-What keys there are, and how their values are written, is in the table of settings (`donewhen.settings`).
+The table of settings (`donewhen.settings`) defines the keys and the notation of their values.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from donewhen.settings.kinds import UNLIMITED, BadValue, refused_choice
 from donewhen.settings.table import KEYS, Choices, Setting, choices_of, nearest_name, not_for_goal_files
 
 LIMIT = 16_384
-"""Characters that a front matter may have: a dozen keys need a few hundred."""
+"""The maximum length of front matter in characters: a dozen keys need a few hundred."""
 
 MOST_BRACKETS = 200
-"""Brackets that a front matter may have: YAML's scanner takes quadratic time in their depth."""
+"""The maximum number of brackets in front matter: the time of YAML's scanner is quadratic in their depth."""
 
 _FENCES = ("---", "...")
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A single value as YAML reads it; `kind` is YAML's type of it: str, int, float, bool, null, timestamp."""
+    """A single value as YAML reads it; `kind` is its YAML type: str, int, float, bool, null, timestamp."""
 
     text: str
     kind: str
@@ -38,7 +38,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class RawEntry:
-    """One key and its value: a single one, a list of them (None for members that are none), or None for a mapping."""
+    """One key and its value: a single one, a list of them (None for members of other types), or None for a mapping."""
 
     entry: FrontMatterEntry
     value: Scalar | tuple[Scalar | None, ...] | None
@@ -46,7 +46,8 @@ class RawEntry:
 
 @dataclass(frozen=True, slots=True)
 class RawFrontMatter:
-    """The front matter as YAML reads it. `body_line` is where the Markdown begins; `span` None without one."""
+    """The front matter as YAML reads it. `body_line` is where the Markdown begins; `span` is None without front
+    matter."""
 
     body_line: int = 0
     span: Span | None = None
@@ -81,7 +82,7 @@ def read_front_matter(layout: Layout) -> RawFrontMatter:
 
 
 def _unclosed(layout: Layout) -> RawFrontMatter:
-    # The outline below it is still shown: it begins where Markdown plainly does.
+    # The outline below it is still shown: it begins at the first line that is clearly Markdown.
     starts = (n for n, line in enumerate(layout.lines) if n and line.lstrip().startswith(("# ", "- [", "* [", "1. [")))
     message = "the front matter is never closed: write a line `---` after its last key"
     problem = _error(layout.line_span(0), "unclosed-front-matter", message)
@@ -129,7 +130,7 @@ def _scalar(node: yaml.Node) -> Scalar | None:
 
 
 def _written(layout: Layout, text: str, node: yaml.Node) -> Value:
-    # A block node ends where the next token starts: what it holds ends before the space in between.
+    # A block node ends where the next token starts: its content ends before the space in between.
     start = cast("int", node.start_mark.index)
     written = text[start : cast("int", node.end_mark.index)].rstrip()
     return Value(written, layout.span(_position(text, start), _position(text, start + len(written))))
@@ -142,7 +143,7 @@ def _yaml_problem(layout: Layout, text: str, error: marked_yaml.BadYaml) -> File
 
 
 def _position(text: str, index: int) -> tuple[int, int]:
-    # By index: YAML counts other characters as line breaks than Markdown and the language server do.
+    # By index: YAML's line breaks are not those of Markdown and the language server.
     return text.count("\n", 0, index) + 1, index - (text.rfind("\n", 0, index) + 1)
 
 
@@ -154,8 +155,8 @@ def _error(span: Span, code: str, message: str) -> FileProblem:
 
 
 def read_settings(entries: Sequence[RawEntry], plugged: Callable[[], bool]) -> tuple[Choices, tuple[FileProblem, ...]]:
-    """What the file says, and every problem with keys and values; a bad value says nothing. `plugged`: there are
-    plugins, which may bring a worker of a name that isn't built in."""
+    """The file's settings, and every problem with keys and values; a bad value has no effect. `plugged`: there are
+    plugins, which may provide a worker with a name that isn't built in."""
     values: dict[str, object] = {}
     problems: list[FileProblem] = []
     lines: dict[str, int] = {}
@@ -193,7 +194,7 @@ def _read(setting: Setting, raw: RawEntry) -> object:
         raise BadValue(f"has no value: give {setting.expected}, or remove the line")
     if scalar.quoted and (kind.number or kind is kinds.FLAG) and scalar.text != UNLIMITED:
         raise BadValue(f"must be {setting.expected}, not text: remove the quotes")
-    # A time may look like another type of YAML's, and is read as it is written, as numbers are.
+    # A time may look like another YAML type, so it is read as it is written, as numbers are.
     as_written = kind.number or kind in (kinds.FLAG, kinds.DURATION)
     if scalar.kind != "str" and not as_written:
         raise BadValue(f"must be {setting.expected}; it is {scalar.text:.60}: put it in quotes if that is meant")
@@ -201,7 +202,7 @@ def _read(setting: Setting, raw: RawEntry) -> object:
 
 
 def _unsure(setting: Setting, value: object, raw: RawEntry, plugged: Callable[[], bool]) -> list[FileProblem]:
-    """What can be meant, and may be a mistake. Raises BadValue for a name that nobody can bring."""
+    """Problems with values that may be mistakes. Raises BadValue for a name that nobody can provide."""
     if value == UNLIMITED and setting.unlimited:
         message = f"`{setting.name}` is unlimited: this limit never ends a run"
         return [_at_value(raw, "warning", "unlimited", message)]
@@ -234,6 +235,6 @@ def _at_value(
 ) -> FileProblem:
     items = raw.entry.items
     value = items[item].span if item is not None and item < len(items) else raw.entry.value.span
-    # An absent value has no width: its key is what can be underlined.
+    # An absent value has no width: its key can be underlined instead.
     empty = (value.start_line, value.start_column) == (value.end_line, value.end_column)
     return FileProblem(raw.entry.key.span if empty else value, severity, code, message)

@@ -1,4 +1,4 @@
-"""Goal files as Markdown blocks: the top-level items, headings and comments, without looking into their inlines."""
+"""Goal files as Markdown blocks: the top-level items, headings and comments, without their inline content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from donewhen.goalfile.source import Span, Value
 
-# Where text stands: lines of a goal file, and positions of what Markdown cut out of them.
+# Positions of text: lines of a goal file, and where the pieces that Markdown cuts out of them come from.
 
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
@@ -43,7 +43,7 @@ class Layout:
         return self.span((line, start), (end, len(self.lines[end].rstrip())))
 
     def last_filled(self, first: int, end: int) -> int:
-        """The last line of [first, end) that is not blank, `first` if all are."""
+        """The last line of [first, end) that is not blank, or `first` if all are."""
         for line in range(min(end, len(self.lines)) - 1, first, -1):
             if self.lines[line].strip():
                 return line
@@ -55,7 +55,8 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Text that Markdown took from several lines, each stripped, joined with newlines; it knows where it came from."""
+    """Text that Markdown took from several lines, each stripped, joined with newlines; it knows its source
+    positions."""
 
     layout: Layout
     first_line: int
@@ -76,7 +77,7 @@ class Passage:
         return cls(layout, first_line, rows, tuple(map(_column_of, rows, _padded(raws, len(rows)))))
 
     def span(self, start: int, end: int) -> Span:
-        """The place of text[start:end]."""
+        """The position of text[start:end]."""
         return self.layout.span(self._position(start), self._position(end))
 
     def value(self, start: int, end: int, text: str | None = None) -> Value:
@@ -89,7 +90,7 @@ class Passage:
 
 def _column_of(row: str, raw: str) -> int:
     bare = raw.rstrip()
-    # Markdown cuts prefixes off (list markers, indentation): what it kept ends where the line ends.
+    # Markdown removes prefixes (list markers, indentation): what remains ends at the end of the line.
     return len(bare) - len(row) if bare.endswith(row) else max(bare.find(row), 0)
 
 
@@ -112,7 +113,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A top-level list item: its lines [first_line, end_line) and what it holds, in order."""
+    """A top-level list item: its lines [first_line, end_line) and its parts, in order."""
 
     first_line: int
     end_line: int
@@ -128,7 +129,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The document's own blocks, not those inside others. `silent` lines say nothing: HTML comments, rules."""
+    """The document's own blocks, not those inside others. `silent` lines have no content: HTML comments, rules."""
 
     headings: tuple[Heading, ...]
     items: tuple[Item, ...]
@@ -136,7 +137,7 @@ class Blocks:
 
 
 def read_blocks(layout: Layout, first_line: int) -> Blocks:
-    """Reads the Markdown from `first_line` on; all lines are those of the file."""
+    """Reads the Markdown from `first_line` on; line numbers are those of the file."""
     tokens = _markdown().parse("\n".join(layout.lines[first_line:]))
     for token in tokens:
         if token.map is not None:
@@ -153,7 +154,7 @@ def _is_silent(token: Token) -> bool:
 
 @lru_cache(maxsize=1)
 def _markdown() -> MarkdownIt:
-    # Only blocks matter here: their inlines are read from the source text, which keeps positions exact. Link
+    # Only blocks matter here: their inline content is read from the source text, which keeps positions exact. Link
     # definitions stay text, so that no line disappears.
     return MarkdownIt("commonmark").disable(["inline", "text_join", "reference"])
 
@@ -200,6 +201,6 @@ def _parts(layout: Layout, tokens: Sequence[Token]) -> Iterator[Part]:
 
 
 def _lines(token: Token) -> tuple[int, int]:
-    # Every block token that is asked for here has a map.
+    # Every block token that is read here has a map.
     assert token.map is not None
     return token.map[0], token.map[1]

@@ -1,6 +1,6 @@
-"""What a person is likely to want, as they would say it, judging by what is before them in their editor.
+"""What a person is likely to want, in their own words, judging by what their editor shows.
 
-What is known of it already comes along: an error, or a test that fails, says what decides when it is done.
+What is already known about it is included: an error, or a failing test, says what decides when it is done.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CODE = (
     re.compile(r"^\s*(?:@\w|#include|</?\w[^>]*>$)"),
     re.compile(r"^\s*[\w.]+(?:\(.*\)|\s*[-+*/|&]?=\s*\S.*)\s*$"),
 )
-"""How lines of programs end or begin."""
+"""How lines of programs begin or end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ShownTest:
-    """A test that the editor shows: `id` and `path` are what its own tool says of it, `message` is why it failed."""
+    """A test that the editor shows: `id` and `path` come from its own tool, `message` says why it failed."""
 
     name: str
     id: str
@@ -60,21 +60,21 @@ class ShownTest:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is before a person: `line` is the one that the cursor is in."""
+    """What a person sees: `line` is the one that the cursor is in."""
 
     selection: str = ""
     line: str = ""
     clipboard: str = ""
     problems: Sequence[Problem] = ()
     problem: Problem | None = None
-    """The one that is to be fixed."""
+    """The problem to fix."""
     test: ShownTest | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """An objective that can be taken as it stands, and where it comes from; `icon` is for lists. `requirements` are
-    what no command decides, `checks` the commands that decide it."""
+    """An objective that can be used as it is, and where it comes from; `icon` is for lists. `requirements` are those
+    that no command decides, `checks` the commands that decide the rest."""
 
     objective: str
     source: str
@@ -109,18 +109,18 @@ def _one(objective: str | None, source: str, icon: str) -> Iterable[Wanted]:
 
 
 def of_problem(problem: Problem) -> Wanted:
-    """What Problems says decides when it is done."""
-    literally = re.sub(r"[*?\[]", r"[\g<0>]", problem.path)  # the glob that means this file and no other
+    """Problems decides when it is done."""
+    literally = re.sub(r"[*?\[]", r"[\g<0>]", problem.path)  # the glob that matches only this file
     requirement = f"No errors in Problems for {markdown.code(literally)}"
     objective = f"Fix in {problem.path}: {_first_line(problem.message)}"
     return Wanted(objective, "an error in Problems", "error", (requirement,))
 
 
 def of_test(test: ShownTest) -> Wanted:
-    """The command that runs the test alone decides, where its id says how; else the project's own checks do."""
+    """The command that runs the test alone decides, if its id shows how; else the project's own checks do."""
     why = _first_line(test.message)
     objective = f"Make {test.name} pass" + (f": {why}" if why else "")
-    # What pytest calls it: the file, then classes and the test itself. The Python extension keeps that in its ids.
+    # pytest's name for it: the file, then classes and the test itself. The Python extension keeps that in its ids.
     start = test.id.rfind(f"{test.path.rsplit('/', 1)[-1]}::") if test.path is not None else -1
     if test.path is None or not test.path.endswith(".py") or start < 0:
         return Wanted(objective, "a test that fails", "beaker")
@@ -129,8 +129,8 @@ def of_test(test: ShownTest) -> Wanted:
 
 
 def branch_of(root: Path) -> str:
-    """The branch that git's `HEAD` names; empty where it names a commit, or there is none. In a worktree `.git` is a
-    file that says where it is."""
+    """The branch that git's `HEAD` names; empty if it names a commit, or there is none. In a worktree `.git` is a file
+    that names the real folder."""
     git = root / ".git"
     try:
         if git.is_file():
@@ -155,21 +155,21 @@ def from_branch(name: str) -> str | None:
 
 
 def from_todo(line: str) -> str | None:
-    """What a comment on the line says that is still to be done."""
+    """The unfinished work that a comment on the line mentions."""
     found = _TODO.search(line)
     what = re.sub(r"\s*(?:\*/|-->|#\})\s*$", "", found["what"]).strip() if found else ""
     return _sentence(what[:MAX_TITLE]) if len(what) >= 4 else None
 
 
 def from_selection(text: str) -> str | None:
-    """Selected words; code is not what is wanted, but for a comment."""
+    """Selected words; code is not an objective, except for a comment."""
     lines = [re.sub(r"^\s*(?://+|#+|--|/?\*+/?|<!--)\s?", "", line) for line in text.splitlines()]
     plain = "\n".join(re.sub(r"\s*(?:\*/|-->)\s*$", "", line) for line in lines).strip()
     return plain if 4 <= len(plain) <= MAX_TEXT and not _looks_like_code(plain) and _has_words(plain) else None
 
 
 def from_clipboard(text: str) -> str | None:
-    """The text of an issue: a title, or a title and a description. Single words, addresses and code are none."""
+    """The text of an issue: a title, or a title and a description. Single words, addresses and code don't count."""
     plain = text.strip().replace("\r\n", "\n").replace("\r", "\n")
     first, *rest = plain.split("\n")
     title = re.sub(r"^#+\s*", "", first).strip()

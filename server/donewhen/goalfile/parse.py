@@ -28,13 +28,13 @@ from donewhen.goalfile.statements import (
 from donewhen.settings.kinds import UNLIMITED
 from donewhen.settings.table import KEYS, Choices
 
-# From what a file holds to text that can be parsed: encoding, size and binary content.
+# Turns a file's content into text that can be parsed: encoding, size and binary content.
 
 
 SIZE_LIMIT = 1_000_000
-"""Bytes, or characters of a text, that a goal file may have."""
+"""The maximum size of a goal file in bytes, or of a text in characters."""
 LINE_LIMIT = 10_000
-"""Lines that a goal file may have, so that reading it stays a matter of milliseconds."""
+"""The maximum number of lines in a goal file, so that reading it takes only milliseconds."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _START = Span(0, 0, 0, 1)
@@ -43,7 +43,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """`text` is what to parse, `original` the same as given; columns agree. Nothing to parse unless `readable`."""
+    """`text` is what to parse, `original` the given text; their columns agree. Not to be parsed unless `readable`."""
 
     original: str
     text: str
@@ -52,7 +52,7 @@ class Decoded:
 
 
 def decode(content: str | bytes) -> Decoded:
-    """Decodes UTF-8; what can't be text, or is too large, is refused with a problem. Never raises."""
+    """Decodes UTF-8; content that can't be text, or is too large, is refused with a problem. Never raises."""
     if len(content) > SIZE_LIMIT:
         unit = "bytes" if isinstance(content, bytes) else "characters"
         return _refused("too-large", f"the file has more than {SIZE_LIMIT:,} {unit}: too large for a goal, shorten it")
@@ -107,7 +107,7 @@ def _error(span: Span, code: str, message: str) -> FileProblem:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """The title (empty without a heading), the prose, and where they stand."""
+    """The title (empty without a heading), the prose, and their positions."""
 
     title: str
     title_span: Span | None
@@ -116,7 +116,7 @@ class Objective:
 
     @property
     def text(self) -> str:
-        """What the goal is about: the prose, or the title where there is none."""
+        """What the goal is about: the prose, or the title if there is none."""
         return self.prose or self.title
 
 
@@ -133,7 +133,7 @@ def read_objective(layout: Layout, blocks: Blocks, start: int, end: int) -> Obje
 
 
 def whole_objective(objective: Objective) -> tuple[RequirementSource, ...]:
-    """The objective as the one requirement of a goal without a task list; none if there is no objective."""
+    """The objective as the only requirement of a goal without a task list; none if there is no objective."""
     span = objective.title_span or objective.prose_span
     if span is None:
         return ()
@@ -145,7 +145,7 @@ def whole_objective(objective: Objective) -> tuple[RequirementSource, ...]:
 
 
 def _prose_lines(layout: Layout, blocks: Blocks, start: int, end: int) -> list[int]:
-    """The lines of prose: without the title, comments, rules, and headings that head nothing but the requirements."""
+    """The lines of prose: without the title, comments, rules, and headings that introduce only the requirements."""
     dropped = {line for first, after in blocks.silent for line in range(first, after)}
     headings = [set(range(heading.first_line, heading.end_line)) for heading in blocks.headings]
     dropped.update(*headings[:1])
@@ -157,7 +157,7 @@ def _prose_lines(layout: Layout, blocks: Blocks, start: int, end: int) -> list[i
     return kept[first:]
 
 
-# From the task items of a goal file to its requirements, with the place of each of their parts.
+# Turns the task items of a goal file into its requirements, with the position of each of their parts.
 
 
 MOST_REQUIREMENTS = 500
@@ -171,7 +171,7 @@ def task_items(items: Sequence[Item]) -> list[Item]:
 def read_requirements(
     layout: Layout, tasks: Sequence[Item]
 ) -> tuple[tuple[RequirementSource, ...], tuple[FileProblem, ...]]:
-    """The requirements, numbered in order, and what is wrong with them."""
+    """The requirements, numbered in order, and their problems."""
     sources: list[RequirementSource] = []
     problems: list[FileProblem] = []
     seen: Counter[str] = Counter()
@@ -189,7 +189,7 @@ def read_requirements(
 
 
 def near_tasks(items: Sequence[Item]) -> tuple[FileProblem, ...]:
-    """Warnings for items that look like requirements, and by Markdown's rules are none."""
+    """Warnings for items that look like requirements, but by Markdown's rules are not task items."""
     bound = Bound()
     for item in items:
         first = _opening(item)
@@ -270,11 +270,11 @@ _TITLE_LENGTH = 80
 def parse(
     text: str | bytes, *, path: str | None = None, name: str = "Goal", plugged: Callable[[], bool] = lambda: False
 ) -> ParsedGoalFile:
-    """Parses a goal file; whatever is wrong with it is a problem, never an exception.
+    """Parses a goal file; every error in it becomes a problem, never an exception.
 
     `path` is the file relative to the workspace, `name` the title of a goal without heading or prose. Bytes must be
     UTF-8, with or without a byte-order mark. `goal` is None if any problem is an error. `plugged` says whether there
-    are plugins, which may bring a worker that the file names; it is asked only where a name isn't built in.
+    are plugins, which may provide the worker that the file names; it is called only for a name that isn't built in.
     """
     decoded = decode(text)
     if not decoded.readable:
@@ -329,7 +329,7 @@ def _goal(body: _Body, said: Choices, path: str | None, name: str) -> Goal:
 
 
 def _front(said: Choices) -> dict[str, Any]:
-    """What front matter says of a goal: its limits, and what has the name of a key."""
+    """What front matter says about a goal: its limits, and the fields that have the same name as a key."""
     values: dict[str, Any] = {name: value for name in KEYS if (value := getattr(said, name)) is not None}
     limits: dict[str, Any] = {one.name: values.pop(one.name) for one in fields(Limits) if one.name in values}
     explicit = frozenset(limits)

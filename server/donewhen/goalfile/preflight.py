@@ -59,7 +59,7 @@ _ALMOST_EDITOR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class GoalHint:
-    """What could be better about a requirement (about the goal where there is none). `line` is 0-based."""
+    """A possible improvement of a requirement, or of the goal if none is named. `line` is 0-based."""
 
     requirement_id: str | None
     number: int | None
@@ -68,7 +68,7 @@ class GoalHint:
 
 
 def hints_of(parsed: ParsedGoalFile) -> tuple[GoalHint, ...]:
-    """What can be said before a run about a goal file that can be used, errors apart."""
+    """Hints, before a run, on a goal file that can be used; errors are reported elsewhere."""
     found: list[GoalHint] = []
     for problem in parsed.problems:
         if problem.severity != "error":
@@ -93,7 +93,7 @@ def _about(source: RequirementSource, all_of_them: Sequence[RequirementSource]) 
         if message := rule(source):
             severity = "warning" if rule is _almost_sole else "hint"
             yield FileProblem(source.text_span, severity, _CODES[rule], message)
-            return  # one hint a requirement: the first is the one that helps most
+            return  # one hint per requirement: the first one helps most
 
 
 def _masked(source: RequirementSource) -> Iterator[FileProblem]:
@@ -105,7 +105,7 @@ def _masked(source: RequirementSource) -> Iterator[FileProblem]:
 
 
 def _repeated(source: RequirementSource, all_of_them: Sequence[RequirementSource]) -> Iterator[FileProblem]:
-    # Ids of repeated texts end with their occurrence: r-DIGEST-2.
+    # Ids of repeated texts end with a number: r-DIGEST-2.
     if source.id.count("-") > 1:
         plain = source.id.rsplit("-", 1)[0]
         first = next(other for other in all_of_them if other.id == plain)
@@ -136,7 +136,7 @@ def _vague(source: RequirementSource) -> str | None:
 
 def _too_short(source: RequirementSource) -> str | None:
     text = source.requirement.text
-    # Only where spaces separate words can they be counted.
+    # Words can be counted only if spaces separate them.
     if text.isascii() and len(_WORD.findall(text)) < 3 and not _CODE.search(text):
         return "too short to be proven: write a sentence that is either true or false"
     return None

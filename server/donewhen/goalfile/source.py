@@ -1,4 +1,4 @@
-"""What parsing a goal file gives: the goal, its problems, and where everything stands in the text.
+"""The result of parsing a goal file: the goal, its problems, and the positions of everything in the text.
 
 Lines and columns are 0-based; columns count Unicode code points. A span's end is exclusive.
 """
@@ -23,13 +23,13 @@ class Span:
     end_column: int
 
     def holds(self, line: int, column: int) -> bool:
-        """True if the position lies in the span, its end included."""
+        """True if the position is in the span, including its end."""
         return (self.start_line, self.start_column) <= (line, column) <= (self.end_line, self.end_column)
 
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """Something to tell about the goal file. `suggestion` is a text that could stand in the span instead."""
+    """A message about the goal file. `suggestion` is a text that could replace the span."""
 
     span: Span
     severity: ProblemSeverity
@@ -40,7 +40,7 @@ class FileProblem:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value as it stands in the text, and where."""
+    """A value as written in the text, and its position."""
 
     text: str
     span: Span
@@ -48,7 +48,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class FrontMatterEntry:
-    """One key of the front matter. `value` spans what is written after the colon, `items` the members of a list."""
+    """One key of the front matter. `value` spans the text after the colon, `items` the members of a list."""
 
     key: Value
     value: Value
@@ -63,13 +63,13 @@ class FrontMatter:
     entries: tuple[FrontMatterEntry, ...] = ()
 
     def entry(self, key: str) -> FrontMatterEntry | None:
-        """The first entry of that key."""
+        """The first entry with that key."""
         return next((entry for entry in self.entries if entry.key.text == key), None)
 
 
 @dataclass(frozen=True, slots=True)
 class RequirementSource:
-    """A requirement and its places. `checkbox` spans `[ ]`; it is None if the objective is the requirement.
+    """A requirement and its positions. `checkbox` spans `[ ]`; it is None if the objective is the requirement.
 
     `commands` are the bare commands (without backticks) of all its checks, `checks` those of nested `check:` items;
     `text_span` covers the statement after the box.
@@ -95,9 +95,9 @@ class RequirementSource:
 
 @dataclass(frozen=True, slots=True)
 class ParsedGoalFile:
-    """A goal file as read. `goal` is None if any problem is an error; the rest is given as far as it can be.
+    """A parsed goal file. `goal` is None if any problem is an error; the rest is given as far as possible.
 
-    `text` is the text as it was given (bytes decoded), `outline` the requirements that could be read even so.
+    `text` is the given text (bytes decoded), `outline` the requirements that could be read in spite of errors.
     """
 
     text: str
@@ -123,7 +123,7 @@ class ParsedGoalFile:
         return next((s for s in self.requirements if s.span.start_line <= line <= s.span.end_line), None)
 
     def key_at(self, line: int) -> Value | None:
-        """The key of the front matter that this line is about."""
+        """The front matter key that this line belongs to."""
         entries = self.front_matter.entries if self.front_matter is not None else ()
         return next((e.key for e in entries if e.key.span.start_line <= line <= e.value.span.end_line), None)
 

@@ -1,5 +1,5 @@
-"""What a text says of a workspace: the commands of which it says that they pass, and the files that it names. Pure, and
-the only reader of objectives: whoever drafts, binds or refuses asks here."""
+"""What a text says about a workspace: the commands that must pass according to it, and the files that it names. Pure,
+and the only reader of objectives: all code that drafts, binds or refuses goals uses it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _ALSO_WORDS = (
     "ava bats behave biome cross cucumber cypress dart flutter interrogate jasmine karma knip pest playwright prove "
     "reek revive robot standard steep tap tape trial typos vale vulture"
 )
-"""Tools whose names are words of prose: they must stand in backquotes."""
+"""Tools whose names are ordinary words: they must be in backquotes."""
 _PROGRAMS = (
     frozenset(name for tool in TOOLS for name in tool.names).difference(_ALSO_WORDS.split()).union(_STARTERS.split())
 )
@@ -106,7 +106,7 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n")
 
 @dataclass(frozen=True, slots=True)
 class StatedCommand:
-    """A command of which a text says that it ends with this exit code; `said` are the text's own words."""
+    """A command that ends with this exit code according to a text; `said` are the text's own words."""
 
     command: str
     exit_code: int
@@ -114,8 +114,8 @@ class StatedCommand:
 
 
 def stated_commands(text: str) -> tuple[StatedCommand, ...]:
-    """The commands of which the text says that they pass, each once, in order: "`pytest` and `ruff check` pass", "run
-    `make` until it exits with 0", "all tests pass with `npm test`", "cargo test succeeds"."""
+    """The commands that pass according to the text, each once, in order: "`pytest` and `ruff check` pass", "run `make`
+    until it exits with 0", "all tests pass with `npm test`", "cargo test succeeds"."""
     found = sorted(_found(text), key=lambda one: one[0])
     return tuple({one.command: one for _, one in reversed(found)}.values())[::-1]
 
@@ -143,7 +143,7 @@ def _code(text: str | None) -> int:
 
 
 def _runs(command: str) -> bool:
-    """Whether words in quotes are a command: a program that is known, a script, or one with options."""
+    """Whether quoted words are a command: a known program, a script, or a program with options."""
     words = command.split()
     return bool(words) and (
         words[0] in _PROGRAMS or words[0].startswith("./") or any(w.startswith("-") for w in words[1:])
@@ -151,8 +151,8 @@ def _runs(command: str) -> bool:
 
 
 def stated_files(text: str) -> tuple[str, ...]:
-    """The files and folders that the text names as such, each once, in order. What only an answer is to speak of (“the
-    answer mentions `setup.py`”) is none."""
+    """The files and folders that the text names as such, each once, in order. A name that only an answer must mention
+    (“the answer mentions `setup.py`”) doesn't count."""
     found: list[str] = []
     for sentence in _SENTENCE.split(text):
         found += [name for start, end, name in _paths(sentence) if not _spoken_of(sentence, start, end)]

@@ -15,14 +15,14 @@ from donewhen.core.goal import Check
 from donewhen.goalfile.markdown import Passage
 from donewhen.goalfile.source import FileProblem, ProblemSeverity, Span, Value
 
-# Commands and file names in backticks, as goal files hold them.
+# Commands and file names in backticks, as written in goal files.
 
 
 _BACKTICKS = re.compile(r"`+")
 
 
 def code_span(text: str) -> str:
-    """The text as a Markdown code span, whatever backticks it holds."""
+    """The text as a Markdown code span, whatever backticks it contains."""
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
@@ -52,13 +52,13 @@ _LARGEST_EXIT = 2**32 - 1
 
 
 def one_line(text: str) -> str:
-    """The text with every run of white space as one space."""
+    """The text with every run of white space replaced by one space."""
     return _SPACES.sub(" ", text).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command between backticks, and the exit code that it should end with."""
+    """A command between backticks, and its expected exit code."""
 
     value: Value
     check: Check
@@ -66,7 +66,7 @@ class Command:
 
 @dataclass(slots=True)
 class Bound:
-    """What the nested items of one requirement bind, gathered in order."""
+    """What the nested items of one requirement bind, collected in order."""
 
     checks: list[Command] = field(default_factory=list[Command])
     files: list[Value] = field(default_factory=list[Value])
@@ -80,7 +80,7 @@ class Bound:
 
 
 def sole_command(passage: Passage, start: int, bound: Bound) -> Command | None:
-    """The command of a statement of the form "`COMMAND` passes" that begins at `start`, and nothing follows it."""
+    """The command of a statement of the form "`COMMAND` passes" that begins at `start` and has nothing after it."""
     code = _CODE.match(passage.text, start)
     if code is None or not _code_text(code[2]):
         return None
@@ -95,7 +95,7 @@ def sole_command(passage: Passage, start: int, bound: Bound) -> Command | None:
 
 
 def editor_statement(passage: Passage, start: int, bound: Bound) -> list[Value] | None:
-    """The globs of a statement of the form "No errors in Problems for `GLOB`", `**` where it names none; None for every
+    """The globs of a statement of the form "No errors in Problems for `GLOB`", `**` if it names none; None for every
     other statement."""
     said = _EDITOR.match(passage.text, start)
     if said is None:
@@ -105,12 +105,12 @@ def editor_statement(passage: Passage, start: int, bound: Bound) -> list[Value] 
         return [Value("**", passage.span(start, said.end()))] if whole else None
     rest = passage.text[said.end() :]
     if _CODE.sub("", rest).replace("and", "").strip(" \t\n.,;"):
-        return None  # words besides the globs: another statement
+        return None  # other words besides the globs: a different statement
     return list(_globs(passage, said.end(), bound))
 
 
 def almost_task(passage: Passage, bound: Bound) -> None:
-    """Points out an item that was meant as a requirement, or for one: `[]`, `[ ]text`, `check:` that isn't nested."""
+    """Reports an item that was meant as a requirement, or for one: `[]`, `[ ]text`, `check:` that isn't nested."""
     near = _ALMOST.match(passage.text)
     if near and not _is_task(passage):
         message = "this is not a task box, so it is not a requirement: write `[ ]` and a space after it"
@@ -129,7 +129,7 @@ def is_labelled(passage: Passage) -> bool:
 
 
 def _lost(text: str) -> ProblemSeverity:
-    # A goal without a check that its author wrote could be met without that proof.
+    # Without a check that its author wrote, a goal could be met without that proof.
     return "error" if text.casefold().startswith("check") else "warning"
 
 
@@ -165,7 +165,7 @@ def _read_external(passage: Passage, start: int, value: str, bound: Bound) -> No
 
 
 def warn_of_rows(passage: Passage, start: int, bound: Bound) -> None:
-    """Points out lines of a statement that look like a label but are not nested items."""
+    """Reports lines of a statement that look like a label but are not nested items."""
     for row in _ROW.finditer(passage.text, start):
         message = "this is read as part of the sentence above: make it a nested item with `- ` before it"
         bound.fault(passage.span(*row.span(1)), _lost(row[1]), "not-nested", message)
@@ -188,7 +188,7 @@ def _globs(passage: Passage, start: int, bound: Bound) -> Iterator[Value]:
 
 
 def _values(passage: Passage, start: int, bound: Bound, what: str) -> Iterator[Value]:
-    """The values between backticks, separated by commas; without backticks all of the line is one value."""
+    """The values between backticks, separated by commas; without backticks the whole line is one value."""
     position = start
     while code := _CODE.match(passage.text, position):
         if _code_text(code[2]):

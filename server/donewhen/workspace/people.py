@@ -186,8 +186,8 @@ class SystemPeople:
         return Seen(Person(owner_of(by.pid), where), inside, rooted)
 
     def _rooted(self, line: Sequence[Any], processes: Mapping[int, Any]) -> bool:
-        """Processes that a run left behind descend from the adopter of orphans and from a session younger than the
-        run."""
+        """Whether the process is not a leftover of a run: those belong to the adopter of orphans and a younger
+        session."""
         since = self._lock.since
         first, last = line[0], line[-1]
         leader = processes.get(first.session) if first.session else None

@@ -1,7 +1,7 @@
 """Finds the checks that a workspace already has, as its people would type them.
 
-First what the project runs itself (`own`), then guesses from its files: `python` and `node` have ways of their own,
-everything else is a sign in a tool's row (`ecosystems/`). `checks` says which of them a draft holds.
+First what the project runs itself (`own`), then guesses from its files: `python` and `node` have their own rules,
+everything else is a sign in a tool's row (`ecosystems/`). `checks` decides which of them a draft contains.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def detect(root: Path) -> tuple[DetectedCheck, ...]:
 
 
 def _from_signs(folder: Folder) -> Iterator[DetectedCheck]:
-    """What the rows of tools guess, but for what `python` and `node` know how to run."""
+    """The guesses from tools' rows, except those that `python` and `node` know how to run."""
     for ecosystem in ECOSYSTEMS:
         for tool in ecosystem.tools:
             for sign in tool.signs:

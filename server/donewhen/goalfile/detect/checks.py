@@ -1,4 +1,4 @@
-"""A check that a workspace seems to have, and the choice of those that a draft holds."""
+"""A check that a workspace seems to have, and the choice of checks for a draft."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from donewhen.ecosystems.table import Line, Purpose
 
 CheckPurpose = Purpose
 Missing = Callable[["DetectedCheck"], str | None]
-"""What a check needs that is not there; None if nothing is known to be missing."""
+"""What a check needs and is missing; None if nothing is known to be missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class DetectedCheck:
-    """A command that checks this workspace, and `why` it is known: what it was found in.
+    """A command that checks this workspace; `why` says where it was found.
 
     `purpose` and `group` (python, node, rust, ...; runner for make, just, tox) serve to choose one of each. `own`: the
-    project runs it itself, in its CI say; else it is a guess from its files. `programs` must be on the PATH, `modules`
-    be known to the `python` there; `lacking` says what the workspace itself lacks. `others` are other ways to run the
-    same, in order.
+    project runs it itself, for example in its CI; else it is a guess from its files. `programs` must be on the PATH,
+    and the `python` there must know `modules`; `lacking` says what the workspace itself lacks. `others` are alternative
+    commands for the same check, in order.
     """
 
     command: str
@@ -46,7 +46,7 @@ class DetectedCheck:
         return (self, *self.others)
 
     def with_python(self, name: str) -> DetectedCheck:
-        """The same where the interpreter has another name."""
+        """The same check for an interpreter with another name."""
         named = tuple(name if program == "python" else program for program in self.programs)
         changed = self.command.startswith("python ") and "python" in self.programs
         command = f"{name} {self.command.removeprefix('python ')}" if changed else self.command
@@ -55,10 +55,10 @@ class DetectedCheck:
 
 
 def slots(checks: Sequence[DetectedCheck]) -> tuple[tuple[DetectedCheck, ...], ...]:
-    """What a draft should hold: of each slot the first check that can be run.
+    """What a draft should contain: for each slot, the first check that can be run.
 
-    Of each group one test; the linters and type checkers that the project runs itself, else one of each; task runners
-    and builds only for what lacks.
+    One test for each group; the linters and type checkers that the project runs itself, else one of each; task runners
+    and builds only for what is still missing.
     """
     direct = {check.purpose for check in checks if check.group != "runner"}
     own = {(check.group, check.purpose) for check in checks if check.own and check.group != "runner"}
@@ -70,7 +70,7 @@ def slots(checks: Sequence[DetectedCheck]) -> tuple[tuple[DetectedCheck, ...], .
             continue
         several = check.purpose != "test" and (check.group, check.purpose) in own
         key = (check.group, check.purpose, check.tool if several else "")
-        # A guess, or a recipe, beside what the project runs of another tool.
+        # A guess, or a recipe, in addition to what the project runs of another tool.
         if several and (not check.own or not check.tool) and key not in found:
             continue
         found.setdefault(key, []).append(check)
@@ -79,14 +79,14 @@ def slots(checks: Sequence[DetectedCheck]) -> tuple[tuple[DetectedCheck, ...], .
 
 
 def suggested(checks: Sequence[DetectedCheck], missing: Missing = lambda check: None) -> tuple[DetectedCheck, ...]:
-    """The few for a draft, as far as that can be told without running them."""
+    """The few checks for a draft, as far as they can be chosen without running them."""
     chosen = (next((one for one in slot if missing(one) is None), None) for slot in slots(checks))
     return tuple(one for one in chosen if one is not None)
 
 
 def _with_recipes(checks: Sequence[DetectedCheck]) -> Iterator[DetectedCheck]:
-    """A recipe of the project's own (`make test`) stands before a guess, where it is clear what it is about: one group
-    alone has checks of that purpose."""
+    """Puts a recipe of the project's own (`make test`) before a guess, if its subject is clear: only one group has
+    checks of that purpose."""
     groups: dict[str, set[str]] = {}
     for check in checks:
         if check.group != "runner":
@@ -99,14 +99,14 @@ def _with_recipes(checks: Sequence[DetectedCheck]) -> Iterator[DetectedCheck]:
             yield check
 
 
-# Reads a command line that a project runs somewhere (in its CI, in tox, in a recipe) as a check of ours, or as none.
+# Reads a command line that a project runs somewhere (in its CI, in tox, in a recipe); it is a check of ours, or None.
 #
-# Only what is one simple command, of a tool that is known to check something, is taken: nothing that installs,
-# publishes or deploys, nothing that edits files, nothing with variables in it.
+# It must be one simple command of a tool that is known to check something: nothing that installs, publishes or deploys,
+# nothing that edits files, nothing with variables in it.
 
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
-"""Stands for what is only known where the line really runs."""
+"""Replaces values that are known only where the line really runs."""
 MOST_LINES = 200
 _LONGEST = 2_000
 
@@ -124,12 +124,12 @@ _SELECTING = frozenset(("-k", "-m", "--deselect", "--lf", "--last-failed", "--ff
 
 
 def checks_in(text: str, why: str) -> Iterator[DetectedCheck]:
-    """The checks of a text of one or more lines; `why` says where it stands."""
+    """The checks of a text of one or more lines; `why` says where the text is from."""
     joined = re.sub(r"[ \t]*\\\r?\n[ \t]*", " ", text[:20_000])
     for line in joined.splitlines()[:MOST_LINES]:
         parts = [part.strip() for part in line.split("&&")]
         if any(part.split(" ")[0] in ("cd", "pushd", "export", "source", ".") for part in parts):
-            continue  # what follows runs elsewhere, or with something else
+            continue  # the next lines run elsewhere, or with something else
         for part in parts:
             check = check_of(part, why)
             if check is not None:
@@ -137,7 +137,7 @@ def checks_in(text: str, why: str) -> Iterator[DetectedCheck]:
 
 
 def check_of(line: str, why: str) -> DetectedCheck | None:
-    """The check that one line is; None for everything else."""
+    """The check on that line; None for everything else."""
     words = simple(line) if len(line) <= _LONGEST and UNKNOWN not in line else None
     if words is None or always_asks(line, lambda path: False) is not None:
         return None
@@ -149,13 +149,13 @@ def check_of(line: str, why: str) -> DetectedCheck | None:
 
 
 def is_harmless(line: str) -> bool:
-    """Whether a line of a recipe or script installs, publishes and deletes nothing, and edits no source, as far as can
-    be told."""
+    """Whether a line of a recipe or script installs, publishes and deletes nothing, and edits no source, as far as that
+    can be seen."""
     return always_asks(line, lambda path: False) is None and not any(map(_edits, all_commands(line) or ()))
 
 
 def _edits(words: tuple[str, ...]) -> bool:
-    """Whether it is a linter or formatter that is let to change what it looks at."""
+    """Whether the line lets a linter or formatter change the files that it examines."""
     row = _row(program_name(words[0]), words[1:])
     if row is None or row[1].purpose == "test":
         return False
@@ -165,13 +165,13 @@ def _edits(words: tuple[str, ...]) -> bool:
 
 
 def _row(program: str, rest: Sequence[str]) -> tuple[Ecosystem, Tool, Line] | None:
-    """The tool that a program is with the words after it: of several, the one with that verb."""
+    """The tool of a program followed by these words; if there are several, the one with that verb."""
     rows = _LINES.get(program, ())
     return next((row for row in rows if rest[:1] and rest[0] in row[2].verbs), rows[0] if rows else None)
 
 
 def narrows(check: DetectedCheck) -> bool:
-    """Whether a test command picks some of the tests by name or mark, or names single files."""
+    """Whether a test command selects some of the tests by name or mark, or names single files."""
     words = check.command.removeprefix("python -m ").split(" ")[1:]
     return any(word in _SELECTING or word.startswith("-k") or "::" in word or word.endswith(".py") for word in words)
 
@@ -189,7 +189,7 @@ def _of_tool(words: tuple[str, ...], inner: tuple[str, ...], why: str) -> Detect
     given = {word.partition("=")[0] for word in rest}
     if (line.needs and not given & set(line.needs)) or given & {*line.edits, "--version", "--help", "-h"}:
         return None
-    # Where a program has several rows, each is a tool of its own: `ruff format`.
+    # If a program has several rows, each one is a separate tool: `ruff format`.
     name = name if tool is _LINES[name][0][1] else tool.name
     if ecosystem is not PYTHON:
         group = ecosystem.group or ecosystem.name
@@ -200,8 +200,8 @@ def _of_tool(words: tuple[str, ...], inner: tuple[str, ...], why: str) -> Detect
 def _of_python(
     name: str, purpose: CheckPurpose, line: Line, words: Sequence[str], program: str, rest: list[str], why: str
 ) -> DetectedCheck:
-    """As its people run it, but for what only measures; then as a module; then behind the wrapper (`uv run`) that makes
-    an environment for it."""
+    """As the project's people run it, without options that only measure; then as a module; then behind the wrapper
+    (`uv run`) that makes an environment for it."""
 
     def way(typed: Sequence[str], modules: tuple[str, ...] = ()) -> DetectedCheck:
         return DetectedCheck(written(typed), why, purpose, "python", True, name, (typed[0],), modules)
@@ -218,7 +218,7 @@ def _of_python(
 
 
 def _unmeasured(words: list[str]) -> list[str]:
-    """Without pytest-cov's options: they decide nothing about the tests, and write files."""
+    """Removes pytest-cov's options: they decide nothing about the tests, and write files."""
     kept: list[str] = []
     skip = False
     for at, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""A workspace folder as detection reads it: bounded, cached, and tolerant of files that are broken."""
+"""A workspace folder for detection: reading is bounded, cached, and tolerant of broken files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_SETTINGS: Mapping[str, object] = {}
 
 
 class Folder:
-    """Reads what tells which tools a workspace uses; a file that can't be read is as good as empty."""
+    """Reads the files that show which tools a workspace uses; an unreadable file counts as empty."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -36,7 +36,7 @@ class Folder:
         return tuple(islice(walk_files(self._root), _MOST_FILES))
 
     def has(self, *names: str) -> str | None:
-        """The first of these files that the folder itself has; `*` matches within a name."""
+        """The first of these files that exists in the folder itself; `*` matches within a name."""
         for name in names:
             if "*" not in name and (self._root / name).is_file():
                 return name
@@ -45,7 +45,7 @@ class Folder:
         return None
 
     def inside(self, folder: str, endings: tuple[str, ...]) -> list[str]:
-        """The files of one folder with these endings, also where it is hidden."""
+        """The files of one folder with these endings, even if the folder is hidden."""
         try:
             names = sorted(entry.name for entry in islice((self._root / folder).iterdir(), _MOST_FILES))
         except OSError:
@@ -58,7 +58,7 @@ class Folder:
         return (self._root / name).is_dir()
 
     def below(self, name: str) -> list[str]:
-        """The files below one folder, or matched by a glob of folders, whatever it is called."""
+        """The files below one folder, or below those that match a glob, whatever their names."""
         found: list[str] = []
         try:
             places = [
@@ -93,7 +93,7 @@ class Folder:
         return as_table(value)
 
     def section(self, dotted: str, name: str = "pyproject.toml") -> object:
-        """What a TOML file has under that name; None where it has nothing."""
+        """The value under that name in a TOML file; None if there is none."""
         value: object = self.toml(name)
         for key in dotted.split("."):
             value = as_table(value).get(key)
@@ -114,8 +114,8 @@ class Folder:
 
 
 def shown_by(sign: Sign, folder: Folder, tests: Sequence[str]) -> tuple[str, Mapping[str, object]] | None:
-    """What shows that the workspace uses the tool, and its settings there; None where nothing does. `tests` are globs
-    of its ecosystem's tests."""
+    """What shows that the workspace uses the tool, and its settings there; None if nothing does. `tests` are globs of
+    its ecosystem's tests."""
     shown = next(_shown(sign, folder), None)
     if sign.tests and (shown or not (sign.files or sign.tables or sign.keys or sign.sections)):
         named = islice((file for file in folder.files if any_matches(tests, file)), _MOST_TESTS)
@@ -139,7 +139,7 @@ def _shown(sign: Sign, folder: Folder) -> Iterator[tuple[str, Mapping[str, objec
 
 
 def read_ini(text: str) -> Mapping[str, Mapping[str, str]]:
-    """The sections of an ini file; none where it is broken."""
+    """The sections of an ini file; none if it is broken."""
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True, comment_prefixes=("#", ";"))
     try:
         parser.read_string(text)

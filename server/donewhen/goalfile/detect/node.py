@@ -1,4 +1,4 @@
-"""Checks of packages for Node: the scripts of package.json, by the package manager that the lock file tells."""
+"""Checks of packages for Node: the scripts of package.json, run by the package manager of the lock file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
         if not script.strip() or _NO_TEST in script or not _can_run(folder, name, scripts):
             continue
         if purpose == "test" and purpose in purposes:
-            continue  # `npm test` is all of them
+            continue  # `npm test` runs all of them
         purposes.add(purpose)
         command = f"{manager.name} test" if name == "test" and manager.has_test else f"{manager.run} {name}"
         needed = (manager.name, *_programs(folder, script))
@@ -50,7 +50,7 @@ def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
 
 
 def _manager(folder: Folder, package: object) -> Manager:
-    """The one that package.json declares, else the one whose lock file is there, else the last of the table."""
+    """The one that package.json declares, else the one whose lock file exists, else the last of the table."""
     declared = str(as_table(package).get("packageManager", "")).split("@")[0]
     named = [manager for manager in MANAGERS if manager.name == declared]
     locked = [manager for manager in MANAGERS if folder.has(*manager.locks)]
@@ -58,7 +58,7 @@ def _manager(folder: Folder, package: object) -> Manager:
 
 
 def _lacking(folder: Folder, package: Mapping[str, object], manager: Manager) -> str:
-    """Nothing of a package runs before its dependencies are installed."""
+    """Nothing in a package runs before its dependencies are installed."""
     needs = as_table(package.get("devDependencies")) or as_table(package.get("dependencies"))
     plug_and_play = folder.has(".pnp.cjs", ".pnp.js")
     if not needs or folder.is_folder("node_modules") or plug_and_play:
@@ -67,14 +67,15 @@ def _lacking(folder: Folder, package: Mapping[str, object], manager: Manager) ->
 
 
 def _can_run(folder: Folder, name: str, scripts: Mapping[str, str]) -> bool:
-    """Whether it installs and publishes nothing before, by itself or after, and no file that it starts is missing."""
+    """Whether the script, with its `pre` and `post` scripts, installs and publishes nothing and starts no missing
+    file."""
     around = [scripts.get(one, "") for one in (f"pre{name}", name, f"post{name}")]
     started = re.match(r"node (?:--?[\w-]+ )*([\w./-]+\.[cm]?js)\s*$", scripts.get(name, ""))
     return all(map(is_harmless, around)) and (started is None or folder.has(started[1]) is not None)
 
 
 def _programs(folder: Folder, script: str) -> Iterator[str]:
-    """The programs of a script that its packages don't bring."""
+    """The programs of a script that its packages don't provide."""
     for first in (part.words[0] for part in segments(script) if part.words):
         known = first in _SHELLS_OWN or folder.has(f"node_modules/.bin/{first}")
         if re.fullmatch(r"[\w@-]+", first) and not known:

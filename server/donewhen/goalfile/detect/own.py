@@ -1,6 +1,6 @@
-"""What the project itself runs to check itself: its CI, tox, nox, pre-commit, scripts of pyproject.toml, recipes.
+"""What the project runs to check itself: its CI, tox, nox, pre-commit, scripts of pyproject.toml, recipes.
 
-Every file is a stranger's: it is read as far as its size is sane, as data alone, and nothing in it is executed.
+Any of these files may come from a stranger: it is read up to a reasonable size, as data alone, and never executed.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _MOST_STEPS = 60
 
 
 def own_checks(folder: Folder) -> Iterator[DetectedCheck]:
-    """In order of authority, each source's own order kept; what picks some tests by name comes after what runs all."""
+    """In order of authority, each source in its own order; commands that select tests by name follow complete ones."""
     for source in (_ci, _tox, _nox, _scripts, _recipe_lines, _pre_commit):
         found = [_without_fixing(check, folder) for check in source(folder)]
         yield from sorted(found, key=lambda check: check.purpose == "test" and narrows(check))
 
 
 def no_fix(folder: Folder) -> str:
-    """The option that ruff needs where its settings say that it edits files."""
+    """The option that ruff needs if its settings let it edit files."""
     file = folder.has("ruff.toml", ".ruff.toml")
     tool = as_table(folder.toml("pyproject.toml").get("tool"))
     settings = folder.toml(file) if file else as_table(tool.get("ruff"))
@@ -83,7 +83,7 @@ def _github_job(job: Mapping[str, object], file: str) -> Iterator[DetectedCheck]
 
 
 def _flat(value: object, depth: int = 0) -> Iterator[str]:
-    """GitLab's lists of lines may hold lists."""
+    """Flattens GitLab's lists of lines, which may contain lists."""
     if isinstance(value, str):
         yield value
     elif depth < 4:
@@ -137,7 +137,7 @@ def _tox_ini(text: str, file: str) -> Iterator[DetectedCheck]:
 
 
 def _substituted(line: str, ini: Mapping[str, Mapping[str, str]]) -> str:
-    """tox's `{...}` replaced by what they stand for; options with what only tox knows are left out."""
+    """Replaces tox's `{...}` by their values; options with values that only tox knows are left out."""
     for _ in range(_MOST_SUBSTITUTIONS):
         match = _INNERMOST.search(line)
         if match is None:
@@ -191,7 +191,7 @@ def _toml_word(word: object) -> str:
 
 
 def _nox(folder: Folder) -> Iterator[DetectedCheck]:
-    """`session.run("pytest", "tests")` of each session, as far as its words are written out."""
+    """`session.run("pytest", "tests")` of each session, if its words are literals."""
     try:
         tree = ast.parse(folder.text("noxfile.py"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -241,7 +241,7 @@ def _scripts(folder: Folder) -> Iterator[DetectedCheck]:
 def _scripts_in(table: Mapping[str, object], where: str) -> Iterator[DetectedCheck]:
     for name, script in islice(table.items(), _MOST_JOBS):
         words = as_table(script).get("cmd")
-        if words is not None:  # a list there is the words of one command
+        if words is not None:  # a list there contains the words of one command
             lines = [words if isinstance(words, str) else " ".join(map(str, _list(words)))]
         else:
             lines = [script] if isinstance(script, str) else [one for one in _list(script) if isinstance(one, str)]
@@ -266,7 +266,7 @@ _DEEPEST = 4
 
 
 def recipes(folder: Folder) -> Iterator[DetectedCheck]:
-    """`make test` and the like, but for those that install or publish on their way."""
+    """`make test` and similar targets, except those that install or publish on their way."""
     for program, pattern, files in _RUNNERS:
         file = folder.has(*files)
         text = folder.text(file) if file else ""
@@ -283,7 +283,7 @@ def recipes(folder: Folder) -> Iterator[DetectedCheck]:
 
 
 def _recipe_lines(folder: Folder) -> Iterator[DetectedCheck]:
-    """Recipes that are one known command are that command."""
+    """The commands of recipes that consist of one known command."""
     for _, pattern, files in _RUNNERS:
         file = folder.has(*files)
         known = _recipes_in(folder.text(file) if file else "", pattern)
@@ -291,14 +291,14 @@ def _recipe_lines(folder: Folder) -> Iterator[DetectedCheck]:
             if name in _TARGETS and not before:
                 checks = [check_of(line, f"target {name} in {file}") for line in lines]
                 found = [check for check in checks if check is not None and check.purpose == _TARGETS[name]]
-                # Measuring what was covered afterwards proves nothing more.
+                # Measuring coverage afterwards proves nothing more.
                 others = [line for line, check in zip(lines, checks, strict=True) if check is None]
                 if len(found) == 1 and all(re.match(r"(?:python3? -m )?coverage (?!run)", line) for line in others):
                     yield found[0]
 
 
 def _recipes_in(text: str, pattern: re.Pattern[str]) -> dict[str, tuple[list[str], list[str]]]:
-    """What each target depends on, and its lines."""
+    """The dependencies of each target, and its lines."""
     found: dict[str, tuple[list[str], list[str]]] = {}
     for match in islice(pattern.finditer(text), 500):
         lines: list[str] = []
@@ -343,7 +343,7 @@ def _program_of(line: str) -> str | None:
 # ------------------------------------------------------------------------------------------- pre-commit
 
 _HOOKS = dict(hook for tool in TOOLS for hook in tool.hooks)
-"""By id, the command that a hook is."""
+"""The command of each hook, by id."""
 
 
 def _pre_commit(folder: Folder) -> Iterator[DetectedCheck]:

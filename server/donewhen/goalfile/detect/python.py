@@ -1,4 +1,4 @@
-"""Guesses for Python: the tests that are there, type checkers and linters that are configured."""
+"""Guesses for Python: the existing tests, and the configured type checkers and linters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NO_PACKAGES = frozenset(_OTHERS.split())
 
 @dataclass(frozen=True, slots=True)
 class PytestSettings:
-    """Where pytest is told to look: `testpaths` and `python_files`; `configured` where anything is said at all."""
+    """Where pytest looks: `testpaths` and `python_files`; `configured` if there is any setting at all."""
 
     configured: bool = False
     testpaths: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class PytestSettings:
 
 
 def pytest_settings(folder: Folder) -> PytestSettings:
-    """The first of pytest's own files that says something, in its order."""
+    """The settings in the first of pytest's own files that has any, in pytest's order."""
     tool = as_table(as_table(folder.toml("pyproject.toml").get("tool")).get("pytest"))
     found = (
         as_table(folder.toml("pytest.toml").get("pytest")),
@@ -76,7 +76,7 @@ def python_tests(folder: Folder) -> Iterator[DetectedCheck]:
         _unittest_command(folder, tests[0]), f"tests: {why}", "test", "python", tool="unittest", programs=("python",)
     )
     if settings.configured or _uses_pytest(folder) or any(map(_has_plain_tests, texts)):
-        # Where all of them are unittest's, its own runner will do as well.
+        # If all of them are unittest's, its own runner works as well.
         other = cases and not any(map(_has_plain_tests, texts))
         yield replace(pytest, others=(unittest,) if other else ())
     elif cases:
@@ -84,7 +84,7 @@ def python_tests(folder: Folder) -> Iterator[DetectedCheck]:
 
 
 def _tests(folder: Folder, settings: PytestSettings) -> list[str]:
-    """The files that hold tests, the outermost first; all of Python in `testpaths` where no name speaks for itself."""
+    """The files with tests, the outermost first; all Python files in `testpaths` if no name shows that it is a test."""
     named = [file for file in folder.files if _is_named(file, settings)]
     if not named and settings.testpaths:
         inside = (file for path in settings.testpaths[:20] for file in folder.below(path))
@@ -111,7 +111,7 @@ def _unittest_command(folder: Folder, test: str) -> str:
     if test.endswith("_test.py"):
         return 'python -m unittest discover -p "*_test.py"'
     top = PurePosixPath(test).parts[0]
-    # Without a package unittest finds nothing below the workspace folder unless it is told where to start.
+    # Without a package, unittest finds nothing below the workspace folder unless it gets a start folder.
     return f"python -m unittest discover -s {top}" if top != test and not folder.has(f"{top}/__init__.py") else (
         "python -m unittest"
     )  # fmt: skip
@@ -121,8 +121,8 @@ def _unittest_command(folder: Folder, test: str) -> str:
 
 
 def python_types(folder: Folder) -> Iterator[DetectedCheck]:
-    """With the targets that the project names, else with the package that is there: `.` would take in what belongs to
-    nobody's types, such as the documentation's examples."""
+    """With the targets that the project names, else with the existing package: `.` would include code that isn't meant
+    to be type-checked, such as the documentation's examples."""
     return (check for check in _guesses(folder) if check.purpose == "types")
 
 
@@ -152,7 +152,7 @@ def _of_tool(command: str, why: str, purpose: CheckPurpose) -> DetectedCheck:
 
 
 def _package(folder: Folder) -> str:
-    """What the project is made of, as a type checker is told: `src`, the packages beside pyproject.toml, or `.`."""
+    """The project's code in a type checker's terms: `src`, the packages beside pyproject.toml, or `.`."""
     inits = [file for file in folder.files if file.endswith(("/__init__.py", "/__init__.pyi"))]
     if any(file.startswith("src/") and file.count("/") == 2 for file in inits):
         return "src"

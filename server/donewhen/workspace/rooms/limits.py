@@ -175,8 +175,7 @@ class RoomWatch:
             return self._too_many()
         gone = available - _available()
         scarce = available - gone < _LEAST_FREE * _total() and gone > min(self._memory, _total() // 2)
-        # Memory shared since a fork is resident in each process: only if the sum is too large, a closer look is worth
-        # it.
+        # Memory shared since a fork is resident in each process: a closer look is needed only if the sum is too large.
         much = sum(_resident(pid) for pid in threads) > self._memory
         if scarce or (much and sum(_proportional(pid) for pid in threads) > self._memory):
             return _said(f"{size_text(self._memory)} of memory", "room_memory")

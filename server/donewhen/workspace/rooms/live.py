@@ -424,7 +424,7 @@ def _visible(place: Path, mounts: Sequence[Mount]) -> bool:
 
 
 def _within(file: Path, mounts: Sequence[Mount]) -> Path | None:
-    """The outside path of a file that is at that place in one of the room's own folders."""
+    """The path outside of the room, for a file in one of the room's own folders."""
     own = next((mount for mount in reversed(mounts) if file.is_relative_to(mount.place)), None)
     return own.source / file.relative_to(own.place) if own is not None and own.source is not None else None
 
