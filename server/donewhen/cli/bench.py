@@ -29,7 +29,7 @@ from donewhen.goalbench.verdicts import scripted_judge
 from donewhen.settings.table import BY_NAME, JUDGE
 
 SCRIPTED: tuple[JudgeName, ...] = ("honest", "gullible", "hostile", "garbage")
-"""The judges whose rates are printed where no model is named."""
+"""The judges whose rates are printed if no model is named."""
 HOW = (
     "No model was asked. To measure one: donewhen bench --judge-model PROVIDER/NAME\n"
     "(any model that litellm knows; its key comes from the environment, as for `run`)."
@@ -37,7 +37,7 @@ HOW = (
 
 
 async def bench(call: Call) -> int:
-    """0 where nothing ended falsely and everything could be played, else 1. Raises UsageError for an unknown case."""
+    """0 if nothing ended falsely and everything could be played, else 1. Raises UsageError for an unknown case."""
     cases = chosen(load_cases(), call.arguments.case or ())
     if call.arguments.list:
         return _listed(call, cases)
@@ -63,7 +63,7 @@ async def _with_a_model(call: Call, cases: Sequence[Case]) -> int:
     settings = _judging(call.settings)
     name = settings.given.judge_model or ""
     fit = with_any_judge(cases)
-    # What the judge decides comes first: where it can't be asked, nothing else is played.
+    # Cases that the judge decides come first: if it can't be asked, nothing else is played.
     asked = [case for case in fit if case.decided_by == "judge"]
     async with open_laboratory(settings) as laboratory:
         played = await _played(call, asked[:1], laboratory, name, _none)
@@ -81,11 +81,11 @@ async def _with_a_model(call: Call, cases: Sequence[Case]) -> int:
 
 
 def _none(case: Case, root: Path) -> None:
-    """No judge is handed in: the settings name one."""
+    """Provides no judge: the settings name one."""
 
 
 def _judging(settings: Settings) -> Settings:
-    """What is set for the judge, and nothing that is set for the person's own runs."""
+    """The settings for the judge, without those for the person's own runs."""
     return Settings(
         Choices(**{name: settings.pick(name) for name, one in BY_NAME.items() if one.group == JUDGE}),
         prices=settings.prices,
@@ -117,7 +117,7 @@ async def _rates(call: Call, name: JudgeName, cases: Sequence[Case], laboratory:
 async def _played(
     call: Call, cases: Sequence[Case], laboratory: BenchEnvironment, name: str, judge_of: JudgeOf
 ) -> tuple[CaseResult, ...]:
-    """Tells each case as it ends. Cases whose checks need what isn't here are left out, and named."""
+    """Reports each case as it ends. Cases whose checks need missing programs are left out, and named."""
     absent = {case.id: what for case in cases if (what := missing(case))}
     if absent:
         needed = ", ".join(sorted({one for what in absent.values() for one in what}))

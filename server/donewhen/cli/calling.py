@@ -1,4 +1,4 @@
-"""One call of the command line: its arguments, where it reads and writes, and the runs that it opens."""
+"""One call of the command line: its arguments, its streams, and the runs that it opens."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must
 
 
 OF_THE_RECORD = frozenset({"status", "list", "report", "pause", "stop"})
-"""Commands that need no workspace folder, as long as runs of it are on record."""
+"""Commands that need no workspace folder, as long as its runs are on record."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """How the language server listens: on loopback where `tcp` is a port, else on standard input and output."""
+    """How the language server listens: on loopback if `tcp` is a port, else on standard input and output."""
 
     tcp: int | None = None
     state_dir: Path | None = None
@@ -36,7 +36,7 @@ class ServeOptions:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a command is given. `root` is the workspace folder, absolute; `serve` is the language server."""
+    """A command's input. `root` is the workspace folder, absolute; `serve` is the language server."""
 
     arguments: argparse.Namespace
     terminal: Terminal
@@ -52,7 +52,7 @@ class Call:
 
     @property
     def interactive(self) -> bool:
-        """A person can be asked here."""
+        """Whether a person can be asked here."""
         return self.terminal.interactive and not self.json
 
     @property
@@ -73,14 +73,14 @@ class Call:
             await runs.close("the command ended")
 
     def show(self, view: RunView, root: Path | None = None) -> None:
-        """A snapshot as one JSON document."""
+        """Prints a snapshot as one JSON document."""
         self.terminal.result(snapshot_text(view, root or self.root))
 
     def say_no_run(self) -> None:
         self.terminal.message(f"there is no run in {self.root}")
 
     def warn_about_settings(self) -> None:
-        """Where no run will show them among its own warnings."""
+        """For commands without a run that would show them among its own warnings."""
         if self.arguments.command in ("run", "resume", "check", "demo"):
             return
         for warning in self.settings.warnings:
@@ -114,12 +114,12 @@ def call_of(
 
 
 def _one_text(value: str | list[str] | None) -> str | None:
-    """An option that may be repeated is written as one text."""
+    """Joins the values of an option that may be repeated."""
     return ",".join(value) if isinstance(value, list) else value
 
 
 def _refuse_missing_folder(call: Call) -> None:
-    """What is on record can be read after its folder is gone; nothing can be done in it. Raises UsageError."""
+    """The record can be read after its folder is gone; nothing can be done in it. Raises UsageError."""
     if call.root.is_dir():
         return
     command = call.arguments.command
@@ -132,7 +132,7 @@ def _refuse_missing_folder(call: Call) -> None:
 
 
 def _server_settings(flags: Mapping[str, str | None], terminal: Terminal, user_file: Path | None) -> Settings:
-    """No workspace is known before the editor names it, and a mistake in a file must not keep the server down."""
+    """No workspace is known before the editor names it, and a mistake in a file must not stop the server."""
     try:
         return load_settings(flags, terminal.environ, None, user_file=user_file)
     except InvalidGoal as bad:
@@ -141,7 +141,7 @@ def _server_settings(flags: Mapping[str, str | None], terminal: Terminal, user_f
 
 
 def workspace_of(flag: str | None, environ: Mapping[str, str]) -> Path:
-    """The workspace folder: --workspace, else DONEWHEN_WORKSPACE, else the current one. It may be gone."""
+    """The workspace folder: --workspace, else DONEWHEN_WORKSPACE, else the current one. It may no longer exist."""
     named = flag or environ.get("DONEWHEN_WORKSPACE") or "."
     try:
         return (_here(environ) / Path(named).expanduser()).resolve()
@@ -150,7 +150,7 @@ def workspace_of(flag: str | None, environ: Mapping[str, str]) -> Path:
 
 
 def _here(environ: Mapping[str, str]) -> Path:
-    """The current folder; where it was deleted, the shell still knows its name."""
+    """The current folder; if it was deleted, the shell still knows its name."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -158,7 +158,7 @@ def _here(environ: Mapping[str, str]) -> Path:
 
 
 def start_options(settings: Settings, *, askable: bool | None = None) -> StartOptions:
-    """What a person said on the command line and in the environment, with the safety settings as they hold."""
+    """The person's choices on the command line and in the environment, with the present safety settings."""
     from donewhen.engine.api import StartOptions
 
     given, configured = settings.given, settings.configured
@@ -178,7 +178,7 @@ def start_options(settings: Settings, *, askable: bool | None = None) -> StartOp
 
 
 def _absolute(script: str | None) -> str | None:
-    """A run may be resumed from another folder than it was started in."""
+    """Absolute, because a run may be resumed from another folder than it was started in."""
     return str(Path(script).expanduser().resolve()) if script else None
 
 

@@ -1,4 +1,4 @@
-"""`demo`: a scripted worker pursues the sample's goal, and each thing that the server refuses is told as it happens."""
+"""`demo`: a scripted worker pursues the sample's goal, and everything that the server refuses is reported at once."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ async def _told(call: Call, project: DemoProject, state: Path) -> int:
     path = project.goal.resolve().relative_to(root).as_posix()
     options = StartOptions(worker="scripted", script=str(project.script), approve="deny")
     display: Display = JsonDisplay(call.terminal, root) if call.json else Narration(call.terminal)
-    # What the person's own settings say is for their own work: here it could only spoil the demonstration.
-    # Its Python is this one, which is there, whatever the machine calls it.
+    # The person's own settings are for their own work: here they could only spoil the demonstration. It uses this
+    # Python, which surely exists, whatever the machine calls it.
     async with replace(call, settings=Settings()).runs(root, state, Path(sys.executable)) as runs:
         return await _pursued(call, runs, display, path, options)
 
@@ -65,7 +65,7 @@ async def _pursued(call: Call, runs: Runs, display: Display, path: str, options:
 
 
 class Narration:
-    """Tells a run turn by turn: what the worker did and claimed, what the server found, what it refused and why."""
+    """Reports a run turn by turn: what the worker did and claimed, what the server found, what it refused and why."""
 
     follows = False
 
@@ -98,7 +98,7 @@ class Narration:
             self._terminal.result(line)
 
     def _painted(self, line: str) -> str:
-        """The lines that carry a finding in the colour of what they say, on a terminal that takes colours."""
+        """Colours the lines that report a finding, on a terminal that supports colours."""
         colour = _COLOURS.get(line.strip()[:1])
         plain = colour is None or not self._terminal.live or bool(self._terminal.environ.get("NO_COLOR"))
         return line if plain else f"\x1b[{colour}m{line}\x1b[0m"
@@ -157,7 +157,7 @@ def _introduction(view: RunView) -> Iterator[str]:
     yield f"Goal: {one_line(goal.title)}"
     for requirement in goal.requirements:
         checks = "; ".join(check.command for check in requirement.checks)
-        # A requirement that is its check says the command already.
+        # If the requirement is its check, it already contains the command.
         proof = f"   proven by: {checks}" if checks and not requirement.sole_check else ""
         yield f"  {requirement.label} {one_line(requirement.text, WIDTH)}{proof}"
 

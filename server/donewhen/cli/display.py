@@ -1,4 +1,4 @@
-"""How a run is shown while it goes on: JSON Lines, plain lines, or a live view."""
+"""How a run is shown during its progress: JSON Lines, plain lines, or a live view."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from donewhen.cli.terminal import Terminal
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunStep, RunView
 
-# The live view of a run on a terminal: its requirements, what it does now, what it cost.
+# The live view of a run on a terminal: its requirements, its present activity, its cost.
 
 
 STYLES = {
@@ -34,7 +34,7 @@ STYLES = {
 
 
 class LiveDisplay:
-    """Redraws one picture; what it shows last stays on the screen. What the worker did stands above it."""
+    """Redraws one picture; the last one stays on the screen. The worker's steps are printed above it."""
 
     follows = True
 
@@ -93,8 +93,8 @@ class LiveDisplay:
 
 
 def picture(view: RunView, seconds: float | None, height: int | None = None) -> RenderableType:
-    """All of a run as one renderable, so many seconds after the view was taken; None is its end. Where it may not fit
-    into `height` lines, of which the last are cut, what it does now comes first."""
+    """The whole run as one renderable, at `seconds` after the view was taken; None means its end. If it may not fit
+    into `height` lines, whose rest is cut off, the present activity comes first."""
     questions = [Text(f"{i.id} {i.kind}: {one_line(i.title)}", style="cyan") for i in view.state.interrupts]
     foot = [*questions, *_footer(view, seconds)]
     lines = sum(1 + len(reason_told(view, one)) for one in view.views)
@@ -151,11 +151,11 @@ class Display(Protocol):
 
     @property
     def follows(self) -> bool:
-        """Whether `did` shows anything: else nobody has to work it out."""
+        """Whether `did` shows anything: otherwise the steps needn't be computed."""
         ...
 
     def did(self, steps: Sequence[RunStep]) -> None:
-        """What the worker did since, and does."""
+        """The worker's new steps, finished or in progress."""
         ...
 
     def hold(self) -> None:
@@ -163,17 +163,17 @@ class Display(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """Something to know at once, beside the run itself."""
+        """Something to know at once, besides the run itself."""
         ...
 
     def finish(self, view: RunView) -> None:
-        """The last view: shown whole."""
+        """The last view, shown in full."""
         ...
 
 
 class JsonDisplay:
-    """One snapshot a line, with the steps that are over since the line before. `finish` adds none where the last line
-    is that view already."""
+    """One snapshot per line, with the steps that ended since the previous line. `finish` adds no line if the last one
+    already shows that view."""
 
     follows = True
 
@@ -210,7 +210,7 @@ class JsonDisplay:
 
 
 class LinesDisplay:
-    """A line for each change of substance, and a few for each step of the worker."""
+    """A line for each relevant change, and a few for each step of the worker."""
 
     follows = True
 
@@ -241,7 +241,7 @@ class LinesDisplay:
 
 
 def display_for(call: Call, root: Path | None = None) -> Display:
-    """The display that suits the call: JSON where asked for, a live view where it can be redrawn, lines elsewhere."""
+    """The display for this call: JSON if requested, a live view if it can be redrawn, otherwise lines."""
     if call.json:
         return JsonDisplay(call.terminal, root or call.root)
     if call.terminal.live:

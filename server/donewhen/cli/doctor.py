@@ -27,7 +27,7 @@ SYMBOLS: dict[State, str] = {"ok": "✓", "missing": "-", "problem": "✗"}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the doctor's: `how` says how to get what is missing."""
+    """One line of the report: `how` says how to get what is missing."""
 
     group: str
     name: str
@@ -37,7 +37,7 @@ class Finding:
 
 
 def doctor(call: Call) -> int:
-    """Always answers with 0; what doesn't work is in the answer."""
+    """Always returns 0; problems are in the report."""
     facts = call.services.doctor_facts(call.root, call.settings)
     findings = [*_installation(), *_record(call, facts), *_workers(facts.models, call), *_plugins(facts.plugins)]
     findings += [*_containment(call, facts), *_environment(facts)]
@@ -97,7 +97,7 @@ def _goals(group: str, facts: DoctorFacts) -> Finding:
 
 
 def _folder(group: str, folder: str) -> Finding:
-    """Whether runs can be recorded: in the folder, or in the nearest one above it that exists."""
+    """Whether runs can be recorded: in the folder, or in the nearest existing one above it."""
     existing = next((p for p in (Path(folder), *Path(folder).parents) if p.is_dir()), None)
     writable = existing is not None and os.access(existing, os.W_OK | os.X_OK)
     how = "" if writable else "make it writable, or give another one with --state-dir"
@@ -146,7 +146,7 @@ def _litellm(group: str, models: ModelsFacts) -> Finding:
 
 
 def _model(group: str, one: ConfiguredModel) -> Finding:
-    """Whether it can be asked, and what is known of it."""
+    """Whether the model can be asked, and what is known about it."""
     parts = [f"served at {one.served}"] if one.served else []
     parts += [f"{one.window:,} tokens of context" if one.window is not None else "context unknown"]
     parts += [one.price or "price unknown"]
@@ -162,7 +162,7 @@ def _model(group: str, one: ConfiguredModel) -> Finding:
 
 
 def _command_worker(call: Call) -> tuple[str, str]:
-    """What it is, and which variables with keys it would get here."""
+    """What the command is, and which variables with keys it would get here."""
     command, environ = call.settings.pick("worker_command") or "", call.terminal.environ
     names = passed_names(command, call.settings.pick("pass_env") or (), environ)
     passed = ", ".join(sorted(variables_of(names, environ))) or "no variable that holds a key"
@@ -197,11 +197,11 @@ BETTER = (
     (r"is a link", "replace the link with the folder itself"),
     (r"this system", "work on Linux, such as in WSL, a dev container or a virtual machine"),
 )
-"""What hinders rooms, by what is said, and what helps."""
+"""What prevents rooms, by a text in the message, and what helps."""
 
 
 def _containment(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
-    """Whether what workers run can be contained."""
+    """Whether the worker's commands can be contained."""
     group, settings = "rooms for commands", call.settings
     if facts.contains is None:
         return

@@ -1,4 +1,4 @@
-"""Values as a person reads them, safe for a terminal."""
+"""Values in a form for people, safe for a terminal."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ SYMBOLS = {"met": "✓", "unmet": "✗", "unverified": "?", "stale": "~", "waive
 
 
 def one_line(text: str, width: int = 200) -> str:
-    """Text from files and programs on one line, without what would steer the terminal."""
+    """Text from files and programs on one line, without terminal control sequences."""
     line = _SPACE.sub(" ", plain(text)).strip()
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def plain(text: str) -> str:
-    """Text of several lines without what would steer the terminal."""
+    """Text of several lines without terminal control sequences."""
     return _CONTROL.sub("", text)
 
 
 def shown_path(path: str) -> str:
-    """A path as it can be printed: what would steer the terminal, break the line or is not text stands escaped."""
+    """A path that can be printed: control characters, line breaks and invalid bytes are escaped."""
     return "".join(one if one.isprintable() else _escaped(one) for one in path)
 
 
@@ -53,12 +53,12 @@ def duration(seconds: float) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Money that a run cost: unknown is said, never shown as 0."""
+    """The money that a run cost: an unknown amount is called unknown, never shown as 0."""
     return "cost unknown" if usd is None else f"${usd:.2f}"
 
 
 def spending(usage: Usage) -> list[str]:
-    """What models took: `$0.12`, `45.2k tokens (30k cached)`; nothing where none was asked."""
+    """The usage of models: `$0.12`, `45.2k tokens (30k cached)`; nothing if no model was asked."""
     if not usage.tokens:
         return [] if usage.usd == 0 else [money(usage.usd)]
     cached = f" ({_thousands(usage.cached_tokens)} cached)" if usage.cached_tokens else ""
@@ -66,7 +66,7 @@ def spending(usage: Usage) -> list[str]:
 
 
 def taken(usage: Usage) -> str:
-    """What a single call took, exactly: `1,234 tokens, $0.01`, `1,234 tokens, cost unknown`."""
+    """The exact usage of a single call: `1,234 tokens, $0.01`, `1,234 tokens, cost unknown`."""
     small = usage.usd is not None and 0 < usage.usd < 0.01
     return f"{usage.tokens:,} tokens, {'less than $0.01' if small else money(usage.usd)}"
 
@@ -80,7 +80,7 @@ def _thousands(number: int) -> str:
 
 
 def bounded(text: str, lines: int) -> list[str]:
-    """The lines of a preview, as many as fit, with a mark of what was cut."""
+    """As many lines of a preview as fit, with a mark for the cut."""
     shown = plain(text).rstrip().splitlines()
     cut = len(shown) - lines
     return shown if cut <= 0 else [*shown[:lines], f"… {count(cut, 'more line')}"]
@@ -92,7 +92,7 @@ def when(at: float) -> str:
 
 
 def status_word(state: RunState) -> str:
-    """The status of a run; a bare audit has none, and is called what it is."""
+    """The status of a run; an audit without a run has none, and is called an audit."""
     return state.status or "check"
 
 

@@ -30,7 +30,7 @@ _PREFIX = re.compile(r"/goal(?:\s+|$)")
 
 @dataclass(frozen=True, slots=True)
 class GoalVerb:
-    """`/goal status` and the like: something to do with the workspace's newest run."""
+    """`/goal status` and similar: a command for the workspace's newest run."""
 
     verb: Verb
 
@@ -53,7 +53,7 @@ GoalArgument = GoalVerb | Objective | GoalPath
 
 
 def understand(words: Sequence[str], root: Path) -> GoalArgument:
-    """What `donewhen run WORDS` means. Raises UsageError for a goal file that isn't there."""
+    """The meaning of `donewhen run WORDS`. Raises UsageError for a goal file that doesn't exist."""
     text = " ".join(words).strip()
     if words and not text:
         raise UsageError("the objective is blank: say what is to be achieved, or name a goal file")
@@ -83,10 +83,10 @@ def _exists(path: Path) -> bool:
 
 
 def goal_path(text: str, root: Path) -> str:
-    """A goal file as the engine names it: relative to the workspace. Raises UsageError."""
+    """A goal file in the engine's form: relative to the workspace. Raises UsageError."""
     for candidate in (Path(text).expanduser(), root / text):
         if candidate.is_file():
-            # The file itself may be a link: where it leads is not for this to judge.
+            # The file itself may be a link: whether it may lead there is not decided here.
             found = candidate.parent.resolve() / candidate.name
             if found.is_relative_to(root):
                 return found.relative_to(root).as_posix()
@@ -99,7 +99,7 @@ def goal_path(text: str, root: Path) -> str:
 
 
 def the_goal(root: Path) -> str:
-    """The workspace's goal file where none is named: GOAL.md, or the only `*.goal.md`. Raises UsageError."""
+    """The workspace's goal file if none is named: GOAL.md, or the only `*.goal.md`. Raises UsageError."""
     if (root / "GOAL.md").is_file():
         return "GOAL.md"
     if os.path.lexists(root / "GOAL.md"):
@@ -114,8 +114,8 @@ def the_goal(root: Path) -> str:
 
 
 async def surveyed(call: Call) -> Survey:
-    """The checks of the workspace, those of a draft tried unless the person declined it."""
-    # What tries a draft's checks opens no rooms: where checks are to run in them, none is tried.
+    """The checks of the workspace; those of a draft are tried unless the person declined it."""
+    # Trying a draft's checks opens no rooms: if checks must run in rooms, none is tried.
     tries = not call.arguments.no_try and not call.settings.contains_checks
     if tries:
         call.terminal.message("trying the checks found here, for at most a minute each (--no-try skips this) …")
@@ -130,7 +130,7 @@ def write_draft(
     proposed: Sequence[str] = (),
     model: str | None = None,
 ) -> Path:
-    """Drafts a goal file for `objective`; never overwrites. `proposed` are requirements that a model proposed. Raises
+    """Drafts a goal file for `objective`; never overwrites. `proposed` are requirements from a model. Raises
     UsageError."""
     target = path or draft_path(call.root, objective)
     judged = call.settings.pick("judge_model") is not None
@@ -152,12 +152,12 @@ def write_draft(
 
 
 def read_goal(path: Path) -> ParsedGoalFile:
-    """A goal file as it is. Raises OSError."""
+    """Parses a goal file. Raises OSError."""
     return parse(read_bytes(path), path=path.name, name=path.stem, plugged=plugins_there)
 
 
 def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
-    """What is wrong with a goal file, line by line, on standard error. Raises GoalFileError if it can't be used."""
+    """Prints the problems of a goal file, line by line, to standard error. Raises GoalFileError if it is unusable."""
     try:
         problems = read_goal(call.root / path).problems
     except OSError as error:
@@ -173,7 +173,7 @@ def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
 
 
 def say_undecided(call: Call, labels: Sequence[str], path: str) -> None:
-    """Requirements that no check decides, where no judge does either: a person is asked about them at the end."""
+    """Names requirements that neither a check nor a judge decides: a person is asked about them at the end."""
     if labels:
         it, them = ("it", "it") if len(labels) == 1 else ("each", "them")
         call.terminal.message(

@@ -1,4 +1,4 @@
-"""`init`, `preflight` and `check`: a goal drafted, looked at before a run, a workspace audited."""
+"""`init`, `preflight` and `check`: drafting a goal, examining it before a run, auditing a workspace."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Proposal:
 
 
 async def init(call: Call) -> int:
-    """Drafts GOAL.md; refuses where there is one."""
+    """Drafts GOAL.md; refuses if one exists."""
     objective = " ".join(call.arguments.objective).strip()
     path = call.root / "GOAL.md"
     if path.exists():
@@ -81,7 +81,7 @@ async def init(call: Call) -> int:
 
 
 def _undecided(path: Path) -> Sequence[str]:
-    """The labels of the requirements that no check and no editor decides."""
+    """The labels of the requirements that neither a check nor an editor decides."""
     goal = read_goal(path).goal
     return [] if goal is None else [one.label for one in goal.requirements if not one.checks and not one.problems]
 
@@ -100,7 +100,7 @@ def _check_json(check: FoundCheck) -> dict[str, Any]:
 
 
 async def _proposal(call: Call, objective: str, checks: Sequence[str]) -> Proposal:
-    """No requirement where no model is configured, or it can't be asked: the person writes the goal either way."""
+    """No requirements if no model is configured, or it can't be asked: the person writes the goal either way."""
     spent: Usage | None = None
     try:
         async with call.services.open_adviser(call.root, call.settings, WorkspaceContext()) as adviser:
@@ -137,7 +137,7 @@ async def preflight(call: Call) -> int:
 
 
 async def _models_hints(call: Call, path: str) -> tuple[Sequence[GoalHint], Usage | None]:
-    """What the model says, and what that took; nothing where none is configured or can be asked, which is said."""
+    """The model's hints, and their usage; nothing if no model is configured or it can't be asked, which is reported."""
     said: Sequence[GoalHint] = ()
     spent: Usage | None = None
     try:
@@ -154,7 +154,7 @@ async def _models_hints(call: Call, path: str) -> tuple[Sequence[GoalHint], Usag
 
 
 def _told_cost(call: Call, adviser: Adviser) -> Usage | None:
-    """Says what the calls took, also where they failed."""
+    """Reports the cost of the calls, even if they failed."""
     spent = adviser.spent
     if spent is not None:
         call.terminal.message(f"asked {adviser.model}: {taken(spent)}")
@@ -162,7 +162,7 @@ def _told_cost(call: Call, adviser: Adviser) -> Usage | None:
 
 
 def _cost(spent: Usage | None) -> dict[str, Any]:
-    """The field `cost` of a document; absent where no model was asked."""
+    """The field `cost` of a document; absent if no model was asked."""
     return {} if spent is None else {"cost": spent_json(spent)}
 
 
@@ -172,7 +172,7 @@ def _named_goal(call: Call) -> str:
 
 
 async def check(call: Call) -> int:
-    """One audit; 0 where everything is proven, 1 where something is not."""
+    """One audit; 0 if everything is proven, 1 if something is not."""
     path = _named_goal(call)
     say_problems(call, path)
     if call.arguments.explain:
@@ -222,7 +222,7 @@ SHOWN = 8
 
 
 def say_what_proof_rests_on(call: Call, path: str, resting: ProofBasis) -> int:
-    """Always answers with 0: nothing was checked."""
+    """Always returns 0: nothing was checked."""
     if call.json:
         call.terminal.document(_document(path, resting))
         return 0

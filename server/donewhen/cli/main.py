@@ -23,7 +23,7 @@ from donewhen.core.errors import DoneWhenError
 
 Command = Callable[[Call], int | Awaitable[int]]
 
-# Imported by name, so that a call pays only for the command that it is.
+# Imported by name, so that a call pays only for its own command.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("goal_commands", "init"),
     "preflight": ("goal_commands", "preflight"),
@@ -60,7 +60,7 @@ def main(
     log_folder: Path | None = None,
 ) -> int:
     """Runs one command and returns its exit code (protocol.md). `argv` is without the program's name; `serve` is the
-    language server. The user's own settings and logs are where the platform puts them, unless other places are
+    language server. The user's own settings and logs are in the platform's standard places, unless other places are
     named."""
     terminal = terminal or process_terminal()
     try:

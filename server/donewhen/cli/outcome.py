@@ -1,4 +1,4 @@
-"""Exit codes (protocol.md): what a run's end, or an error, means to whoever called the command."""
+"""Exit codes (protocol.md): what a run's end, or an error, means to the caller of the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAUSED_BY_CTRL_C = 130
 
 
 def exit_code(state: RunState) -> int:
-    """The exit code for a run, or an audit, as it is now."""
+    """The exit code for the present state of a run, or of an audit."""
     from donewhen.core.proof import satisfied
 
     if state.mode == "audit":
@@ -38,7 +38,7 @@ def error_code(error: DoneWhenError) -> int:
 
 
 def error_text(error: DoneWhenError) -> str:
-    """One line for a person, with what to do where the error itself doesn't say."""
+    """One line for a person; if the error doesn't say what to do, the line does."""
     text = str(error) or type(error).__name__
     if isinstance(error, LedgerTooNew):
         return f"{text}; update donewhen, or use another folder with --state-dir"

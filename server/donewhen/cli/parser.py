@@ -1,4 +1,4 @@
-"""The commands, their arguments and options, as protocol.md lists them; mistakes name the nearest that exists."""
+"""The commands, their arguments and options, as protocol.md lists them; errors suggest the nearest existing name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError if argparse would exit."""
+    """Raises UsageError instead of exiting as argparse does."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
@@ -56,7 +56,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def build() -> tuple[Parser, dict[str, Parser]]:
-    """The whole parser, and those of the commands by name."""
+    """The whole parser, and the commands' parsers by name."""
     parser = Parser(
         prog="donewhen",
         description="Goals that are done when the evidence says so.",
@@ -76,7 +76,7 @@ def build() -> tuple[Parser, dict[str, Parser]]:
 
 
 def _common(parser: Parser) -> None:
-    """Options that stand before or after the command: no default, so that one place doesn't undo the other."""
+    """Options that may precede or follow the command: no defaults, so that one place doesn't override the other."""
     absent = argparse.SUPPRESS
     parser.add_argument("--workspace", metavar="DIR", default=absent, help="the folder to work on (this one)")
     parser.add_argument("--state-dir", metavar="DIR", default=absent, help=BY_NAME["state_dir"].meaning)
@@ -113,7 +113,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
 
 
 def _formats() -> str:
-    """The names of all formats, with what these don't say."""
+    """The names of all formats, with an explanation of those that need one."""
     *others, last = (f"{name} ({about})" if about else name for name, about in FORMATS.items())
     return f"{', '.join(others)} or {last}"
 
@@ -128,7 +128,7 @@ def _resume_arguments(parser: Parser) -> None:
 
 
 def _settings(command: str, parser: Parser) -> None:
-    """The settings that are options of a command, by what they are about."""
+    """The settings that are options of a command, grouped by topic."""
     for title in (WORK, JUDGE, LIMITS, SAFETY):
         taken = [setting for setting in SETTINGS if setting.group == title and command in setting.commands]
         group = parser.add_argument_group(title) if taken else parser
@@ -179,12 +179,12 @@ def _serve_arguments(parser: Parser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--stdio", action="store_true", help="standard input and output (the default)")
     where.add_argument("--tcp", metavar="PORT", help="loopback only; 0 picks a free port")
-    # Language clients add this by themselves.
+    # Language clients add this option on their own.
     parser.add_argument("--clientProcessId", dest="client_process_id", help=argparse.SUPPRESS)
 
 
 def _refuse_unknown(argv: Sequence[str], parser: Parser, commands: dict[str, Parser]) -> None:
-    """Before argparse looks: it would complain about something else first, and suggests nothing."""
+    """Runs before argparse, which would complain about something else first, and suggests nothing."""
     name = _command_word(argv)
     if name is not None and name not in commands:
         raise UsageError(f"there is no command {name!r}{_nearest(name, tuple(COMMANDS))}; see `donewhen --help`")
@@ -215,7 +215,7 @@ def _option_strings(parser: argparse.ArgumentParser) -> set[str]:
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
-    """Nothing is better than something that nobody meant. Dashes, which all options share, make nothing near."""
+    """No suggestion is better than a wrong one. The dashes, which all options share, don't count."""
     named = {name.lstrip("-"): name for name in known}
     near = nearest(word.lstrip("-"), tuple(named), cutoff=0.65)
     return f": did you mean {named[near]!r}?" if near else ""

@@ -1,4 +1,4 @@
-"""What a person tells a run, whoever owns it: pause, stop, answer, waive, accept, dispute, hint, revert."""
+"""A person's commands to a run, whoever owns it: pause, stop, answer, waive, accept, dispute, hint, revert."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def answer(call: Call) -> int:
 
 
 async def _open(runs: Runs, run_id: str, interrupt_id: str) -> Interrupt | None:
-    """None for one that isn't open: the engine says what is wrong with it."""
+    """None if it isn't open: the engine then reports what is wrong."""
     view = await runs.view(run_id)
     return next((one for one in view.state.interrupts if one.id == interrupt_id), None)
 
@@ -72,7 +72,7 @@ async def dispute(call: Call) -> int:
 
 
 async def hint(call: Call) -> int:
-    """Says something to the worker unasked, and when it will be read."""
+    """Says something to the worker without being asked, and reports when it will be read."""
     given = call.arguments
     async with call.runs() as runs:
         when = await runs.hint(given.run_id, " ".join(given.text))
@@ -86,7 +86,7 @@ async def hint(call: Call) -> int:
 
 
 def _reason(call: Call) -> str:
-    """An override without a reason is worth nothing to whoever reads the receipt; taking one back needs none."""
+    """An override without a reason is worthless to readers of the receipt; withdrawing one needs no reason."""
     reason = (call.arguments.reason or "").strip()
     if not reason and not getattr(call.arguments, "undo", False):
         raise UsageError(f"`{call.arguments.command}` needs a reason: --reason TEXT")
@@ -94,7 +94,7 @@ def _reason(call: Call) -> str:
 
 
 def _goes_on(call: Call, view: RunView) -> int:
-    """Where nobody pursues the run, what was said to it comes to bear when it is resumed."""
+    """Reports that the words take effect when the run is resumed, if nobody pursues it now."""
     if resumable(view.state):
         told = of_a_program(view.state, str(call.root))
         call.terminal.message(told or f"go on with: donewhen resume {view.state.run_id}")
@@ -112,7 +112,7 @@ def _done(call: Call, view: RunView) -> int:
 
 
 async def revert(call: Call) -> int:
-    """What a person edited since is kept, unless the person says otherwise: then another exit code tells."""
+    """Keeps a person's later edits, unless the person says otherwise; a separate exit code reports that."""
     given = call.arguments
     if re.fullmatch("F[0-9]+", given.iteration):
         return await _revert_finding(call)
@@ -146,7 +146,7 @@ def _reverted(call: Call, outcome: RevertOutcome, *, undoes: bool = False) -> in
 async def _forced(
     runs: Runs, run_id: str, iteration: int | None, paths: Sequence[str] | None, before: RevertOutcome
 ) -> RevertOutcome:
-    """All of it as one revert, so that one undo takes all of it back."""
+    """All of it as one revert, so that one undo restores everything."""
     if iteration is None:
         rest = await runs.revert(run_id, None, before.kept, force=True)
         return RevertOutcome((*before.changed, *rest.changed), rest.kept)
@@ -189,7 +189,7 @@ def _iteration(text: str) -> int | None:
 
 
 def _relative(name: str, root: Path) -> str:
-    """A file as named from here, else from the workspace, relative to the workspace. It may be deleted now."""
+    """A file named relative to this folder, else to the workspace, as a workspace path. It may have been deleted."""
     for base in (Path.cwd(), root):
         path = base / name
         found = path.parent.resolve() / path.name

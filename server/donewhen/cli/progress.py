@@ -1,4 +1,4 @@
-"""A run as plain lines: one for each change of substance, fit for a log."""
+"""A run as plain lines: one for each relevant change, suitable for a log."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from donewhen.wire.snapshot import halt_text
 
 
 SHOWN = ("says", "reads", "runs", "edits", "tool", "hint")
-"""What the picture of the run doesn't show anyhow."""
+"""The kinds of steps that get lines; the picture of the run shows the others."""
 MAX_DIFF = 20
 MAX_OUTPUT = 8
-"""Lines of one step, the last ones of what a command printed."""
+"""Lines of one step: the last ones of a command's output."""
 MAX_SAID = 5
 STYLES = {"+": "green", "-": "red", "@": "dim"}
 
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
-    """One line, and the style that a terminal gives it."""
+    """One line, and its style on a terminal."""
 
     text: str
     style: str = ""
 
 
 class StepLines:
-    """Tells each step once, when it is over; `doing` is what goes on now."""
+    """Reports each step once, when it has ended; `doing` is the present step."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
         self.doing: RunStep | None = None
 
     def take(self, steps: Sequence[RunStep]) -> list[StepLine]:
-        """The lines of the steps that are over and were not told yet."""
+        """The lines of the steps that have ended and were not reported yet."""
         return [line for step in self.over(steps) for line in step_lines(step)]
 
     def over(self, steps: Sequence[RunStep]) -> list[RunStep]:
-        """The steps that are over and were not told yet."""
+        """The steps that have ended and were not reported yet."""
         over: list[RunStep] = []
         for step in steps:
             if step.kind not in SHOWN:
@@ -57,21 +57,21 @@ class StepLines:
                 continue
             if self.doing is not None and self.doing.id == step.id:
                 self.doing = None
-            # A change of a file is told once it is known what it was.
+            # A change of a file is reported once its content is known.
             if step.id not in self._told and (step.kind != "hint" or step.state == "done"):
                 self._told.add(step.id)
                 over.append(step)
         return over
 
     def now(self) -> list[StepLine]:
-        """The last lines of what goes on, as far as it says something."""
+        """The last lines of the present step, if it has any."""
         if self.doing is None or not self.doing.text.strip():
             return []
         return [StepLine(f"    {line}", "dim") for line in _tail(self.doing.text, MAX_OUTPUT)]
 
 
 def step_lines(step: RunStep) -> list[StepLine]:
-    """One step: what it was, then its diff, the end of what was printed, or what was said."""
+    """One step: what it was, then its diff, the end of its output, or what was said."""
     style = "red" if step.state == "failed" else ""
     counts = f" +{step.added} -{step.removed}" if step.diff else ""
     said = {"says": "the worker:", "hint": "you:"}.get(step.kind, "")
@@ -93,13 +93,13 @@ def _tail(text: str, lines: int) -> list[str]:
 
 
 MAX_REASON = 300
-"""Characters of a line of a reason."""
+"""Characters in one line of a reason."""
 MAX_PREVIEW = 12
-"""Lines of a preview beside other lines; a question shows more."""
+"""Lines of a preview among other lines; a question shows more."""
 
 
 class Log:
-    """Turns the views of one run into lines; each change is told once."""
+    """Turns the views of one run into lines; each change is reported once."""
 
     def __init__(self) -> None:
         self._before: RunView | None = None
@@ -107,8 +107,8 @@ class Log:
         self._said: set[str] = set()
 
     def lines(self, view: RunView, did: Sequence[RunStep] = ()) -> list[str]:
-        """What is new in `view`, in the order in which it matters; the first one opens with what the run is about.
-        `did` are the steps of its worker since the view before."""
+        """What is new in `view`, in order of relevance; the first call begins with the run's subject. `did` are the
+        worker's steps since the previous view."""
         before, self._before = self._before, view
         lines = opening(view) if before is None else list(_new_warnings(before, view))
         return [
@@ -120,7 +120,7 @@ class Log:
         ]
 
     def _turns(self, before: RunView | None, after: RunView, did: Sequence[RunStep]) -> Iterator[str]:
-        """Each turn that began, what was done in it, and how it ended."""
+        """Each turn that began, the steps in it, and how it ended."""
         state = after.state
         known = {record.number for record in before.state.iterations} if before else set[int]()
         cap = state.limit("max_iterations")
@@ -143,7 +143,7 @@ class Log:
                 yield from self._turn_ended(ended[number], "you" if state.waits_for_person else "the worker says:")
 
     def _turn_ended(self, record: IterationRecord, says: str) -> Iterator[str]:
-        """What it said last is not said again."""
+        """The worker's last words are not repeated."""
         if record.error:
             yield f"  the worker failed: {one_line(record.error)}"
         elif record.summary and one_line(record.summary) not in self._said:
@@ -153,7 +153,7 @@ class Log:
             yield f"  changed: {one_line(', '.join(map(shown_path, changed[:5])))}{more}"
 
     def _requirements(self, view: RunView) -> Iterator[str]:
-        """Nothing before it was looked at, nor while it is proven again: the last word stands until there is a new
+        """Reports nothing before the first look, nor during a renewal: the last result stands until there is a new
         one."""
         for one in view.views:
             unknown = view.state.audits == 0 and one.status == "unverified"
@@ -178,7 +178,7 @@ def closing(view: RunView) -> list[str]:
         word = "proven" if _all_settled(view) else "not proven"
         return [" · ".join((f"{word}: {counts}", *spending(state.judge_usage)))]
     spent = [f"{count(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
-    # What it ended with was true then: the counts beside it are of now.
+    # The run's own reason was true at its end: the counts beside it are the present ones.
     ended = "was complete, before files changed" if view.stale and state.status == "complete" else _ended_as(state)
     worked = [where] if (where := room_text(state.options)) else []
     return [
@@ -190,14 +190,14 @@ def closing(view: RunView) -> list[str]:
 
 
 def stale_lines(view: RunView) -> list[str]:
-    """That its result is of another content than there is now, and what changed; nothing where it isn't."""
+    """That its result is about other content than the present one, and what changed; nothing if it isn't."""
     if view.present is None or not view.stale:
         return []
     changed = [shown_path(path) for path in view.present.changed or ()]
     more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
     what = f": {one_line(', '.join(changed[:5]))}{more}" if changed else ""
     if view.state.guard is not None and view.state.audit_due:
-        return []  # it is proven again
+        return []  # it is being proven again
     return [f"stale: files changed since this result{what}; `donewhen check` looks again"]
 
 
@@ -208,7 +208,7 @@ def _ended_as(state: RunState) -> str:
 
 
 def _apart(state: RunState) -> list[str]:
-    """Worker and judge apart, where both asked models."""
+    """Worker and judge separately, if both asked models."""
     told = [(who, spending(usage)) for who, usage in (("worker", state.worker_usage), ("judge", state.judge_usage))]
     if not all(parts for _, parts in told):
         return []
@@ -223,7 +223,7 @@ def met_of_total(view: RunView) -> str:
 
 
 def requirement_line(view: RunView, one: RequirementView) -> str:
-    """`✓ R1 met: its text (its reason) [E3]`; what is wrong stands on lines of its own after that."""
+    """`✓ R1 met: its text (its reason) [E3]`; details of a failure follow on separate lines."""
     text = requirement_of(view, one).text
     cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""
     flaky = " (flaky)" if one.flaky else ""
@@ -238,8 +238,8 @@ def requirement_of(view: RunView, one: RequirementView) -> Requirement:
 
 
 def reason_told(view: RunView, one: RequirementView) -> list[str]:
-    """The reason, without the command of its only check, which the requirement or the evidence names already; then
-    what a failed check says first, a line for each."""
+    """The reason, without the command of its only check, which the requirement or the evidence already names; then the
+    first messages of a failed check, one per line."""
     checks = requirement_of(view, one).checks
     command = f"`{checks[0].command}`: " if len(checks) == 1 else ""
     reason = one.reason.removeprefix(command)
@@ -297,5 +297,5 @@ def _interrupts(before: RunView | None, after: RunView) -> Iterator[str]:
 
 
 def preview_lines(interrupt: Interrupt) -> list[str]:
-    """What would be done where it is approved, as far as a few lines hold it."""
+    """What an approval would do, as far as a few lines can show it."""
     return [f"    {line}" for line in bounded(interrupt.preview, MAX_PREVIEW)] if interrupt.kind == "approval" else []

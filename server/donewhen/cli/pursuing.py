@@ -1,4 +1,4 @@
-"""A run followed from its start or resumption to its end, pause or Ctrl-C."""
+"""Follows a run from its start or resumption to its end, pause or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from donewhen.engine.api import Runs, RunView
 
 MAX_OPEN = 12
 PAUSE_SECONDS = 15.0
-"""How long a run may take to pause: its children get 2 s, a large workspace its last checkpoint."""
+"""Seconds that a run may take to pause: its children get 2 s, a large workspace its last checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pursuit:
-    """What following needs. `supervised`: signals pause the run, questions are asked, waiting without a person to ask
-    pauses it. `hints`: at the end it says what can be done next."""
+    """What following needs. `supervised`: signals pause the run, questions are asked, and a run that waits without a
+    person to ask is paused. `hints`: at the end, the next possible commands are shown."""
 
     call: Call
     runs: Runs
@@ -73,7 +73,7 @@ class Pursuit:
         try:
             return following.result()
         except OutputClosed:
-            # Nobody watches any more: as with a terminal that was closed, nothing goes on unseen.
+            # Nobody watches any more: as with a closed terminal, nothing continues unseen.
             return (
                 await self._pause(run_id, "standard output was closed", "run")
                 if self.supervised
@@ -89,7 +89,7 @@ class Pursuit:
         return paused
 
     async def _pause(self, run_id: str, reason: str, by: PausedBy) -> RunView:
-        with suppress(DoneWhenError):  # it may have ended by itself meanwhile
+        with suppress(DoneWhenError):  # it may have ended by itself
             await self.runs.pause(run_id, reason, by)
         return await self._now(run_id)
 
@@ -97,7 +97,7 @@ class Pursuit:
         return await self.runs.view(run_id)
 
     async def _show_all(self, first: RunView, since: float) -> RunView:
-        """Shows every view until the last, which it returns; and what its worker did from `since` on, in epoch
+        """Shows every view until the last, which it returns; also the worker's steps from `since` on, in epoch
         seconds."""
         last, run_id, version = first, first.state.run_id, 0
         async with self._questions(run_id) as questions:
@@ -109,7 +109,7 @@ class Pursuit:
                     if self.display.follows:
                         did = await self.runs.steps(run_id, version)
                         version = did.version
-                        # What it did before it was resumed was told then; a hint may be read only now.
+                        # Its steps before a resumption were reported then; but a hint may be read only now.
                         self.display.did([one for one in did.steps if one.at >= since or one.kind == "hint"])
                     self.display.show(view)
                 if self._nobody_can_answer(view):
@@ -141,7 +141,7 @@ class Pursuit:
 
 
 async def _begun(begin: Callable[[], Awaitable[RunView]], ending: Ending) -> RunView | None:
-    """The run's first view; None if a signal came first: a large workspace takes time to be read."""
+    """The run's first view; None if a signal came first: reading a large workspace takes time."""
     beginning = asyncio.ensure_future(begin())
     signalled = asyncio.create_task(ending.wait())
     await asyncio.wait({beginning, signalled}, return_when=asyncio.FIRST_COMPLETED)
@@ -159,7 +159,7 @@ def what_next(view: RunView) -> list[str]:
     run_id = state.run_id
     answers = [f"  donewhen answer {run_id} {i.id} approve" for i in state.interrupts]
     if exit_code(state) == PERSON_NEEDED:
-        # What the plugin takes, its reason and its data say; the worker takes nothing.
+        # The plugin's reason and data say what it takes; the worker takes nothing.
         data = " --data JSON" if state.halt is not None and state.halt.plugin != "worker" else ""
         takes = [f"{i.id} takes {choices(i)}" for i in state.interrupts]
         return [
@@ -175,7 +175,7 @@ def what_next(view: RunView) -> list[str]:
 
 
 def _still_open(view: RunView) -> str:
-    """What keeps the goal from being complete, such as `R2 unmet, R3 unverified, F1 test_skipped`."""
+    """What prevents the goal from being complete, such as `R2 unmet, R3 unverified, F1 test_skipped`."""
     left = [f"R{one.number} {one.status}" for one in view.views if one.status not in PROVEN]
     left += [f"{known.id} {known.finding.kind}" for known in view.state.open_findings]
     more = f" and {len(left) - MAX_OPEN} more" if len(left) > MAX_OPEN else ""
@@ -186,7 +186,7 @@ def _to_go_on(state: RunState) -> list[str]:
     """What a person can do about a run that ended without its goal, as commands."""
     run_id, findings = state.run_id, state.open_findings
     if state.broken:
-        return []  # nothing goes on from such a record, and its reason says so
+        return []  # a run with such a record can't continue, and its reason says so
     accept = f"\n  donewhen accept {run_id} --all --reason TEXT" if findings else ""
     undo = f"accept {', '.join(one.id for one in findings)}, or undo what was changed" if findings else ""
     resume = f"{accept}\n  donewhen resume {run_id}"
@@ -212,7 +212,7 @@ def _to_go_on(state: RunState) -> list[str]:
 
 
 async def _ended(*tasks: asyncio.Task[Any]) -> None:
-    """Cancels what is left, and waits for it: nothing may write after the last line."""
+    """Cancels the remaining tasks, and waits for them: nothing may be written after the last line."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

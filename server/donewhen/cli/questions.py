@@ -1,4 +1,4 @@
-"""Interrupts asked on the terminal where a run is followed, one after the other."""
+"""Asks interrupts on the terminal where a run is followed, one after another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from donewhen.core.questions import context_lines
 from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
 from donewhen.engine.api import Runs, RunView
 
-# What a person answers to an interrupt, in words: on the command line and at the prompt of `run`.
+# A person's answer to an interrupt, in words: on the command line and at the prompt of `run`.
 
 
 _WORDS: Mapping[str, ResponseKind] = {
@@ -25,12 +25,12 @@ _WORDS: Mapping[str, ResponseKind] = {
     "text": "text", "t": "text",
 }  # fmt: skip
 _OF_FINDINGS: Mapping[str, ResponseKind] = {"accept": "approve", "undo": "deny", "end": "end"}
-"""What can be typed besides where integrity findings are asked about."""
+"""Further input that is accepted for questions about integrity findings."""
 _KEPT: Mapping[str, Remember] = {"r": "run", "run": "run", "w": "workspace", "workspace": "workspace"}
 
 
 def typed_answer(line: str, interrupt: Interrupt) -> Answer:
-    """The answer that a typed line means. Raises UsageError that says what can be typed."""
+    """The answer that a typed line means. Raises UsageError that lists the possible input."""
     word, _, rest = line.strip().partition(" ")
     if interrupt.about == "start" and not word:
         return Answer("deny")  # enter changes nothing
@@ -41,7 +41,7 @@ def typed_answer(line: str, interrupt: Interrupt) -> Answer:
     if interrupt.about == "start" and response not in ("approve", "deny"):
         raise UsageError(f"answer with {choices(interrupt)}")
     if interrupt.kind == "question" and response == "edit":
-        response = None  # there is nothing to edit: it is the beginning of a text
+        response = None  # there is nothing to edit: the word is the beginning of a text
     # A requirement is waived or not: a remark must not be taken for either.
     free = interrupt.kind == "question" and not interrupt.about.startswith("requirement:")
     if response is None and free and line.strip():
@@ -54,8 +54,8 @@ def typed_answer(line: str, interrupt: Interrupt) -> Answer:
 def worded_answer(
     response: ResponseKind, text: str | None, interrupt: Interrupt | None, remember: Remember = ""
 ) -> Answer:
-    """An answer of a kind with its text: the reason of `approve`, `deny` and `end`, the input of `edit`. None is no
-    text; an empty one is a text like any other."""
+    """An answer of a kind with its text: the reason for `approve`, `deny` and `end`, the input for `edit`. None means
+    no text; an empty text is a text like any other."""
     if response in ("approve", "deny", "end"):
         return Answer(response, reason=text or "", remember=remember)
     if text is None or (response == "edit" and not text):
@@ -66,7 +66,7 @@ def worded_answer(
 
 
 def choices(interrupt: Interrupt) -> str:
-    """What can be answered, in a line."""
+    """The possible answers, in a line."""
     topic = interrupt.about.partition(":")[0]
     if topic == "start":
         return "`yes` starts it, `no` or enter doesn't"
@@ -86,7 +86,7 @@ def choices(interrupt: Interrupt) -> str:
 
 
 def _edited(text: str, interrupt: Interrupt | None) -> Mapping[str, Any] | None:
-    """The tool's input with `text` in place of what it is about: a JSON object replaces all of it."""
+    """The tool's input with `text` as its main argument; a JSON object replaces the whole input."""
     try:
         value: object = json.loads(text)
     except ValueError:
@@ -103,12 +103,12 @@ def _edited(text: str, interrupt: Interrupt | None) -> Mapping[str, Any] | None:
 
 
 MAX_PREVIEW = 200
-"""Lines of a preview: more than this nobody reads before an answer."""
+"""Lines of a preview: nobody reads more before answering."""
 MAX_AROUND = 12
 
 
 class Questions:
-    """Asks the oldest open interrupt; stops asking when it was answered elsewhere."""
+    """Asks the oldest open interrupt; stops asking when it is answered elsewhere."""
 
     def __init__(self, runs: Runs, run_id: str, terminal: Terminal, display: Display) -> None:
         self._runs, self._run_id = runs, run_id
@@ -122,7 +122,7 @@ class Questions:
 
     @property
     def asking(self) -> bool:
-        """True while the terminal is the person's."""
+        """True while the person uses the terminal."""
         return self._task is not None
 
     def update(self, view: RunView) -> None:
@@ -130,7 +130,7 @@ class Questions:
         self._open = view.state.interrupts if view.state.active else ()
         gone = self._asked not in {i.id for i in self._open}
         if self._task is not None and gone and not self._answering:
-            # The line that was being typed ends here, wherever it stood.
+            # The line that was being typed ends here, wherever the cursor was.
             self._terminal.message(f"\n{self._asked} no longer needs an answer" if view.state.active else "")
             self._task.cancel()
             self._task = None
@@ -169,7 +169,7 @@ class Questions:
             taken = await self._taken(interrupt, answer)
 
     async def _taken(self, interrupt: Interrupt, answer: Answer) -> bool:
-        """False if the interrupt doesn't take such an answer: it is asked again."""
+        """False if the interrupt doesn't accept such an answer: it is asked again."""
         self._answering = True
         try:
             await self._runs.answer(self._run_id, interrupt.id, answer)

@@ -1,5 +1,5 @@
-"""`status` and `list` where nothing was ever run: answered without loading what reads a run, since prompts and scripts
-ask in every folder that a person enters.
+"""`status` and `list` in folders without any run: answered without loading the code that reads a run, since prompts and
+scripts ask in every folder that a person enters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 async def status(call: Call) -> int:
-    """One run as it is; without any run `null` and 1."""
+    """The present state of a run; without any run `null` and 1."""
     if call.arguments.run_id is None and not call.services.has_record(call.root, call.state_dir):
         call.terminal.result("null") if call.json else call.say_no_run()
         return 1

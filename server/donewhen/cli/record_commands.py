@@ -25,7 +25,7 @@ async def status(call: Call) -> int:
 
 
 async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -> int:
-    """One run as it is; without any run `null` and 1."""
+    """The present state of a run; without any run `null` and 1."""
     async with call.runs() as runs:
         view = await runs.view(run_id) if run_id else await newest(call, runs)
         if view is None:
@@ -44,7 +44,7 @@ async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -
 
 
 def steering(view: RunView) -> list[str]:
-    """How to reach a run that goes on elsewhere, as commands."""
+    """The commands that reach a run which continues elsewhere."""
     run_id = view.state.run_id
     if view.state.mode == "audit":
         return []
@@ -61,7 +61,7 @@ def _kinds(interrupt: Interrupt) -> str:
 
 
 async def _follow(call: Call, runs: Runs, view: RunView) -> int:
-    """As a watcher: the exit code is that of the run's end, 0 where the watcher left first."""
+    """As a watcher: the exit code is that of the run's end, or 0 if the watcher left first."""
 
     async def begin() -> RunView:
         return view
@@ -70,7 +70,7 @@ async def _follow(call: Call, runs: Runs, view: RunView) -> int:
 
 
 async def newest(call: Call, runs: Runs) -> RunView | None:
-    """The newest run that can be read; the newest audit where nothing was pursued yet."""
+    """The newest readable run; the newest audit if nothing has been pursued yet."""
     summaries = await runs.summaries()
     for summary in readable(call, sorted(summaries, key=lambda one: one.mode == "audit")):
         return await runs.view(summary.run_id)
@@ -78,7 +78,7 @@ async def newest(call: Call, runs: Runs) -> RunView | None:
 
 
 def readable(call: Call, summaries: Iterable[RunSummary]) -> Iterator[RunSummary]:
-    """Those that can be read; one that can't is said when it would be its turn."""
+    """The readable runs; an unreadable one is reported in its place."""
     for summary in summaries:
         if summary.unreadable is None:
             yield summary
@@ -91,7 +91,7 @@ def unreadable_line(summary: RunSummary) -> str:
 
 
 def status_lines(view: RunView) -> list[str]:
-    """A run as text: its requirements, findings and questions, its status first."""
+    """A run as text, its status first: its requirements, findings and questions."""
     state = view.state
     stale = (", on guard" if state.guard is not None else "") + (", stale now" if view.stale else "")
     lines = [f"{state.run_id} {status_word(state)}{stale} · {one_line(state.goal.title)}"]
@@ -102,12 +102,12 @@ def status_lines(view: RunView) -> list[str]:
     for asked in state.interrupts:
         lines += [f"{asked.id} {asked.kind}: {one_line(asked.title, 500)}", *preview_lines(asked)]
     lines += [f"now: {one_line(view.live.activity)}"] if state.active and view.live.activity else []
-    # Its first line has the word for how it ended.
+    # Its first line already has the word for how it ended.
     return [*lines, *closing(view)[1 if state.active and not state.reason else 0 :], *stale_lines(view)]
 
 
 def _halt_data(state: RunState) -> list[str]:
-    """What a halt carries, as JSON: whoever answers it may need it."""
+    """The data of a halt, as JSON: an answer may need it."""
     halt = shown_halt(state)
     if halt is None or not halt.data:
         return []
@@ -134,7 +134,7 @@ async def list_runs(call: Call) -> int:
 
 
 def _summary(call: Call, summary: RunSummary, view: RunView | None) -> dict[str, Any]:
-    """`freshness` as in a snapshot; null for a run that is pursued, or that a newer one of its goal has superseded."""
+    """`freshness` as in a snapshot; null for a run in progress, or one that a newer run of its goal has superseded."""
     from donewhen.wire.snapshot import freshness_of  # lazy: pydantic costs start-up time
 
     path = summary.goal_path
@@ -157,7 +157,7 @@ def _iso(at: float) -> str:
 
 
 async def report(call: Call) -> int:
-    """The receipt, as it can be pasted or read by a machine."""
+    """The receipt, in a form for people or for machines."""
     asked = call.arguments.format or ("json" if call.json else "markdown")
     async with call.runs() as runs:
         run_id: str | None = call.arguments.run_id

@@ -1,4 +1,4 @@
-"""`run`, `resume` and `guard`: a goal pursued, and one kept."""
+"""`run`, `resume` and `guard`: pursuing a goal, and keeping it complete."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXAMPLE = '{"approved": true}'
 
 
 async def run(call: Call) -> int:
-    """Pursues a goal to its end, pause, or Ctrl-C."""
+    """Pursues a goal until its end, a pause, or Ctrl-C."""
     meant = understand(call.arguments.goal, call.root)
     if isinstance(meant, GoalVerb):
         return await _verb(call, meant.verb)
@@ -61,7 +61,7 @@ async def run(call: Call) -> int:
 
 
 async def _drafted(call: Call, runs: Runs, objective: Objective) -> str:
-    """The goal file that is drafted for it; nothing is left behind where it could not be pursued."""
+    """The goal file drafted for the objective; if it could not be pursued, nothing is left behind."""
     for summary in await runs.summaries():
         if summary.status in ("running", "waiting") and (await runs.view(summary.run_id)).state.active:
             raise AlreadyRunning(summary.run_id)
@@ -73,7 +73,7 @@ async def _drafted(call: Call, runs: Runs, objective: Objective) -> str:
 
 
 async def resume(call: Call) -> int:
-    """Lets a run go on, with raised limits where some are given."""
+    """Continues a run, with raised limits if given."""
     options, halt = resume_options(call), halt_answer(call)
     async with call.runs() as runs:
         await _refuse_other_models(call, runs)
@@ -81,7 +81,7 @@ async def resume(call: Call) -> int:
 
 
 def halt_answer(call: Call) -> HaltAnswer | None:
-    """What the plugin that halted a run is told; None if nothing is. Raises UsageError."""
+    """The answer for the plugin that halted a run; None if there is none. Raises UsageError."""
     text, plugin = call.arguments.data, call.arguments.plugin
     if text is None:
         return HaltAnswer(plugin) if plugin is not None else None
@@ -96,7 +96,7 @@ def _no_number(name: str) -> NoReturn:
 
 
 def resume_options(call: Call) -> StartOptions:
-    """The options of `resume`: a run keeps its worker, and approval only where a person says so now. Raises
+    """The options of `resume`: a run keeps its worker, and keeps approval only if a person says so again. Raises
     UsageError."""
     approve = call.settings.given.approve
     options = start_options(call.settings, askable=call.interactive and approve != "deny")
@@ -105,7 +105,7 @@ def resume_options(call: Call) -> StartOptions:
 
 
 def _refuse_agent_without_model(call: Call, options: StartOptions) -> None:
-    """Before anything is drafted: a goal that isn't written yet names no model. Raises UsageError."""
+    """Checked before anything is drafted: a goal that isn't written yet names no model. Raises UsageError."""
     worker = options.worker or call.settings.configured.worker
     if worker == "agent" and call.settings.pick("model") is None:
         raise UsageError("worker agent needs a model: --model provider/name (or DONEWHEN_MODEL)")
@@ -130,7 +130,7 @@ async def _refuse_other_models(call: Call, runs: Runs) -> None:
 
 
 async def _to_resume(call: Call, runs: Runs) -> RunState | None:
-    """The run that `resume` would take; None if there is none, which the engine says better."""
+    """The run that `resume` would continue; None if there is none, because the engine reports that better."""
     run_id = call.arguments.run_id
     if run_id is not None:
         return (await runs.view(run_id)).state
@@ -195,7 +195,7 @@ async def _verb(call: Call, verb: Verb) -> int:
 
 
 def _say_summary(call: Call, view: RunView) -> None:
-    """What is accepted already; what a person is asked about is shown with the question."""
+    """Shows what is already accepted; questions show their own summary."""
     if view.state.options.summary and view.state.started is not None:
         call.terminal.message(plain(view.state.options.summary))
 
@@ -218,11 +218,11 @@ def _say_who_works(call: Call, view: RunView) -> None:
     call.terminal.message("edit and save; the goal is checked after each change (Ctrl-C pauses)")
 
 
-# `guard`: a goal that is complete, kept so as long as this goes on.
+# `guard`: keeps a complete goal complete as long as this command runs.
 
 
 async def guard(call: Call) -> int:
-    """Shows what is on guard until a signal, or until the guard is lifted; 0 where everything is proven then."""
+    """Shows what is on guard until a signal, or until the guard is lifted; 0 if everything is proven then."""
     named = call.arguments.goal
     path = goal_path(named, call.root) if named else None
     async with call.runs() as runs:
@@ -241,7 +241,7 @@ async def guard(call: Call) -> int:
                 await _shown(runs, run_id, display, ending)
             last = await runs.view(run_id)
         finally:
-            if run_id not in known:  # who set it before wants it to go on
+            if run_id not in known:  # whoever set it earlier wants it to continue
                 await runs.guard(False, run_id=run_id)
         with suppress(OutputClosed):
             display.finish(last)

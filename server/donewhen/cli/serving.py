@@ -10,7 +10,7 @@ MAX_PROCESS_ID = 2**31 - 1
 
 
 def serve(call: Call) -> int:
-    """The language server; it owns standard input and output until it ends."""
+    """Runs the language server; it owns standard input and output until it ends."""
     given = call.arguments
     return call.serve(
         ServeOptions(
@@ -22,7 +22,7 @@ def serve(call: Call) -> int:
 
 
 def _process_id(text: str) -> int | None:
-    """None for what can't be one: `initialize` says it again."""
+    """None for a text that can't be a process id; a client also sends its id in `initialize`."""
     number = int(text) if text.isdecimal() and len(text) <= len(str(MAX_PROCESS_ID)) else 0
     return number if 0 < number <= MAX_PROCESS_ID else None
 

@@ -25,7 +25,7 @@ class Lines(Protocol):
     """Lines that a person types."""
 
     async def next(self) -> str | None:
-        """The next line without its end; None at the end of input. May be cancelled; no line is lost by that."""
+        """The next line without its end; None at the end of input. Cancelling it loses no line."""
         ...
 
 
@@ -55,7 +55,7 @@ class Terminal:
         self.result(json.dumps(value, ensure_ascii=False))
 
     def message(self, text: str) -> None:
-        """A message for a person; whoever closed standard error does without."""
+        """A message for a person; dropped if standard error is closed."""
         try:
             self.stderr.write("\n".join(map(self._fitted, text.split("\n"))) + "\n")
             self.stderr.flush()
@@ -63,7 +63,8 @@ class Terminal:
             return
 
     def _fitted(self, line: str) -> str:
-        """Broken between words where a person reads it; an indented line is a command, to be copied as it is."""
+        """Wrapped between words for people; an indented line is a command, which is kept whole so that it can be
+        copied."""
         width = max(shutil.get_terminal_size().columns, 20)
         if not self.interactive or line.startswith(" ") or len(line) <= width:
             return line
@@ -73,8 +74,8 @@ class Terminal:
 class TypedLines:
     """Lines from a file descriptor, read by a daemon thread that starts with the first question.
 
-    The thread is needed because a blocking read can't be cancelled; it reads the descriptor itself, since a buffered
-    reader that a daemon thread holds stops the interpreter from ending.
+    The thread is needed because a blocking read can't be cancelled; it reads the descriptor itself, because a buffered
+    reader that is held by a daemon thread prevents the interpreter from ending.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -140,7 +141,7 @@ def _prefer_utf8(stream: TextIO) -> None:
 
 
 class Ending:
-    """Set by the first Ctrl-C, SIGTERM or SIGHUP; later ones change nothing, for pausing is under way."""
+    """Set by the first Ctrl-C, SIGTERM or SIGHUP; later ones change nothing, because pausing has already begun."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
@@ -173,7 +174,7 @@ def ending_signals() -> Generator[Ending]:
 
     # SIGHUP is absent on Windows, SIGBREAK elsewhere.
     known = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
-    # What the caller ignores (nohup, a shell's background job) stays ignored.
+    # Signals that the caller ignores (nohup, a shell's background job) stay ignored.
     before = {number: signal.getsignal(number) for number in known}
     taken = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
     try:
