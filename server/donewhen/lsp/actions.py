@@ -1,4 +1,5 @@
-"""Code actions: repair the file, tick what is proven, waive, dispute, accept or revert, open the evidence, start."""
+"""Code actions: repair the file, tick proven requirements, waive, dispute, accept or revert, open the evidence,
+start."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 QUICK_FIX = types.CodeActionKind.QuickFix
 REFACTOR = types.CodeActionKind.Refactor
 RUN = "source.donewhen"
-"""The kind of what concerns the whole goal: editors show no light bulb for it on every line."""
+"""The kind of actions for the whole goal: editors show no light bulb for it on every line."""
 REASON = "decided by a person in the editor"
 """Editors can't ask for text with a code action; clients that can (`clientFeatures.reasons`) add their own."""
 
@@ -50,7 +51,7 @@ async def actions(session: Session, params: types.CodeActionParams) -> list[type
 
 
 def goal_actions(goal: GoalView, first: int, last: int, *, asks: bool = False) -> list[types.CodeAction]:
-    """What can be done with the requirements on these lines, and with all that are proven."""
+    """The actions for the requirements on these lines, and for all proven ones."""
     found: list[types.CodeAction] = []
     for source in goal.parsed.requirements:
         if source.span.start_line <= last and first <= source.span.end_line:
@@ -64,17 +65,17 @@ def goal_actions(goal: GoalView, first: int, last: int, *, asks: bool = False) -
 
 
 def ticks(goal: GoalView) -> list[types.TextEdit]:
-    """The edits that tick the boxes of what is proven. They change nothing that a proof rests on."""
+    """The edits that tick the boxes of proven requirements. They change nothing that a proof rests on."""
     return [_tick(goal, source) for source in goal.parsed.requirements if _proven_unticked(goal, source)]
 
 
 def run_actions(goal: GoalView) -> list[types.CodeAction]:
-    """What the lenses above the title offer, for editors that show no lenses."""
+    """The actions of the lenses above the title, for editors that show no lenses."""
     return [types.CodeAction(command.title, kind=RUN, command=command) for command in run_commands(goal)]
 
 
 def suggestion_actions(uri: str, diagnostics: list[types.Diagnostic]) -> list[types.CodeAction]:
-    """Replacements for what is misspelt in the front matter."""
+    """Replacements for misspelled words in the front matter."""
     found: list[types.CodeAction] = []
     for one in diagnostics:
         suggestion = _data(one).get("suggestion")
@@ -103,7 +104,7 @@ def finding_actions(diagnostics: object, *, asks: bool = False) -> list[types.Co
 
 
 def code_line_actions(session: Session, diagnostics: object) -> list[types.CodeAction]:
-    """What can be done with the requirements that lines of code keep from being met."""
+    """The actions for the requirements that lines of code keep from being met."""
     found: dict[tuple[str, str], types.CodeAction] = {}
     for mark in cast("list[types.Diagnostic]", diagnostics):
         data = _data(mark)
@@ -124,7 +125,7 @@ def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) 
     found = _standing_actions(source.requirement.label, goal.view, one, asks)
     if source.requirement.checks or one.status in ("met", "waived"):
         return found
-    # Before the waiver, which is the last of them: it would stand for proof.
+    # Before the waiver, which comes last, because it would replace a proof.
     argument = {"goalUri": goal.uri, "requirementId": source.requirement.id, "check": ""}
     add = types.Command(f"Add a check to {source.requirement.label}", "donewhen.goal.amend", arguments=[argument])
     return [*found[:-1], _command(add), *found[-1:]]
@@ -132,7 +133,7 @@ def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) 
 
 def _standing_actions(label: str, run: RunView, one: RequirementView, asks: bool) -> list[types.CodeAction]:
     about = {"runId": run.state.run_id, "requirementId": one.requirement_id}
-    found: list[types.Command] = []  # what only shows comes first: some editors take the first for RET
+    found: list[types.Command] = []  # read-only actions come first: some editors take the first one for RET
     for evidence_id in one.evidence_ids[:3]:
         argument = {"runId": run.state.run_id, "evidenceId": evidence_id, "show": True}
         title = f"Open the evidence {evidence_id}"
@@ -163,7 +164,7 @@ def _proven_unticked(goal: GoalView, source: RequirementSource) -> bool:
 
 
 def _tick(goal: GoalView, source: RequirementSource) -> types.TextEdit:
-    assert source.checkbox is not None  # the caller saw it
+    assert source.checkbox is not None  # the caller checked it
     return types.TextEdit(goal.range(source.checkbox), "[x]")
 
 
@@ -172,7 +173,7 @@ def _touches(one: types.Range, other: types.Range) -> bool:
 
 
 def _is_kind(action: types.CodeAction, wanted: str | types.CodeActionKind) -> bool:
-    """True for the wanted kind and for those below it."""
+    """True for the wanted kind and its sub-kinds."""
     kind, asked = (_name(one) for one in (action.kind or "", wanted))
     return asked == "" or kind == asked or kind.startswith(asked + ".")
 
@@ -186,14 +187,14 @@ def _data(diagnostic: types.Diagnostic) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", data) if isinstance(data, dict) else {}
 
 
-# Ticks the boxes of what a run has proven once it is complete, for those who want that (`tickBoxes`).
+# Ticks the boxes of proven requirements once a run is complete, if the setting `tickBoxes` is on.
 
 
 logger = logging.getLogger(__name__)
 
 
 class Ticking:
-    """What becomes complete while this client looks; what was complete before is left as it stands."""
+    """Acts on runs that become complete during this session; those that were complete before are left alone."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -205,7 +206,7 @@ class Ticking:
             self._active.add(view.state.run_id)
 
     def show(self, folder: Folder, view: RunView) -> None:
-        """Ticks the boxes where the run has just become complete: an edit in the editor, which can be undone there."""
+        """Ticks the boxes if the run has just become complete: an edit in the editor, which can be undone there."""
         state, session = view.state, self._session
         if state.active or state.run_id not in self._active:
             return

@@ -17,7 +17,7 @@ from donewhen.wire.reports import ReportFormat
 
 
 class Strict(BaseModel):
-    """Base of every parameter object: camelCase names only, types as they are."""
+    """Base of every parameter object: camelCase names only, types unchanged."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True, defer_build=True)
 
@@ -26,7 +26,7 @@ ModelT = TypeVar("ModelT", bound=Strict)
 
 
 def read(model: type[ModelT], value: Any) -> ModelT:
-    """The parameters, or JsonRpcInvalidParams that names the first field that is wrong."""
+    """The parameters, or JsonRpcInvalidParams that names the first wrong field."""
     try:
         return model.model_validate({} if value is None else value)
     except ValidationError as problem:
@@ -38,7 +38,7 @@ def read(model: type[ModelT], value: Any) -> ModelT:
 
 
 def _is_branch(part: int | str) -> bool:
-    """True for what pydantic calls a branch of a union: no field of anybody's."""
+    """True for the name of a union's branch, which pydantic adds: it is not a field."""
     return isinstance(part, str) and (not part.isidentifier() or part in ("int", "float"))
 
 
@@ -67,7 +67,7 @@ class EditorRange(Strict):
 
 
 class EditorDiagnostic(Strict):
-    """A diagnostic as LSP has it; what we don't need of it is accepted and left."""
+    """A diagnostic as in LSP; fields that we don't need are accepted and ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True, frozen=True, defer_build=True)
 
@@ -99,7 +99,7 @@ class GoalSet(Strict):
 
 
 class GoalDetect(Strict):
-    """`tryChecks` runs what a draft would hold once, and says how it stands."""
+    """`tryChecks` runs the checks of a draft once, and reports their results."""
 
     workspace_uri: str | None = None
     try_checks: bool = False
@@ -121,7 +121,7 @@ class SeenTest(Strict):
 
 
 class GoalPropose(Strict):
-    """What is before a person. `problem` is the one that is to be fixed; so is a `test`."""
+    """What a person sees. `problem` is the one to fix; so is a `test`."""
 
     workspace_uri: str | None = None
     selection: str = ""
@@ -133,7 +133,7 @@ class GoalPropose(Strict):
 
 
 class GoalAmend(Strict):
-    """Either a check, below a requirement where one is named, or a judge. An empty `check` is left to be filled in."""
+    """Either a check, below a requirement if one is named, or a judge. An empty `check` is left to be filled in."""
 
     goal_uri: str
     requirement_id: str | None = None
@@ -154,7 +154,7 @@ LIMITS = {setting.argument: setting for setting in SETTINGS if setting.argument 
 
 
 class LimitsBase(Strict):
-    """Times are seconds, money US dollars; `unlimited` takes a limit away."""
+    """Times are seconds, money US dollars; `unlimited` removes a limit."""
 
     @property
     def changes(self) -> LimitChanges:
@@ -187,7 +187,7 @@ class RunResume(RunLimits):
 
 
 class RunGuard(Strict):
-    """One of `runId` and `goalUri` says what is guarded."""
+    """One of `runId` and `goalUri` says what to guard."""
 
     on: bool
     run_id: str | None = None
@@ -198,7 +198,7 @@ class RunAnswer(Strict):
     run_id: str
     interrupt_id: str
     response: Literal["approve", "deny", "edit", "text", "end"] | None = None
-    """None asks again, for a question that has gone out of sight."""
+    """None asks again, for a question that is no longer visible."""
     input: dict[str, Any] | None = None
     text: str | None = None
     reason: str | None = None
@@ -239,7 +239,7 @@ class RunRevert(Strict):
 
 
 class RunStatus(Strict):
-    """`allIterations` of the run that is named, not the latest alone."""
+    """`allIterations` of the named run, not just the latest."""
 
     run_id: str | None = None
     all_iterations: bool = False
@@ -263,7 +263,7 @@ class RunProposed(Strict):
 
 
 class RunEvidence(Strict):
-    """`show` also opens the evidence's file in the editor, where the editor can be asked to."""
+    """`show` also opens the evidence's file in the editor, if the client supports that."""
 
     run_id: str
     evidence_id: str
@@ -271,7 +271,7 @@ class RunEvidence(Strict):
 
 
 class RunActivity(Strict):
-    """`follow` begins, or ends, telling what is new; `stepId` asks for one step in full."""
+    """`follow` starts, or ends, notifications of new steps; `stepId` asks for one step in full."""
 
     run_id: str
     follow: bool | None = None
@@ -284,8 +284,8 @@ class RunHint(Strict):
 
 
 class RunTell(Strict):
-    """`model`: for a model, in plain text; else Markdown for a person. `why` says what is missing, or, where a
-    `requirement` is named by its number, how that one stands."""
+    """`model`: for a model, in plain text; else Markdown for a person. `why` says what is missing, or, if a
+    `requirement` is named by its number, where that one stands."""
 
     run_id: str
     form: Literal["status", "why", "model"]

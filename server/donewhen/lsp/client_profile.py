@@ -1,4 +1,4 @@
-"""What the client said about itself in `initialize`."""
+"""What the client says about itself in `initialize`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ClientProfile:
     interrupts: bool = False
     reasons: bool = False
     views: bool = False
-    """Snapshots are to say how they are shown."""
+    """Snapshots should include their view."""
     editor_diagnostics: bool = False
     """Forwards its diagnostics, and says so before there are any."""
     progress: bool = False
@@ -46,14 +46,14 @@ class ClientProfile:
     hierarchical_symbols: bool = False
     action_literals: bool = False
     markdown: bool = False
-    """Whether hover may be Markdown; plain text is what every client can show."""
+    """Whether hover may be Markdown; every client can show plain text."""
     related_information: bool = False
     process_id: int | None = None
-    """The process that started the server: it ends with it."""
+    """The process that started the server: the server ends with it."""
 
 
 def read_profile(params: types.InitializeParams) -> ClientProfile:
-    """Raises JsonRpcInvalidParams if `initializationOptions` hold what can't be."""
+    """Raises JsonRpcInvalidParams if `initializationOptions` has invalid content."""
     options = _options(cast("JsonObject", params.initialization_options))
     features = _object(options.get("clientFeatures"))
     pid = params.process_id

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 async def folder_of(session: Session, run_id: str) -> Folder:
-    """The folder whose ledger has the run: those on show first. Raises UnknownRun."""
+    """The folder whose ledger has the run: visible folders first. Raises UnknownRun."""
     for folder in session.host.opened():
         if folder.board.of_run(run_id) is not None:
             return folder
@@ -73,8 +73,8 @@ async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
 
 
 async def proposed(session: Session, argument: a.RunProposed) -> dict[str, str | None]:
-    """The file that a question asks to change, as it is and as it would be; null where the change isn't about the
-    file as it stands. A file that isn't there yet is an empty one."""
+    """The file that a question asks to change, before and after; null if the change doesn't apply to the file as it is.
+    A file that doesn't exist yet is empty."""
     folder = await folder_of(session, argument.run_id)
     view = await folder.runs.view(argument.run_id)
     asked = next((one for one in view.state.interrupts if one.id == argument.interrupt_id), None)
@@ -114,7 +114,7 @@ async def evidence(session: Session, argument: a.RunEvidence) -> dict[str, Any]:
 
 
 async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:
-    """What the run did so far, step by step; from then on the client is told what is new, where it follows."""
+    """What the run has done so far, step by step; with `follow`, the client then gets every new step."""
     from donewhen.wire.plain import step_json
 
     folder = await folder_of(session, argument.run_id)
@@ -134,7 +134,7 @@ async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:
 
 
 async def report(session: Session, argument: a.RunReport) -> dict[str, Any]:
-    """The receipt, in one of the formats that there are."""
+    """The receipt, in one of the available formats."""
     folder = await folder_of(session, argument.run_id)
     view = await folder.runs.report(argument.run_id)
     found = [await folder.runs.evidence(argument.run_id, name) for name in cited(view)]
@@ -158,7 +158,7 @@ ArgumentT = TypeVar("ArgumentT", bound=Strict)
 
 @dataclass(frozen=True, slots=True)
 class Command(Generic[ArgumentT]):
-    """One command: its argument, what does it, and whether it executes anything (then trust is needed)."""
+    """One command: its argument, its function, and whether it executes anything (then trust is needed)."""
 
     argument: type[ArgumentT]
     perform: Callable[[Session, ArgumentT], Awaitable[Any]]
@@ -172,7 +172,7 @@ class Command(Generic[ArgumentT]):
 
 
 async def execute(session: Session, name: str, given: Any) -> Any:
-    """Performs a command with its argument as it came. Raises JsonRpcInvalidParams."""
+    """Performs a command with its raw argument. Raises JsonRpcInvalidParams."""
     return await COMMANDS[name].call(session, given)
 
 
@@ -199,17 +199,17 @@ async def stop(session: Session, argument: a.RunLimits) -> dict[str, Any]:
 
 
 async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
-    """Lets it go on; what a plugin is told goes to the one that halted it."""
+    """Continues the run; the data for a plugin goes to the one that halted it."""
     folder = await folder_of(session, argument.run_id)
     limits = argument.changes
     told = argument.plugin is not None or argument.data is not None
     halt = HaltAnswer(argument.plugin, argument.data) if told else None
-    options = StartOptions(limits=limits, askable=True)  # whoever resumes it in an editor is there
+    options = StartOptions(limits=limits, askable=True)  # a person who resumes it in an editor can be asked
     return shown(session, folder, await folder.runs.resume(argument.run_id, limits, options, halt))
 
 
 async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
-    """An empty text is an answer too; no text is none. Without a response, it is asked again."""
+    """An empty text is an answer too; without a text there is none. Without a response, the question is asked again."""
     if argument.response is None:
         folder = await folder_of(session, argument.run_id)
         view = await folder.runs.view(argument.run_id)
@@ -236,7 +236,7 @@ async def dispute(session: Session, argument: a.RunDispute) -> dict[str, Any]:
 
 
 async def hint(session: Session, argument: a.RunHint) -> dict[str, Any]:
-    """Says something to the worker unasked."""
+    """Says something to the worker without being asked."""
     folder = await folder_of(session, argument.run_id)
     when = await folder.runs.hint(argument.run_id, argument.text)
     return {"when": when, "message": _READ[when]} if session.profile.views else {"when": when}
@@ -258,7 +258,7 @@ async def accept_integrity(session: Session, argument: a.RunAcceptIntegrity) -> 
 
 
 async def revert(session: Session, argument: a.RunRevert) -> dict[str, Any]:
-    """Either the files of an iteration, or what an integrity finding is about."""
+    """Reverts either the files of an iteration, or the subject of an integrity finding."""
     folder = await folder_of(session, argument.run_id)
     if argument.finding_id is not None:
         if argument.iteration is not None or argument.uris is not None:
@@ -275,7 +275,7 @@ async def revert(session: Session, argument: a.RunRevert) -> dict[str, Any]:
 
 
 async def guard(session: Session, argument: a.RunGuard) -> dict[str, Any]:
-    """What a complete run has proven is proven again after each edit, or no longer."""
+    """Starts, or ends, proving a complete run again after each edit."""
     if argument.on:
         session.require_trust()
     if (argument.run_id is None) == (argument.goal_uri is None):
@@ -290,7 +290,7 @@ async def guard(session: Session, argument: a.RunGuard) -> dict[str, Any]:
 
 
 async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
-    """Newest first; a goal's newest run and audit, or those of every goal."""
+    """Newest first; the newest run and audit of one goal, or of every goal."""
     if argument.run_id is not None:
         folder = await folder_of(session, argument.run_id)
         read = folder.runs.report if argument.all_iterations else folder.runs.view
@@ -339,7 +339,7 @@ def _relative(folder: Folder, uri: str) -> str:
 
 
 def _outcome(folder: Folder, outcome: RevertOutcome) -> dict[str, Any]:
-    """The files as uris, like everywhere else on the wire."""
+    """The files as uris, as everywhere else in the protocol."""
     return {
         "changedFiles": [(folder.root / path).as_uri() for path in outcome.changed],
         "kept": [(folder.root / path).as_uri() for path in outcome.kept],

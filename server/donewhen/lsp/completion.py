@@ -27,7 +27,7 @@ KINDS: Mapping[str, types.CompletionItemKind] = {
 
 
 async def completion(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
-    """`textDocument/completion`; looked up in a thread, since it reads the workspace."""
+    """`textDocument/completion`; computed in a thread, since it reads the workspace."""
     goal = await goal_view(session, params.text_document.uri)
     text = None if goal is None else session.texts.text(goal.place.absolute)
     if goal is None or text is None:

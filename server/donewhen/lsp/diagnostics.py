@@ -33,7 +33,7 @@ Goal = tuple[Path, str]
 
 
 class Diagnostics:
-    """What is shown where. A client that pulls a file, and can be told to pull again, is not also pushed to."""
+    """What is shown in which file. Files that a client pulls, and can be asked to pull again, are not also pushed."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -41,10 +41,10 @@ class Diagnostics:
         self._published: dict[Path, list[types.Diagnostic]] = {}
         self._pulled: set[Path] = set()
         self._written: set[tuple[str, str]] = set()
-        """The evidence (run, id) whose files have been asked for: they never change."""
+        """The evidence (run, id) whose files have been requested: they never change."""
 
     async def refresh(self, goals: Iterable[Goal]) -> None:
-        """Collects these goals' marks again and publishes every file whose diagnostics differ."""
+        """Collects these goals' diagnostics again and publishes every file whose diagnostics differ."""
         for goal in goals:
             marks = await self._collect(goal)
             if marks:
@@ -65,7 +65,7 @@ class Diagnostics:
         return self.at(path)
 
     def closed(self, path: Path) -> None:
-        """A closed file is no longer pulled: what it has is pushed again."""
+        """A closed file is no longer pulled: its diagnostics are pushed again."""
         if path in self._pulled:
             self._pulled.discard(path)
             self._send(path, self.at(path))
@@ -95,14 +95,14 @@ class Diagnostics:
         new = [name for name in sorted(cited) if (run_id, name) not in self._written]
         if new:
             self._written |= {(run_id, name) for name in new}
-            # Nobody waits for the files: the diagnostics that point to them go out first.
+            # Nobody waits for the evidence files: the diagnostics that point to them go out first.
             self._session.later(_write_evidence(folder, run_id, new), "evidence files")
         place = folder.runs.state_folder / "evidence" / run_id
         uris = {name: (place / f"{name}.md").as_uri() for name in cited}
         return DiagnosticContext(self._session.changed_at(folder.root, paths), uris)
 
     def _publish(self) -> None:
-        """Sends what changed, file by file."""
+        """Sends the changes, file by file."""
         wanted: dict[Path, list[types.Diagnostic]] = {}
         for (root, _), marks in self._marks.items():
             for mark in marks:
@@ -137,7 +137,7 @@ async def _write_evidence(folder: Folder, run_id: str, names: list[str]) -> None
 
 
 def to_lsp(mark: GoalDiagnostic, root: Path, texts: Texts) -> types.Diagnostic:
-    """A mark as the client counts columns; ends that are unknown or past the end are the line's end."""
+    """A diagnostic in the client's columns; an end that is unknown or past the end becomes the end of the line."""
     lines = texts.lines(root / mark.path)
 
     def position(line: int, column: int | None) -> types.Position:

@@ -1,7 +1,7 @@
 """The texts that the client has open: what a person sees, saved or not.
 
-pygls keeps them; how changes are applied is mended. pygls cuts lines at form feeds and the like, where LSP knows
-line feeds and carriage returns only, and puts what is past the end of a line before its last character.
+pygls keeps them; the way it applies changes is corrected here. pygls splits lines at form feeds and similar characters,
+while LSP has only line feeds and carriage returns, and puts text past the end of a line before its last character.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class OpenDocument(TextDocument):
 
 
 class OpenDocuments(Workspace):
-    """The open documents of one client, by uri however the client escapes it."""
+    """The open documents of one client, by uri, however the client escapes it."""
 
     @classmethod
     def of(cls, workspace: Workspace) -> Self:
-        """In place of the workspace that pygls made in `initialize`, when nothing is open yet."""
+        """Replaces the workspace that pygls made in `initialize`, when nothing is open yet."""
         folders = list(workspace.folders.values())
         return cls(workspace.root_uri, types.TextDocumentSyncKind.Incremental, folders, workspace.position_encoding)
 
@@ -51,7 +51,7 @@ class OpenDocuments(Workspace):
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
     ) -> None:
-        """A change of what was never opened says nothing."""
+        """Ignores a change of a document that was never opened."""
         if self.open(text_doc.uri) is not None:
             super().update_text_document(text_doc, change)
 
@@ -69,7 +69,7 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 class Texts:
-    """Reads lines for the conversion of columns; a file that can't be read has none."""
+    """Reads lines for the conversion of columns; an unreadable file has none."""
 
     def __init__(self, documents: Callable[[], OpenDocuments]) -> None:
         self._documents = documents
@@ -92,12 +92,12 @@ class Texts:
             self._uris[path] = uri
 
     def text(self, path: Path) -> str | None:
-        """What the client shows of the file, or the disk has; None if neither can be had."""
+        """The file's text in the client, else on the disk; None if neither is available."""
         document = self._documents().open(self.uri(path))
         return document.source if document is not None else _read(path)
 
     def open_text(self, path: Path) -> str | None:
-        """What the client shows of the file; None if it isn't open."""
+        """The file's text in the client; None if it isn't open."""
         document = self._documents().open(self.uri(path))
         return None if document is None else document.source
 
@@ -108,7 +108,7 @@ class Texts:
         return self._from_disk(path)
 
     def character(self, path: Path, line: int, column: int) -> int:
-        """Our column of a line as the client counts it."""
+        """Converts our column of a line to the client's."""
         if column == 0 or self.encoding == "utf-32":
             return column
         lines = self.lines(path)

@@ -1,4 +1,4 @@
-"""What the client shows of the workspace's files: the diagnostics that it forwards, and which files it has open."""
+"""What the client shows of the workspace's files: the diagnostics that it forwards, and its open files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from donewhen.ports import EditorView
 
 
-# Text that the client holds and the disk doesn't: nothing may be written over it silently.
+# Text that the client has and the disk doesn't: nothing may silently overwrite it.
 
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -25,8 +25,8 @@ REMEMBERED = 16
 
 
 class Unsaved:
-    """Tells a person's unsaved text from that of an editor that hasn't read a changed file again yet: what once was on
-    the disk is nobody's work in progress."""
+    """Distinguishes a person's unsaved text from that of an editor that hasn't reloaded a changed file yet: text that
+    was once on the disk is not work in progress."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
@@ -37,7 +37,7 @@ class Unsaved:
         self._seen[path] = deque(maxlen=REMEMBERED)
         disk = _read(path)
         if disk is None and path.is_file():
-            disk = text  # no text in UTF-8, or too much of it: taken for what the editor shows
+            disk = text  # not UTF-8, or too large: taken to be what the editor shows
         if disk is not None:
             self._remember(path, disk)
 
@@ -48,7 +48,7 @@ class Unsaved:
         self._seen.pop(path, None)
 
     def text(self, path: Path) -> str | None:
-        """The client's text of a file, where a person has something in it that isn't saved."""
+        """The client's text of a file, if it contains a person's unsaved changes."""
         shown = self._texts.open_text(path)
         if shown is None:
             return None
@@ -65,7 +65,7 @@ class Unsaved:
 
 
 def _digest(text: str) -> int:
-    """Editors may hold line ends and byte-order marks otherwise than the disk does."""
+    """Ignores line ends and byte-order marks, which may differ between an editor and the disk."""
     return hash(text.removeprefix("\ufeff").replace("\r\n", "\n"))
 
 
@@ -78,20 +78,21 @@ def _read(path: Path) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """The latest diagnostics of one file, for one version of its text, None if the client tells none."""
+    """The latest diagnostics of one file, for one version of its text; None if the client doesn't give a version."""
 
     version: int | None
     problems: tuple[Problem, ...]
 
 
 class EditorState:
-    """Of one client, for all its folders: what comes before a folder is opened counts, and all goes with the client."""
+    """One client's state, for all its folders: it also covers folders that are opened later, and ends with the
+    client."""
 
     def __init__(
         self, documents: Callable[[], OpenDocuments], unsaved: Unsaved, place: Callable[[Path], Place]
     ) -> None:
         self.forwarded = False
-        """Whether the client forwards diagnostics: it says so when it starts, or has forwarded some."""
+        """Whether the client forwards diagnostics: it announced that at the start, or has forwarded some."""
         self._documents = documents
         self._place = place
         self._unsaved = unsaved
@@ -99,7 +100,7 @@ class EditorState:
         self._openings: dict[Path, int] = {}
 
     def forward(self, path: Path, version: int | None, problems: Sequence[Problem]) -> bool:
-        """Replaces a file's diagnostics, unless those for a newer text are known. True if anything differs."""
+        """Replaces a file's diagnostics, unless there are some for a newer text. True if anything differs."""
         first = not self.forwarded
         self.forwarded = True
         known = self._said.get(path)
@@ -117,11 +118,11 @@ class EditorState:
             self._said[path] = replace(known, version=None)
 
     def openings(self, path: Path | None) -> int:
-        """How often it was opened and closed: versions of one opening can't be compared with those of another."""
+        """How often it was opened and closed: versions from different openings can't be compared."""
         return 0 if path is None else self._openings.get(path, 0)
 
     def view(self, root: Path) -> EditorView | None:
-        """What is shown of a folder. Goal files count where another tool has something to say about them only."""
+        """What is shown of a folder. Goal files are included only if another tool reports something about them."""
         from donewhen.ports import EditorView
 
         if not self.forwarded:

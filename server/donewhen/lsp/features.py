@@ -1,7 +1,7 @@
-"""What the server offers: the one place where methods and commands are registered with pygls.
+"""What the server offers: the only place where methods and commands are registered with pygls.
 
 A handler is a function `(session, params)`, named here by module and function, and imported when it is first needed:
-what handlers use of the engine would make `initialize` wait for half as long again.
+the parts of the engine that handlers use would make `initialize` take half as long again.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Handler = Callable[["Session", Any], Awaitable[Any] | Any]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One method: the module of this package, the function in it, and what `initialize` says of it."""
+    """One method: its module in this package, its function, and its entry in the answer to `initialize`."""
 
     module: str
     function: str
     options: Any = None
     early: bool = False
-    """True for what is handled before the server has imported what it shows things with."""
+    """True for methods that are handled before the modules that show things are imported."""
 
     def load(self) -> Handler:
         return cast("Handler", getattr(import_module(f"donewhen.lsp.{self.module}"), self.function))
@@ -102,7 +102,7 @@ EARLY_IMPORTS = (
 
 
 def make_views(session: Session) -> ClientViews:
-    """What shows things to the client. Called in a thread: its imports would hold the loop for too long."""
+    """Makes the views for the client. Called in a thread: its imports would block the loop for too long."""
     for feature in EARLY_IMPORTS:
         feature.load()
     return cast("Callable[[Session], ClientViews]", VIEWS.load())(session)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from donewhen.lsp.session import Session
 
 
-# What the client hands over besides documents: its trust and its secrets.
+# What the client passes on besides documents: its trust and its secrets.
 
 
 async def changed(session: Session, params: Any) -> None:
-    """`donewhen/didChangeTrust`: granted, or taken back; then what runs is paused."""
+    """`donewhen/didChangeTrust`: trust is granted or withdrawn; if it is withdrawn, active runs are paused."""
     session.host.trusted = read(TrustParams, params).trusted
     for folder in session.host.opened():
         if session.host.trusted:
@@ -45,7 +45,7 @@ SEVERITIES: dict[int, Severity] = {1: "error", 2: "warning"}
 
 
 async def editor_diagnostics(session: Session, params: Any) -> None:
-    """`donewhen/editorDiagnostics`: what the editor's other tools say about one file; ours are left out."""
+    """`donewhen/editorDiagnostics`: the editor's diagnostics of one file from other tools; ours are left out."""
     uri: object = cast("dict[str, object]", params).get("uri") if isinstance(params, dict) else None
     known = file_path(uri) if isinstance(uri, str) else None
     opened = session.editor.openings(known)
@@ -64,7 +64,7 @@ async def editor_diagnostics(session: Session, params: Any) -> None:
 
 
 def _omitted(problems: list[Problem], count: int) -> Problem:
-    """What the client left out: at most as bad as the mildest that it sent."""
+    """Stands for the omitted diagnostics: at most as severe as the mildest that the client sent."""
     from donewhen.core.evidence import Problem
 
     sent = {one.severity for one in problems}

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def goal_place(session: Session, uri: str) -> Place:
-    """The goal file that a command names: any `.md`. Raises JsonRpcInvalidParams for what can't be one."""
+    """The goal file that a command names: any `.md`. Raises JsonRpcInvalidParams for anything else."""
     path = required_path(uri, "goalUri")
     if path.suffix.lower() != ".md":
         raise JsonRpcInvalidParams(
@@ -52,7 +52,7 @@ def goal_place(session: Session, uri: str) -> Place:
     return session.place(path)
 
 
-# What a model has to say about a goal before a run: requirements that it proposes, hints that it gives.
+# A model's help with a goal before a run: proposed requirements, and hints.
 
 
 SaidT = TypeVar("SaidT")
@@ -68,8 +68,8 @@ class Proposal:
 
 
 async def proposed(session: Session, root: Path, objective: str, checks: Sequence[str]) -> Proposal:
-    """Requirements for an objective. None, and no model, where none is configured, the workspace isn't trusted, the
-    person cancelled it, or the model can't be asked: which is said."""
+    """Requirements for an objective. None, and no model, if none is configured, the workspace isn't trusted, the person
+    cancelled it, or the model can't be asked; the last case is reported."""
     title = "Asking {model} for requirements"
     advice = await _asked(session, root, title, lambda adviser: adviser.propose(objective, checks))
     if advice.failed is not None:
@@ -95,13 +95,13 @@ async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
 
 
 def cost_of(spent: Usage | None) -> dict[str, Any]:
-    """The field `cost` of a result; absent where no model was asked."""
+    """The field `cost` of a result; absent if no model was asked."""
     return {} if spent is None else {"cost": spent_json(spent)}
 
 
 @dataclass(slots=True)
 class _Advice(Generic[SaidT]):
-    """What asking gave. `spent` is counted also where it failed or was cancelled: it was asked."""
+    """The result of asking. `spent` also counts calls that failed or were cancelled."""
 
     said: Sequence[SaidT] = ()
     model: str | None = None
@@ -130,16 +130,16 @@ async def _asked(
 
 
 def _say(session: Session, message: str) -> None:
-    # A provider's words are in it, of which VS Code would make links.
+    # It contains a provider's text, which VS Code would turn into links.
     session.show_message(types.MessageType.Warning, MARKDOWN.prose(message))
 
 
 _RECENT = 120.0
-"""Seconds for which what was tried is worth telling in a draft."""
+"""How many seconds the result of a trial stays worth mentioning in a draft."""
 
 
 async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
-    """Drafts a goal file that does not exist yet, and starts it where that is asked for."""
+    """Drafts a goal file that does not exist yet, and starts it if requested."""
     if argument.start:
         session.require_trust()
     if not argument.objective.strip():
@@ -167,7 +167,7 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
         green=found.green,
         worker=argument.worker,
     )
-    # What a person has picked is complete: a run, and a check, read it from the disk.
+    # A person's choice is complete, and a run, or a check, reads it from the disk.
     picked = argument.checks is not None or argument.worker is not None
     await _create(session, path, text, on_disk=argument.start or picked)
     result: dict[str, Any] = {"goalUri": session.texts.uri(path), **cost_of(proposal.spent)}
@@ -179,8 +179,8 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
 
 
 async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, Any]:
-    """What could be checked here. No check is run, unless that is asked for and the workspace is trusted. What can't be
-    run here is offered, and not suggested."""
+    """The possible checks of this folder. No check is run, unless that is requested and the workspace is trusted.
+    Checks that can't run here are offered, but not suggested."""
     root = _root(session, argument.workspace_uri, None)
     tries = argument.try_checks and session.host.trusted
     found = await survey(session.host.services, session.wanted(root), tries=tries)
@@ -203,7 +203,7 @@ def _detected(check: FoundCheck) -> dict[str, Any]:
 
 
 def _state(check: FoundCheck) -> str:
-    """How a check stands now, and where it comes from, on one line."""
+    """A check's present state and its origin, on one line."""
     why = check.why if check.left_out is None else f"{check.why}; {check.left_out}"
     took = "" if check.seconds is None else f" · {check.seconds:.1f} s"
     if check.standing == "green":
@@ -214,7 +214,7 @@ def _state(check: FoundCheck) -> str:
 
 
 async def propose_goals(session: Session, argument: a.GoalPropose) -> dict[str, Any]:
-    """What a person is likely to want, the most particular first, with what is known to decide it."""
+    """What a person is likely to want, the most particular first, with the checks that are known to decide it."""
     problems = [Problem(one.path, one.line, one.message) for one in argument.problems]
     fixed, test = argument.problem, argument.test
     seen = Seen(
@@ -230,9 +230,9 @@ async def propose_goals(session: Session, argument: a.GoalPropose) -> dict[str, 
 
 
 async def _found(session: Session, root: Path, argument: a.GoalSet) -> Survey:
-    """The checks of the draft, as far as their state is known."""
+    """The checks of the draft, with their state as far as it is known."""
     if argument.checks is None:
-        # A run that starts now begins with an audit of them all.
+        # A run that starts now begins with an audit of all checks.
         return await _surveyed(session, root, tries=argument.try_checks and not argument.start)
     at, tried = session.tried.pop(root, (0.0, None))
     if tried is None or time.monotonic() - at > _RECENT:
@@ -241,7 +241,7 @@ async def _found(session: Session, root: Path, argument: a.GoalSet) -> Survey:
 
 
 async def _surveyed(session: Session, root: Path, *, tries: bool) -> Survey:
-    """The checks of the folder, those of a draft tried, until the person cuts that short."""
+    """The checks of the folder, with those of a draft tried, until the person stops that."""
     services, wanted = session.host.services, session.wanted(root)
     untried = await survey(services, wanted, tries=False)
     if not tries or not session.host.trusted or not untried.commands:
@@ -251,7 +251,7 @@ async def _surveyed(session: Session, root: Path, *, tries: bool) -> Survey:
 
 
 async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
-    """Adds a check or names a judge in the goal file, in the editor. A run that is pursued takes it up once the file is
+    """Adds a check or names a judge in the goal file, in the editor. A run in progress takes it up once the file is
     saved."""
     if (argument.check is None) == (argument.judge_model is None):
         raise JsonRpcInvalidParams("one of check and judgeModel is required")
@@ -305,7 +305,7 @@ def _root(session: Session, workspace_uri: str | None, goal_uri: str | None) -> 
 
 
 async def _create(session: Session, path: Path, text: str, *, on_disk: bool) -> None:
-    """Through the editor where it can create files; on the disk where not, or where a run starts from it now."""
+    """Uses the editor if it can create files; writes to the disk if it can't, or if a run starts from the file now."""
     if await asyncio.to_thread(path.exists):
         raise UsageError(f"{path.name} already exists, and is never overwritten")
     profile = session.profile

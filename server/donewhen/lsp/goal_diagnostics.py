@@ -1,4 +1,4 @@
-"""Diagnostics before they are LSP's: places in our own columns, collected by pure functions."""
+"""Diagnostics before their conversion to LSP: positions in our own columns, collected by pure functions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Severity = Literal["error", "warning", "information", "hint"]
 RENEWED = " (being proven again)"
 MAX_CODE_MARKS = 200
 MAX_NAMED = 5
-"""Files of one diagnostic that are named; the rest is counted."""
+"""How many files one diagnostic names; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A further place of a mark."""
+    """A related position of a diagnostic."""
 
     uri: str
     line: int
@@ -37,7 +37,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class GoalDiagnostic:
-    """One diagnostic. `path` is relative to the workspace; `end` None is the end of the start's line."""
+    """One diagnostic. `path` is relative to the workspace; an `end` of None is the end of the start's line."""
 
     path: str
     start: tuple[int, int]
@@ -51,13 +51,13 @@ class GoalDiagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """How a requirement stood when last settled: what is shown while its proof is being renewed."""
+    """How a requirement last stood: this is shown while its proof is being renewed."""
 
     status: RequirementStatus
     mark: GoalDiagnostic | None = None
-    """The mark on its own line; None if it had none."""
+    """The diagnostic on its own line; None if it had none."""
     code: tuple[GoalDiagnostic, ...] = ()
-    """The marks on the lines that its evidence named, also of files that changed since."""
+    """The diagnostics on the lines that its evidence named, also in files that have changed since."""
     begun: float | None = None
     """When that evidence was gathered."""
 
@@ -69,7 +69,7 @@ NOTHING: Memory = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """All marks of one goal, and what is remembered for the next time."""
+    """All diagnostics of one goal, and what to remember for the next time."""
 
     marks: tuple[GoalDiagnostic, ...]
     memory: Memory
@@ -77,22 +77,22 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticContext:
-    """What the marks of a goal need to know of the world: when files changed, and where evidence can be read."""
+    """What the diagnostics of a goal depend on besides the run: when files changed, and where evidence can be read."""
 
     changed_at: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Epoch seconds of the last change of files that evidence names, by path."""
+    """Epoch seconds of the last change of the files that evidence names, by path."""
     evidence_uris: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def collect(
     path: str, parsed: ParsedGoalFile, view: RunView | None, memory: Memory, around: DiagnosticContext
 ) -> Collected:
-    """The marks of the goal file `path` and of the code that its latest evidence names."""
+    """The diagnostics of the goal file `path` and of the code that its latest evidence names."""
     problems = [_problem(path, problem) for problem in parsed.problems]
     by_id = {one.requirement_id: one for one in view.views} if view is not None else {}
     if view is None or not shown(view):
         known = {key: Remembered("met") for key, one in by_id.items() if _met(one) or one.status == "stale"}
-        # What was proven and is stale since is told where nobody is alarmed: by lens, hint, hover and status bar.
+        # A stale proof is shown where it alarms nobody: in a lens, a hint, the hover and the status bar.
         return Collected((*problems, *_ticked(path, parsed, by_id, memory, known)), known)
     ticked = _ticked(path, parsed, by_id, memory)
     marks: list[GoalDiagnostic] = []
@@ -112,12 +112,12 @@ def collect(
 
 
 def code_paths(memory: Memory) -> set[str]:
-    """The files whose lines are remembered to have marks."""
+    """The files whose lines are remembered to have diagnostics."""
     return {mark.path for one in memory.values() for mark in one.code}
 
 
 def shown(view: RunView) -> bool:
-    """After `complete` and `cancelled` nothing of a run is shown any more; nor of a check that proved everything."""
+    """Nothing of a run is shown after `complete` and `cancelled`, nor after a check that proved everything."""
     state = view.state
     if state.guard is not None and any(one.status not in ("met", "waived", "stale") for one in view.views):
         return True
@@ -127,7 +127,7 @@ def shown(view: RunView) -> bool:
 
 
 def _goal_file_only(view: RunView) -> bool:
-    """An ended pursuit leaves no marks but the goal file's, unless it is on guard."""
+    """An ended run leaves diagnostics only in the goal file, unless it is on guard."""
     return view.state.ended and view.state.mode == "pursue" and view.state.guard is None
 
 
@@ -144,7 +144,7 @@ def _problem(path: str, problem: FileProblem) -> GoalDiagnostic:
 def _requirement(
     path: str, source: RequirementSource, one: RequirementView, view: RunView, memory: Memory, around: DiagnosticContext
 ) -> GoalDiagnostic | None:
-    """The mark on the requirement's own line: while its proof is renewed, the last one, and said so."""
+    """The diagnostic on the requirement's own line; during a renewal, the last one, with a note about that."""
     current = _settled(path, source, one, view, around)
     if not one.renewing:
         return current
@@ -157,7 +157,7 @@ def _requirement(
     if last is None:
         return None
     if not last.info.get("evidenceIds"):
-        return last  # nothing was proven yet that could be proven again
+        return last  # nothing was proven before that could be proven again
     start, end = _ends(source.text_span)
     return replace(last, start=start, end=end, message=last.message.removesuffix(RENEWED) + RENEWED)
 
@@ -200,7 +200,7 @@ def _related(one: RequirementView, around: DiagnosticContext) -> list[Related]:
 def _code(
     path: str, source: RequirementSource, one: RequirementView, view: RunView, around: DiagnosticContext
 ) -> tuple[GoalDiagnostic, ...]:
-    """The lines of code that an unmet requirement's evidence names, but for those that the editor marks itself."""
+    """The lines of code that an unmet requirement's evidence names, except those with the editor's own diagnostics."""
     if _met(one):
         return ()
     goal_place = Related(path, source.text_span.start_line, source.requirement.text)
@@ -212,7 +212,7 @@ def _code(
 
 
 def _unchanged(last: Remembered, goal_place: Related, around: DiagnosticContext) -> list[GoalDiagnostic]:
-    """The marks on code lines of files that are still as the evidence saw them."""
+    """The diagnostics on lines of code in files that have not changed since the evidence."""
     return [
         replace(mark, related=(goal_place, *mark.related[1:]))  # the requirement may have moved in the goal file
         for mark in last.code
@@ -221,7 +221,7 @@ def _unchanged(last: Remembered, goal_place: Related, around: DiagnosticContext)
 
 
 def _begun(view: RunView, one: RequirementView) -> float | None:
-    """When the evidence was gathered that names the places: a file changed since has other lines."""
+    """When the evidence that names the positions was gathered: a later change of a file moves its lines."""
     observations = (evidence.observation for evidence in view.state.results.values() if evidence.id in one.evidence_ids)
     times = [result.started_at + result.seconds for result in observations if isinstance(result, CheckResult)]
     return max(times, default=None)
@@ -249,15 +249,15 @@ def _findings(view: RunView) -> list[GoalDiagnostic]:
 
 
 def _spots(finding: IntegrityFinding, *, each: bool) -> list[tuple[str, int, str]]:
-    """A mark for each test that fails in a trial, where they are known, else one for the finding."""
+    """A position for each test that fails in a trial, if they are known, else one for the finding."""
     if each and finding.places:
         return [(place.path, place.line, place.message) for place in finding.places]
     return [(finding.path, finding.line, finding.message)]
 
 
 def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[GoalDiagnostic]:
-    """Where the worker changed the proof, while it may still come to nothing; what was found there says more. What has
-    no line of its own is told on the title of the goal file."""
+    """Where the worker changed the proof, until the run ends, since the change may still come to nothing; findings
+    there say more. A change without a line of its own is shown on the title of the goal file."""
     if view.state.ended:
         return []
     told = {path for known in view.state.open_findings for path, _, _ in _spots(known.finding, each=True)}
@@ -293,7 +293,7 @@ def _listed(paths: Sequence[str]) -> str:
 def _ticked(
     path: str, parsed: ParsedGoalFile, by_id: Mapping[str, RequirementView], memory: Memory, proven: Memory = NOTHING
 ) -> Sequence[GoalDiagnostic]:
-    """A ticked box is not proof: said where it stands, unless the requirement is proven, or was until its renewal."""
+    """A ticked box is not proof: this says so, unless the requirement is proven, or was until its renewal."""
     marks: list[GoalDiagnostic] = []
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
@@ -307,7 +307,7 @@ def _ticked(
 
 
 def _standing(one: RequirementView, memory: Memory) -> RequirementStatus:
-    """The status that is shown: while the proof is renewed, the last settled one."""
+    """The status to show: during a renewal of the proof, the last settled one."""
     last = memory.get(one.requirement_id) if one.renewing else None
     return one.status if last is None else last.status
 

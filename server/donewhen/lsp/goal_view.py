@@ -1,4 +1,4 @@
-"""A goal file together with the run that it shows: what every feature of the live file is made of."""
+"""A goal file together with the run that it shows: the basis of every feature of the live file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GoalView:
-    """`lines` are the file's, for columns; `view` is None if no run of it is known. `trusted` says whether
-    anything may be executed."""
+    """`lines` are the file's, for columns; `view` is None if no run of it is known. `trusted` says whether anything may
+    be executed."""
 
     uri: str
     place: Place
@@ -32,7 +32,7 @@ class GoalView:
     trusted: bool = True
 
     def status(self, source: RequirementSource) -> RequirementView | None:
-        """Where a requirement stands; None if it is not known to a run."""
+        """Where a requirement stands; None if no run knows it."""
         if self.view is None:
             return None
         return next((one for one in self.view.views if one.requirement_id == source.requirement.id), None)
@@ -43,7 +43,7 @@ class GoalView:
         )
 
     def position(self, line: int, column: int | None = None) -> types.Position:
-        """`column` None is the end of the line."""
+        """A `column` of None is the end of the line."""
         text = self.lines[line] if line < len(self.lines) else ""
         return types.Position(line, to_client(text, len(text) if column is None else column, self.encoding))
 
@@ -64,7 +64,7 @@ class GoalView:
 
 
 async def goal_view(session: Session, uri: str) -> GoalView | None:
-    """The goal file of a uri, as the client shows it; None for files that are none."""
+    """The goal file of a uri, as the client shows it; None for other files."""
     found = await session.parsed_uri(uri)
     if found is None:
         return None

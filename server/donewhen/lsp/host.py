@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from donewhen.ports import EditorView
 
 
-# The runs of one workspace folder as they were last seen, and which of them a goal file shows.
+# The latest known runs of one workspace folder, and which of them a goal file shows.
 
 
 class SnapshotStore:
@@ -28,7 +28,7 @@ class SnapshotStore:
     def __init__(self) -> None:
         self._views: dict[str, RunView] = {}
         self.memories: dict[str, Memory] = {}
-        """What the marks of each goal were when last settled, by goal path."""
+        """Each goal's last settled diagnostics, by goal path."""
 
     def replace(self, views: Iterable[RunView]) -> None:
         """Starts over from what the engine knows."""
@@ -37,7 +37,7 @@ class SnapshotStore:
             self.take(view)
 
     def take(self, view: RunView) -> bool:
-        """Keeps a view unless a later one of that run came already; true where it was kept."""
+        """Keeps a view unless a later one of that run is already kept; true if it was kept."""
         run_id = view.state.run_id
         known = self._views.get(run_id)
         if known is not None and known.state.sequence > view.state.sequence:
@@ -55,8 +55,8 @@ class SnapshotStore:
         self.memories.pop(goal_path, None)
 
     def latest(self, view: RunView) -> RunView:
-        """The view of a run as it was read, unless the run stopped because its record can't grow: nothing on record
-        says so then."""
+        """The view of a run as it was read, unless the run stopped because its record can't grow: then the record
+        doesn't say so."""
         known = self._views.get(view.state.run_id)
         if known is None or known.state.sequence < view.state.sequence or known.state.interrupted is None:
             return view
@@ -92,7 +92,7 @@ def _rank(view: RunView) -> tuple[bool, bool, float]:
 logger = logging.getLogger(__name__)
 
 CLOSING_SECONDS = 4.0
-"""Children end within 2 s; recording it may take a little longer."""
+"""Child processes end within 2 s; recording that may take a little longer."""
 
 
 class Folder:
@@ -108,22 +108,22 @@ Listener = Callable[[Folder, "RunView"], None]
 
 
 class Host:
-    """The workspace folders of this process, each opened once, when something first needs it."""
+    """The workspace folders of this process, each opened once, when it is first needed."""
 
     def __init__(self, services: Services, state_dir: Path | None = None, client_process_id: int | None = None) -> None:
         self.services = services
         self.client_process_id = client_process_id
-        """What the command line says of the client's process; None: nothing."""
+        """The client's process according to the command line; None if it is not given."""
         self._state_dir = state_dir
         self.listener: Listener | None = None
-        """Whoever shows the runs to a client now; nobody between two clients."""
+        """The session that shows the runs to a client now; None between two clients."""
         self.trusted = False
         self.settings: Mapping[str, Any] = {}
         self.secrets: dict[str, str] = {}
         self.unsaved: Callable[[Path], str | None] = nothing_unsaved
-        """What the client of now holds of a file and hasn't saved."""
+        """The present client's unsaved text of a file."""
         self.editor: Callable[[Path], EditorView | None] = no_editor
-        """What the client of now shows of a folder."""
+        """What the present client shows of a folder."""
         self._folders: dict[Path, Folder] = {}
         self._opening: dict[Path, asyncio.Task[Folder]] = {}
         self._unsubscribe: list[Callable[[], None]] = []
@@ -136,7 +136,7 @@ class Host:
         return self._folders.get(root)
 
     def wanted(self, root: Path, state_dir: Path | None) -> OpenWorkspace:
-        """What opens a folder; settings and trust are asked for again whenever they matter."""
+        """The parameters for opening a folder; settings and trust are queried again whenever they matter."""
         from donewhen.lsp.opening import OpenWorkspace  # lazy: settings are read once a folder is opened
 
         return OpenWorkspace(
@@ -150,7 +150,8 @@ class Host:
         )
 
     async def folder(self, wanted: OpenWorkspace) -> Folder:
-        """The folder, opened if need be. A failure is raised to everybody who waits, and tried again next time."""
+        """The folder, opened if necessary. A failure is raised to every waiting caller, and the next call tries
+        again."""
         known = self._folders.get(wanted.root)
         if known is not None:
             return known
@@ -164,7 +165,7 @@ class Host:
     async def close(self, reason: str) -> None:
         """Ends every child process within two seconds, and records the active runs as interrupted.
 
-        It goes on where whoever asked is cancelled: a client may close its end while it waits for `shutdown`.
+        It continues even if the caller is cancelled: a client may close its end while it waits for `shutdown`.
         """
         if self._closing is None:
             self._closing = asyncio.get_running_loop().create_task(self._close(reason))
@@ -214,7 +215,7 @@ def no_editor(root: Path) -> EditorView | None:
 
 
 def _import_board() -> type[SnapshotStore]:
-    """What the engine's views need is imported in a thread, so that the loop goes on meanwhile."""
+    """Imports what the engine's views need, in a thread, so that the loop isn't blocked."""
     import donewhen.wire.snapshot
 
     assert donewhen.wire.snapshot
@@ -225,5 +226,5 @@ async def _close(runs: Runs, reason: str) -> None:
     try:
         async with asyncio.timeout(CLOSING_SECONDS):
             await runs.close(reason)
-    except Exception as problem:  # noqa: BLE001 - the process ends; what could not be closed is only told
+    except Exception as problem:  # noqa: BLE001 - the process ends; what could not be closed is only reported
         logger.warning("closing: %s", problem)

@@ -1,4 +1,4 @@
-"""Hover on a requirement: verdict, reason, evidence, cost. On a key of the front matter: what it says."""
+"""Hover on a requirement: verdict, reason, evidence, cost. On a key of the front matter: its meaning."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def goal_hover(
     uris: Mapping[str, str] = NOWHERE,
     resting: ProofBasis | None = None,
 ) -> types.Hover | None:
-    """What is known of the requirement on this line; of the whole run on the title's; what a key of the front matter
-    says. `uris` are where evidence can be read, by id; `resting` is what the goal's proof rests on."""
+    """On a requirement's line, what is known of it; on the title's line, of the whole run; on a key of the front
+    matter, its meaning. `uris` are the evidence's files, by id; `resting` is what the goal's proof rests on."""
     source, key = goal.requirement_at(line), goal.parsed.key_at(line)
     if key is not None and (setting := KEYS.get(key.text)) is not None:
         text, span = _setting_text(setting, markup), key.span
@@ -115,7 +115,7 @@ def requirement_text(
 
 
 def _said_by(cited: Sequence[Evidence], one: RequirementView) -> bool:
-    """Whether the evidence that is shown says all of the reason: then it isn't said twice."""
+    """Whether the evidence that is shown already contains the whole reason: then the reason isn't repeated."""
     left = one.reason
     for evidence in cited:
         seen = evidence.observation
@@ -125,7 +125,7 @@ def _said_by(cited: Sequence[Evidence], one: RequirementView) -> bool:
 
 
 def _legend(label: str, one: RequirementView) -> str:
-    """What the ids stand for, where they are shown."""
+    """What the ids mean, for places that show them."""
     known = f"{label} is the number of this requirement"
     if not one.evidence_ids:
         return known
@@ -137,7 +137,7 @@ def _external(source: RequirementSource) -> list[str]:
 
 
 def cost(state: RunState) -> str:
-    """Iterations, time and money so far; an unknown price is said to be unknown, and none where no model was asked."""
+    """Iterations, time and money so far; an unknown price is called unknown, and no price is shown without a model."""
     usage = state.usage
     turns = f"iteration {state.iteration}" if state.iteration else ""
     money = "cost unknown" if usage.usd is None else f"${usage.usd:.2f}" if usage.usd or usage.tokens else ""
@@ -154,7 +154,7 @@ def _heading(one: RequirementView, markup: Markup) -> str:
 
 
 def _stale(view: RunView, markup: Markup) -> str:
-    """Of which content it was proven, and what changed since."""
+    """Which content was proven, and what has changed since."""
     changed = (view.present.changed or ()) if view.present is not None else ()
     names = ", ".join(markup.code(path) for path in changed[:MAX_CHANGED])
     more = f" and {len(changed) - MAX_CHANGED} more" if len(changed) > MAX_CHANGED else ""
@@ -189,7 +189,7 @@ def _evidence(evidence: Evidence, name: str, markup: Markup) -> str:
 
 
 def _how(observation: CheckResult) -> str:
-    """How it ended, without what the assertions above say already."""
+    """How it ended, without what the assertions above already say."""
     totals = observation.totals
     if not _named(observation) or totals is None or not totals.failed:
         return observation.reason
@@ -202,7 +202,7 @@ def _named(observation: CheckResult) -> list[Problem]:
 
 
 def _failure(observation: CheckResult) -> str:
-    """The assertions that failed, with their places; where the check names none, the end of its output."""
+    """The failed assertions, with their positions; if the check names none, the end of its output."""
     named = _named(observation)
     if named:
         text = "\n".join(f"{one.path}:{one.line + 1}: {one.message.strip()}" for one in named)

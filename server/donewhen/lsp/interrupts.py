@@ -1,6 +1,6 @@
-"""Open interrupts for clients without a way of their own to show them: a message with buttons.
+"""Open interrupts for clients that can't show them in their own way: a message with buttons.
 
-Whoever answers first counts. A message whose interrupt was answered elsewhere is withdrawn.
+The first answer counts. A message whose interrupt was answered elsewhere is withdrawn.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ PERSON_SECONDS = 24 * 3600.0
 """A person may be away for long; then the interrupt stays open and `donewhen answer` still takes it."""
 MAX_PREVIEW = 600
 MAX_SUMMARY = 2_400
-"""What is accepted at the start is shown as a whole."""
+"""The start summary is shown in full before it is accepted."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""What could make a command look like another one."""
+"""Characters that could make a command look like another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Choice:
 
 
 class Interrupts:
-    """The messages that are open in one client."""
+    """The open messages of one client."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -59,7 +59,7 @@ class Interrupts:
         self._halted: dict[str, Halted] = {}
 
     def show(self, folder: Folder, view: RunView) -> None:
-        """Asks about what is newly open, and withdraws what is no longer; tells of a plugin that stopped the run."""
+        """Asks newly opened interrupts, withdraws closed ones, and reports a plugin that stopped the run."""
         if self._session.profile.interrupts:
             return
         self._tell_halt(view)
@@ -74,7 +74,7 @@ class Interrupts:
                 self._open[key] = self._session.later(work, f"interrupt {interrupt.id}")
 
     def ask_again(self, folder: Folder, view: RunView, interrupt_id: str) -> None:
-        """Shows what is open once more: a message may have gone out of sight. Raises UnknownInterrupt."""
+        """Shows an open interrupt once more: its message may no longer be visible. Raises UnknownInterrupt."""
         if all(one.id != interrupt_id for one in view.state.interrupts):
             raise UnknownInterrupt(f"question {interrupt_id} is no longer open")
         asking = self._open.pop((view.state.run_id, interrupt_id), None)
@@ -83,7 +83,7 @@ class Interrupts:
         self.show(folder, view)
 
     def _tell_halt(self, view: RunView) -> None:
-        """Once for each halt: what the plugin wants to be told, no button can say."""
+        """Once per halt: no button can give a plugin the data that it asks for."""
         run_id, halt = view.state.run_id, view.state.halt if view.state.halted else None
         if halt is None:
             self._halted.pop(run_id, None)
@@ -93,7 +93,7 @@ class Interrupts:
             self._session.show_message(types.MessageType.Info, said)
 
     def offer_resume(self, folder: Folder, view: RunView) -> None:
-        """An interrupted run was found: the person may let it go on."""
+        """An interrupted run was found: the person may continue it."""
         run_id = view.state.run_id
         if self._session.profile.interrupts or run_id in self._offered:
             return
@@ -101,7 +101,7 @@ class Interrupts:
         self._session.later(self._resume(folder, view), f"resuming {run_id}")
 
     def offer_overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
-        """A revert kept what a person edited since: the person may let it go, too."""
+        """A revert kept a person's later edits: the person may choose to overwrite them."""
         if not self._session.profile.interrupts:
             self._session.later(self._overwrite(folder, run_id, finding_id, kept), f"reverting {finding_id}")
 
@@ -153,7 +153,7 @@ class Interrupts:
 def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
     """The buttons for an interrupt. Editing a command, or answering in words, is left to `donewhen.run.answer`.
 
-    What changes nothing comes first: Emacs takes the first for RET, even from a person who was typing just then.
+    The choice without effects comes first: Emacs takes the first for RET, even if a person was typing just then.
     """
     if interrupt.about == "start":
         return (Choice("Don't start", "deny"), Choice("Start", "approve"))
@@ -175,11 +175,11 @@ def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
 
 
 def text(interrupt: Interrupt, context: Sequence[str] = ()) -> str:
-    """What is asked, with as much of the preview, and of what stands around it, as a message can hold."""
+    """The question, with as much of the preview and its context as a message can hold."""
     title, preview = (_CONTROL.sub("�", one).strip() for one in (interrupt.title, interrupt.preview))
     most = MAX_SUMMARY if interrupt.about in ("start", "findings") else MAX_PREVIEW
     if len(preview) > most:
-        # What a long command does is often at its end: nobody approves it by its beginning.
+        # The effect of a long command is often at its end: nobody should approve it by its beginning.
         cut = len(preview) - most
         head, tail = preview[: most // 2], preview[-most // 2 :]
         preview = f"{head}\n… {cut} characters are not shown here; `donewhen status` shows all …\n{tail}"

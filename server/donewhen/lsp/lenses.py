@@ -1,4 +1,4 @@
-"""Code lenses and inlay hints: what can be done with the run, each requirement's status, and its evidence."""
+"""Code lenses and inlay hints: the actions for the run, each requirement's status, and its evidence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def lenses(session: Session, params: types.CodeLensParams) -> list[types.C
 
 
 def goal_lenses(goal: GoalView) -> list[types.CodeLens]:
-    """All lenses of a goal file, from top to bottom. An untrusted workspace has none that execute anything."""
+    """All lenses of a goal file, from top to bottom. In an untrusted workspace none of them executes anything."""
     title = goal.parsed.title_span
     line = title.start_line if title is not None else 0
     top = types.Range(goal.position(line, 0), goal.position(line, 0))
@@ -36,7 +36,7 @@ def goal_lenses(goal: GoalView) -> list[types.CodeLens]:
 
 
 def run_commands(goal: GoalView) -> list[types.Command]:
-    """What can be done with the goal now. An untrusted workspace has nothing that executes anything."""
+    """The present commands for the goal. In an untrusted workspace none of them executes anything."""
     if goal.parsed.goal is None:
         return []
     start = types.Command("Start", "donewhen.run.start", arguments=[{"goalUri": goal.uri}])
@@ -57,7 +57,7 @@ def run_commands(goal: GoalView) -> list[types.Command]:
         else:
             found = [start, check, *_guarding(view.state)]
         if asked and not view.state.ended:
-            # First: nothing else goes on before it.
+            # First, because nothing else continues before the answer.
             found = [types.Command("Answer", "donewhen.run.answer", arguments=asked), *found]
     executing = ("donewhen.run.start", "donewhen.goal.check", "donewhen.run.resume", "donewhen.run.answer")
     return [command for command in found if goal.trusted or not _executes(command, executing)]
@@ -68,21 +68,21 @@ def _executes(command: types.Command, executing: tuple[str, ...]) -> bool:
 
 
 def _guarding(state: RunState) -> list[types.Command]:
-    """A goal that is complete can be kept so."""
+    """A complete goal can be guarded."""
     arguments = [{"runId": state.run_id, "on": state.guard is None}]
     title = GUARD if state.guard is None else "Lift guard"
     return [types.Command(title, "donewhen.run.guard", arguments=arguments)] if guardable(state) else []
 
 
 def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types.CodeLens]:
-    """The status, said once, with the first evidence; one more lens for each further one. Ids are for the hover."""
+    """The status, once, with the first evidence; one more lens for each further one. Ids are for the hover."""
     one = goal.status(source)
     if one is None or goal.view is None:
         return []
     line = source.text_span.start_line
     where = types.Range(goal.position(line, 0), goal.position(line, 0))
     parts = [one.status.capitalize()]
-    # Of a run that goes on it is proven again; here somebody has to ask.
+    # An active run proves it again; otherwise somebody has to ask for that.
     parts += ["was met"] if one.status == "stale" and not one.renewing else []
     parts += ["judge"] if one.decided_by == "judge" else []
     parts += ["flaky"] if one.flaky else []

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from donewhen.lsp.session import Session
 
 EVERY = 2.0
-"""Seconds between two looks at a process where the system can't tell of its end by itself."""
+"""Seconds between two checks of a process, for systems that don't report its end."""
 
 
 def initialize(session: Session, params: types.InitializeParams) -> None:
-    """Answers at once; nothing of the engine is imported for it."""
+    """Answers at once, and imports nothing of the engine."""
     profile = read_profile(params)
     if session.guard is not None and not session.guard.admits(profile.token):
         # The answer goes out first.
@@ -29,12 +29,12 @@ def initialize(session: Session, params: types.InitializeParams) -> None:
         raise JsonRpcInvalidRequest("initializationOptions.token is not the token that was printed")
     session.introduce(profile)
     pid = profile.process_id or session.host.client_process_id
-    if pid is not None and session.guard is None:  # over TCP runs outlive the client
+    if pid is not None and session.guard is None:  # over TCP, runs outlive the client
         session.later(_end_with(session, pid), f"process {pid}")
 
 
 async def initialized(session: Session, _: object) -> None:
-    """The client is ready to be told things."""
+    """The client is ready for messages."""
     await session.begin()
     from donewhen.lsp.workspaces import begin  # lazy, as every handler
 
@@ -47,19 +47,19 @@ async def shutdown(session: Session, _: object) -> None:
 
 
 async def _end_with(session: Session, pid: int) -> None:
-    """As if the client's end of the streams had closed, which a child of it may keep open."""
+    """Acts as if the client's end of the streams had closed, since one of the client's children may keep it open."""
     await _gone(pid)
     session.server.shutdown()
 
 
 async def _gone(pid: int) -> None:
-    """Returns once no process has this pid, at once where none has; on Windows never. On Linux nothing is polled."""
+    """Returns once no process has this pid, at once if there is none; on Windows never. On Linux nothing is polled."""
     try:
         descriptor = _opened(pid)
     except ProcessLookupError:
         return
     if descriptor is None:
-        while _exists(pid):  # noqa: ASYNC110  # nothing tells
+        while _exists(pid):  # noqa: ASYNC110  # there is no notification
             await asyncio.sleep(EVERY)
         return
     loop = asyncio.get_running_loop()
@@ -73,7 +73,7 @@ async def _gone(pid: int) -> None:
 
 
 def _opened(pid: int) -> int | None:
-    """A descriptor that can be read once the process has ended; None if there is no such thing. Raises
+    """A descriptor that becomes readable when the process ends; None if the system doesn't have one. Raises
     ProcessLookupError."""
     if sys.platform != "linux":
         return None
@@ -87,7 +87,7 @@ def _opened(pid: int) -> int | None:
 
 def _exists(pid: int) -> bool:
     if sys.platform == "win32":
-        return True  # asking would end it: there the end of input has to tell
+        return True  # the check would end it: there only the end of input shows it
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 async def evidence_files(session: Session, goal: GoalView, one: RequirementView) -> dict[str, Path]:
-    """The read-only file of each evidence that the verdict cites, by id; those that can't be written are left out."""
+    """The read-only file of each evidence that the verdict cites, by id; files that can't be written are left out."""
     folder = session.host.folder_if_open(goal.place.root)
     found: dict[str, Path] = {}
     if goal.view is not None and folder is not None:
@@ -45,7 +45,7 @@ async def links(session: Session, params: types.DocumentLinkParams) -> list[type
 
 
 def goal_links(goal: GoalView) -> list[types.DocumentLink]:
-    """A link for each named file that exists; for a glob, where it matches exactly one."""
+    """A link for each named file that exists; for a glob, if it matches exactly one file."""
     found: list[types.DocumentLink] = []
     for source in goal.parsed.requirements:
         for value in (*source.files, *source.problems):
@@ -57,7 +57,7 @@ def goal_links(goal: GoalView) -> list[types.DocumentLink]:
 
 
 def matching(root: Path, globs: Sequence[str], limit: int = MAX_MATCHES) -> list[Path]:
-    """The files under `root` that the globs name, each once, at most `limit`; nothing outside of it."""
+    """The files under `root` that match the globs, each once, at most `limit`; no files outside of `root`."""
     found: dict[Path, None] = {}
     for pattern in globs:
         relative = pattern.removeprefix("./").lstrip("/")
@@ -71,11 +71,11 @@ def matching(root: Path, globs: Sequence[str], limit: int = MAX_MATCHES) -> list
     return list(found)[:limit]
 
 
-# Definition: from a requirement to its evidence, and from a file that it names to that file.
+# Definition: from a requirement to its evidence, and from a named file to that file.
 
 
 async def definition(session: Session, params: types.DefinitionParams) -> list[types.Location]:
-    """`textDocument/definition`: files first where the cursor is on one, else evidence, else files."""
+    """`textDocument/definition`: files first if the cursor is on one, else evidence, else files."""
     goal = await goal_view(session, params.text_document.uri)
     if goal is None:
         return []

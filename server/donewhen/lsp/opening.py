@@ -1,4 +1,4 @@
-"""What a workspace folder is opened with: what the editor says of it, over what the person's own settings say."""
+"""What a workspace folder is opened with: the editor's settings, over the person's own settings."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from donewhen.ports import EditorView
 from donewhen.settings.table import OWN, choices_of
 
 PATIENCE = 20.0
-"""Seconds that one check is given when it is tried for a draft: a person waits at an editor."""
+"""Seconds for one check that is tried for a draft: a person waits at an editor."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenWorkspace:
     """A workspace folder to open.
 
-    `editor_settings` gives the editor's settings now (section `donewhen`, camelCase), `trusted` whether anything may be
-    executed now, `secrets` what the editor handed over (name to value): kept in memory only. `unsaved` is the editor's
-    text of a file (posix, relative to the root) where a person has something in it that isn't saved; `editor` is what
-    the editor shows of the folder, None if it forwards no diagnostics. Runs are recorded in `state_dir`, else where
-    the settings say.
+    `editor_settings` returns the editor's present settings (section `donewhen`, camelCase), `trusted` whether anything
+    may be executed now, `secrets` the editor's secrets (name to value), which are kept in memory only. `unsaved`
+    returns the editor's text of a file (posix, relative to the root) if it contains a person's unsaved changes;
+    `editor` is what the editor shows of the folder, None if it forwards no diagnostics. Runs are recorded in
+    `state_dir`, else in the folder of the settings.
     """
 
     root: Path
@@ -43,11 +43,11 @@ class OpenWorkspace:
     editor: Callable[[], EditorView | None] = lambda: None
 
     def settings(self) -> Settings:
-        """As they hold now. Raises InvalidGoal for a bad value."""
+        """The present settings. Raises InvalidGoal for a bad value."""
         return editor_settings(self.root, self.editor_settings())
 
     def interpreter(self) -> Path | None:
-        """The Python that is selected for the folder: `interpreters` by the folder's uri, else the one for all."""
+        """The Python that is selected for the folder: from `interpreters` by the folder's uri, else the one for all."""
         given = self.editor_settings()
         by_folder = given.get("interpreters")
         named = cast("dict[str, Any]", by_folder) if isinstance(by_folder, dict) else {}
@@ -57,7 +57,7 @@ class OpenWorkspace:
 
 
 async def open_runs(services: Services, wanted: OpenWorkspace) -> Runs:
-    """Raises what the engine raises."""
+    """Raises whatever the engine raises."""
     around = WorkspaceContext(
         interpreter=wanted.interpreter,
         trusted=wanted.trusted,
@@ -71,9 +71,9 @@ async def open_runs(services: Services, wanted: OpenWorkspace) -> Runs:
 
 
 async def survey(services: Services, wanted: OpenWorkspace, *, tries: bool) -> Survey:
-    """The checks of the folder; with `tries` those of a draft run once, where the workspace is trusted."""
+    """The checks of the folder; with `tries` those of a draft run once, if the workspace is trusted."""
     settings, trusted = wanted.settings(), wanted.trusted()
-    # What tries a draft's checks opens no rooms: where checks are to run in them, none is tried.
+    # Trying a draft's checks opens no rooms: if checks must run in rooms, none is tried.
     tries = tries and trusted and not settings.contains_checks
     where = wanted.state_dir or settings.state_dir
     return await services.survey(Look(wanted.root, where, trusted, tries, PATIENCE, wanted.interpreter()))
@@ -90,15 +90,15 @@ EDITORS_WORKSPACE = "the workspace's settings in the editor"
 def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
     """The settings of environment, workspace and user, with the editor's own over the user's.
 
-    What `[tool.donewhen]` of the workspace tightened stays as strict. `workspace` in the editor's settings is what a
-    file of the workspace says of them: it gets as far as `[tool.donewhen]` does. Raises InvalidGoal for a bad value.
+    What the workspace's `[tool.donewhen]` tightened stays as strict. `workspace` in the editor's settings holds the
+    values from a file of the workspace: they may do as much as `[tool.donewhen]`. Raises InvalidGoal for a bad value.
     """
     user = load_settings({}, os.environ, None, terminal=True)
     settings = load_settings({}, os.environ, root, terminal=True)
     values: dict[str, Any] = {}
     for name, value in _said(editor).items():
         if (setting := OWN.get(name)) is not None:
-            # Numbers may come as text, too: editors that have no settings page take what a person types.
+            # Numbers may come as text, too: editors without a settings page send what a person types.
             values[name] = read_setting(setting, value, "the editor's settings", text=isinstance(value, str))
     for name, setting in OWN.items():
         tightened = getattr(settings.configured, name) if setting.of_workspace == "tighten" else None
@@ -116,7 +116,7 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
 
 
 def _said(editor: Any) -> dict[str, Any]:
-    """The editor's settings by our names; what is empty says nothing."""
+    """The editor's settings by our names; empty values are left out."""
     table = cast("dict[str, Any]", editor) if isinstance(editor, dict) else {}
     named = {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold(): value for key, value in table.items()}
     return {name: value for name, value in named.items() if value is not None and value != "" and value != []}

@@ -1,4 +1,4 @@
-"""Columns: ours count Unicode code points from 0, a client's count units of the encoding that was agreed on.
+"""Columns: ours count Unicode code points from 0, a client's count units of the negotiated encoding.
 
 Lines end as LSP says, at \n, \r\n or \r and nowhere else: `str.splitlines` would also cut at form feeds.
 """
@@ -23,7 +23,7 @@ _LINE = re.compile(r"\r\n|\n|\r")
 
 
 def choose_encoding(offered: Iterable[object]) -> Encoding:
-    """The first of the client's encodings that we know; utf-16 where it names none, as LSP says."""
+    """The first of the client's encodings that we know; utf-16 if it names none, as LSP requires."""
     for name in offered:
         for known in KNOWN_ENCODINGS:
             if name == known:
@@ -46,12 +46,12 @@ def units(text: str, encoding: Encoding) -> int:
 
 
 def to_client(line: str, column: int, encoding: Encoding) -> int:
-    """Our column in `line` as the client counts it; columns past the end are cut to it."""
+    """Converts our column in `line` to the client's; columns past the end become the end."""
     return units(line[: max(0, column)], encoding)
 
 
 def from_client(line: str, character: int, encoding: Encoding) -> int:
-    """The client's `character` in `line` as our column.
+    """Converts the client's `character` in `line` to our column.
 
     Past the end: the end. Within a character: that character's start.
     """
@@ -71,7 +71,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def offset_of(text: str, line: int, character: int, encoding: Encoding) -> int:
-    """The offset in code points of a client's position; positions past the end are cut to it."""
+    """The offset in code points of a client's position; positions past the end become the end."""
     starts = line_starts(text)
     if line >= len(starts):
         return len(text)
@@ -106,7 +106,7 @@ def file_path(uri: str) -> Path | None:
 
 
 def required_path(uri: str, field: str) -> Path:
-    """The file of a uri that a command was given. Raises JsonRpcInvalidParams."""
+    """The file of the uri in a command's argument. Raises JsonRpcInvalidParams."""
     path = file_path(uri)
     if path is None or not path.is_absolute():
         raise JsonRpcInvalidParams(f"{field}: {uri!r} is not the uri of a file")
@@ -119,7 +119,7 @@ def is_goal_file(path: Path) -> bool:
 
 
 def locate(path: Path, roots: Iterable[Path]) -> Place | None:
-    """The file in the innermost of the folders that holds it; None if none does."""
+    """The file in the innermost of the folders that contain it; None if none does."""
     found = [place for root in roots if (place := _within(path, root)) is not None]
     return min(found, key=lambda place: len(place.path), default=None)
 
@@ -127,7 +127,7 @@ def locate(path: Path, roots: Iterable[Path]) -> Place | None:
 def _within(path: Path, root: Path) -> Place | None:
     with contextlib.suppress(ValueError):
         return Place(root, path.relative_to(root).as_posix())
-    # The client and we may name one folder differently: through a link, or in another case on Windows.
+    # The client and we may name one folder differently: through a link, or with different case on Windows.
     with contextlib.suppress(ValueError, OSError):
         return Place(root, path.resolve().relative_to(root.resolve()).as_posix())
     return None

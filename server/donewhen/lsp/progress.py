@@ -1,4 +1,4 @@
-"""Work-done progress for clients that show it: one per run, and one for work that a request waits for."""
+"""Work-done progress for clients that support it: one per run, and one for work that a request waits for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ResultT = TypeVar("ResultT")
 
 
 class WorkDone:
-    """One progress in the editor, through pygls. `cancelled` is called once where the person cancels it."""
+    """One progress in the editor, through pygls. `cancelled` is called once if the person cancels it."""
 
     def __init__(self, session: Session, cancelled: Callable[[], object]) -> None:
         self._progress = session.server.work_done_progress
@@ -35,7 +35,7 @@ class WorkDone:
         self.begun = self._over = False
 
     async def begin(self, value: Callable[[], types.WorkDoneProgressBegin]) -> bool:
-        """False if the client doesn't want it or never answers, and where it has ended meanwhile."""
+        """False if the client doesn't want it or never answers, and if it has ended in the meantime."""
         try:
             await self._progress.create_async(self._token)  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
         except ClientSilent:
@@ -54,7 +54,7 @@ class WorkDone:
 
     def end(self, message: str | None = None) -> None:
         self._over = True
-        # pygls keeps the token for ever.
+        # pygls would keep the token for ever.
         self._tokens.pop(self._token, None)
         if self.begun:
             self.begun = False
@@ -66,7 +66,7 @@ class WorkDone:
 
 
 async def with_progress(session: Session, title: str, work: Coroutine[Any, Any, ResultT]) -> ResultT | None:
-    """The result of work that a person may cut short; None if they did. Cancelling the request cancels it too."""
+    """The result of work that a person may stop; None if they did. Cancelling the request cancels the work too."""
     task = asyncio.ensure_future(work)
     shown = WorkDone(session, task.cancel)
     if session.profile.progress:
@@ -96,7 +96,7 @@ class Progress:
         self._shown: dict[str, _Shown] = {}
 
     def show(self, folder: Folder, view: RunView) -> None:
-        """Begins, reports or ends as the run's state asks for."""
+        """Begins, reports or ends as the run's state requires."""
         if not self._session.profile.progress:
             return
         run_id = view.state.run_id
@@ -120,7 +120,7 @@ class Progress:
             self._update(shown, view)
 
     async def _pause(self, run_id: str) -> None:
-        """The person cancelled it: the run is paused, not stopped."""
+        """The person cancelled the progress: the run is paused, not stopped."""
         shown = self._shown.get(run_id)
         if shown is None:
             return

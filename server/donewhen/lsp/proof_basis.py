@@ -1,4 +1,4 @@
-"""What a goal's proof rests on, as hovers say it, in the forms of text that a client can show: Markdown, or plain."""
+"""What a goal's proof rests on, for hovers, in the text formats that a client can show: Markdown, or plain."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from donewhen.engine.api import Runs
 
 
-# Text for people in the two forms that a client can show: Markdown, or as it is.
+# Text for people in the two formats that a client can show: Markdown, or unformatted.
 
 
 class Markup(Protocol):
-    """How parts of a text are set apart; what they hold can't break out of them."""
+    """Formats parts of a text so that their content can't break out of them."""
 
     @property
     def kind(self) -> MarkupKind: ...
@@ -95,15 +95,15 @@ MARKDOWN: Markup = _Markdown()
 PLAIN: Markup = _Plain()
 
 
-# What a goal's proof rests on, said in its hovers.
+# What a goal's proof rests on, as hovers show it.
 
 
 WAIT = 0.3
-"""Seconds that a hover waits for a look at a large workspace; it is there for the next one."""
+"""Seconds that a hover waits for a look at a large workspace; its result is ready for the next hover."""
 FRESH = 10.0
-"""Seconds for which a look stands where nobody says whether files came or went."""
+"""Seconds for which a result stays valid if nobody reports new or removed files."""
 SHOWN = 3
-"""Files that are named of each reason."""
+"""How many files are named for each reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +116,14 @@ class _Look:
 
 
 class ProofBases:
-    """What proofs rest on, by goal file, as looked up last."""
+    """What proofs rest on, by goal file, from the last look."""
 
     def __init__(self) -> None:
         self._looks: dict[Path, _Look] = {}
 
     async def of(self, runs: Runs, file: Path, path: str, of: tuple[str, str]) -> ProofBasis | None:
-        """`file` is the goal file at `path` of the workspace. None if it isn't known yet, or can't be: a goal that
-        can't be used rests on nothing."""
+        """`file` is the goal file at `path` of the workspace. None if the result isn't known yet, or can't be: the
+        proof of an unusable goal rests on nothing."""
         now, look = time.monotonic(), self._looks.get(file)
         if look is None or look.of != of or (look.task.done() and now - look.began > FRESH):
             task = asyncio.ensure_future(_looked(runs.rests_on(path)))
@@ -139,7 +139,7 @@ async def _looked(look: Coroutine[Any, Any, ProofBasis]) -> ProofBasis | None:
 
 
 def proof_basis_text(resting: ProofBasis, markup: Markup) -> str:
-    """One line: the files by the reason for which they are proof; the goal file itself goes without saying."""
+    """One line: the files, grouped by why they belong to the proof; the goal file itself is not mentioned."""
     said = [_files(group, markup) for group in resting.groups if group.role != "goal"]
     return f"Rests on: {'; '.join(said)}" if said else ""
 

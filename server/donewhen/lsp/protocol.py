@@ -1,7 +1,7 @@
-"""pygls' protocol, mended: every request is answered once, by a code and a message.
+"""pygls' protocol, corrected: every request is answered once, by a code and a message.
 
-Each override here stands for a defect of pygls 2.1; docs/upstream.md says of each what happens, how to see it, and what
-pygls could change. What is not overridden is pygls' own: registry, typed messages, documents, progress, cancellation.
+Each override here works around a defect of pygls 2.1; docs/upstream.md describes each defect, how to reproduce it, and
+what pygls could change. Everything else is pygls' own: registry, typed messages, documents, progress, cancellation.
 Each message becomes a task; tasks begin in the order in which their messages came.
 """
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 # Between JSON and the types of LSP: pygls' converter, made strict.
 #
-# pygls turns 3 into "3" and "3" into 3, and takes a text for a list of its letters; this one refuses all of it.
+# pygls turns 3 into "3" and "3" into 3, and takes a text for a list of its letters; this converter refuses all of it.
 
 
 # attrs keeps the source of every method that it generated for lsprotocol's classes: 1.4 MB that nothing reads.
@@ -75,13 +75,13 @@ AttrsT = TypeVar("AttrsT")
 
 
 def strict_converter() -> cattrs.Converter:
-    """The converter of lsprotocol, but one that never changes a value's type."""
+    """lsprotocol's converter, but one that never changes a value's type."""
     converter = default_converter()
     for primitive in (str, int, bool):
         converter.register_structure_hook(primitive, _exactly(primitive))
     converter.register_structure_hook_factory(is_sequence, _lists_only)
     converter.register_structure_hook(types.DidChangeConfigurationParams, _configuration)
-    # Numbers and words that LSP gives names are read as they came, and are sent back so, as in a diagnostic.
+    # LSP's named numbers and words are read as they are, and sent back unchanged, for example in a diagnostic.
     converter.register_unstructure_hook_func(_is_enum, lambda value: value.value if isinstance(value, Enum) else value)
     return converter
 
@@ -111,14 +111,14 @@ def _lists_only(wanted: Any, converter: cattrs.Converter) -> Callable[[object, A
 
 
 def _configuration(given: Mapping[str, Any], _: object) -> types.DidChangeConfigurationParams:
-    """Clients that have nothing to push leave the settings out: they are then asked for them."""
+    """Clients without settings to push leave them out: the server then requests them."""
     return types.DidChangeConfigurationParams(given.get("settings"))
 
 
 def initialize_params(params: object, converter: cattrs.Converter) -> types.InitializeParams:
-    """What a client says of itself. A capability that is odd counts as absent, so that no client is refused for it, and
-    none for a field that LSP requires and nothing depends on. Raises JsonRpcInvalidParams if what must be
-    understood is malformed."""
+    """What a client says about itself. An invalid capability counts as absent, so no client is refused because of it,
+    or because of a field that LSP requires but nothing depends on. Raises JsonRpcInvalidParams if an essential field is
+    malformed."""
     if not isinstance(params, dict):
         raise JsonRpcInvalidParams("initialize: params must be an object")
     given = cast("dict[str, Any]", params)
@@ -153,7 +153,7 @@ def _folder(given: object) -> types.WorkspaceFolder | None:
 
 
 def _as_far_as_it_fits(given: Mapping[str, Any], wanted: type[AttrsT], converter: cattrs.Converter) -> AttrsT:
-    """LSP grows, and clients err: each part that doesn't fit counts as absent, and the rest is kept."""
+    """LSP grows, and clients make mistakes: each part that doesn't fit counts as absent, and the rest is kept."""
     found: dict[str, Any] = {}
     for field in cast("Any", wanted).__attrs_attrs__:
         value = given.get(re.sub(r"_([a-z])", lambda match: match[1].upper(), field.name))
@@ -169,7 +169,7 @@ def _as_far_as_it_fits(given: Mapping[str, Any], wanted: type[AttrsT], converter
 
 
 def where(problem: BaseException) -> str:
-    """The field that is wrong, said without Python's type names or paths."""
+    """The wrong field, without Python's type names or paths."""
     found = path_of(problem)
     return f"the value of {'.'.join(found)} is missing or of the wrong type" if found else "the params are not valid"
 
@@ -187,7 +187,7 @@ def path_of(problem: BaseException) -> list[str]:
 
 
 def refuse_unusable(params: object) -> None:
-    """Params that no method can take: no object or list, or with the uri of a file that no file can have, at any
+    """Refuses params that no method can take: neither object nor list, or with a uri that can't be a file's, at any
     depth. Raises JsonRpcInvalidParams, which names the field."""
     if params is not None and not isinstance(params, dict | list):
         raise JsonRpcInvalidParams("params must be an object or a list")
@@ -218,7 +218,8 @@ MsgId = int | str
 ASK_SECONDS = 10.0
 REQUEST_FAILED = -32803
 BAD_VALUES = (UnknownRun, UnknownName, UnknownInterrupt, WrongAnswer, InvalidGoal)
-"""What a request names and there isn't: its parameters are wrong. A goal file's own errors are no parameter's."""
+"""A request names something that doesn't exist: its parameters are wrong. Errors in a goal file are not the
+request's."""
 
 
 class ClientSilent(Exception):
@@ -230,7 +231,7 @@ class Protocol(LanguageServerProtocol):
 
     _server: Server  # pyright: ignore[reportIncompatibleVariableOverride]  # set once, in __init__
     _initialized = False
-    """On the class: pygls reads every property of the protocol before `__init__` is over."""
+    """On the class, because pygls reads every property of the protocol before `__init__` is over."""
 
     def __init__(self, server: Server, converter: Converter) -> None:
         super().__init__(server, converter)
@@ -240,19 +241,19 @@ class Protocol(LanguageServerProtocol):
     # ------------------------------------------------------------------------------------ inbound
 
     def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
-        """As it is: pygls calls this for every object within a message, and takes one with a key `jsonrpc` for a
-        message of its own. `handle_message` structures the whole."""
+        """Unchanged: pygls calls this for every object within a message, and mistakes one with a key `jsonrpc` for a
+        separate message. `handle_message` structures the whole."""
         return data
 
     def refuse_unreadable(self, problem: Exception, _: object) -> None:
-        """Answers what is not JSON, as pygls' reading loop reports it."""
+        """Answers a message that is not JSON, as pygls' reading loop reports it."""
         self._refuse(None, JsonRpcParseError("the message is not JSON"))
         if not isinstance(problem, ValueError | RecursionError):
             logger.error("a message could not be handled", exc_info=problem)
 
     def handle_message(self, message: object) -> None:
-        """Takes one message; never raises. pygls drops what it can't structure, serves requests before `initialize`,
-        and leaves those after `shutdown` without an answer."""
+        """Handles one message; never raises. pygls drops messages that it can't structure, serves requests before
+        `initialize`, and doesn't answer those after `shutdown`."""
         if not isinstance(message, dict):
             self._refuse(None, JsonRpcInvalidRequest("a message is one JSON object"))
             return
@@ -282,7 +283,7 @@ class Protocol(LanguageServerProtocol):
         contextvars.copy_context().run(self._handle_request, number, method, params)
 
     def _admit(self, number: object, method: object, message: JsonObject) -> None:
-        """Raises JsonRpcException where the request may not be made, or not now."""
+        """Raises JsonRpcException if the request is not allowed, or not now."""
         if (
             not _is_id(number)
             or not isinstance(method, str)
@@ -314,8 +315,8 @@ class Protocol(LanguageServerProtocol):
             contextvars.copy_context().run(self._handle_notification, method, params)
 
     def _params(self, message: JsonObject) -> Any:
-        """The params, typed where LSP knows the method, else as they came: pygls needs them to be there, makes named
-        tuples of them, and answers nothing where they are wrong. Raises JsonRpcInvalidParams."""
+        """The params, typed if LSP knows the method, else unchanged: pygls requires them to exist, makes named tuples
+        of them, and doesn't answer if they are wrong. Raises JsonRpcInvalidParams."""
         method, params = message["method"], message.get("params")
         refuse_unusable(params)
         if method == types.INITIALIZE:
@@ -339,8 +340,8 @@ class Protocol(LanguageServerProtocol):
         kwargs: dict[str, Any] | None = None,
     ) -> None:
         """Every handler is one task, so that cancelling its request cancels whatever it awaits. pygls runs generators,
-        and so every command, beside the future that it cancels, and calls what is not a coroutine at once, before
-        handlers of messages that came earlier."""
+        and so every command, outside of the future that it cancels, and calls functions that are not coroutines at
+        once, before the handlers of earlier messages."""
         name = getattr(handler, "method_name", None) or getattr(handler, ATTR_REGISTERED_NAME, None)
         task = asyncio.get_running_loop().create_task(_performed(handler, args or (), kwargs or {}), name=name)
         self._request_futures[msg_id] = cast("Future[Any]", task)
@@ -371,7 +372,7 @@ class Protocol(LanguageServerProtocol):
                 future.cancel()
 
     def _send_handler_result(self, future: Any, *, msg_id: MsgId) -> None:
-        """Expected failures are answered in their own words, defects without a trace or a path."""
+        """Answers expected failures in their own words, and defects without a trace or a path."""
         problem = None if future.cancelled() else future.exception()
         if problem is None:
             super()._send_handler_result(future, msg_id=msg_id)
@@ -381,7 +382,7 @@ class Protocol(LanguageServerProtocol):
         self._refuse(msg_id, _refusal(future.get_name(), problem))
 
     def _check_handler_result(self, future: Any) -> None:
-        """A notification has no answer: what went wrong with it goes to the log, not into the user's face."""
+        """A notification has no answer: its errors go to the log, not into the user's face."""
         if not future.cancelled() and (problem := future.exception()) is not None:
             expected = isinstance(problem, JsonRpcException | DoneWhenError | ClientSilent)
             logger.warning("%s: %s", future.get_name(), problem, exc_info=None if expected else problem)
@@ -393,7 +394,7 @@ class Protocol(LanguageServerProtocol):
         result = yield from super().lsp_initialize(params)
         self._workspace = OpenDocuments.of(self.workspace)
         if not get_capability(params.capabilities, "workspace.diagnostics.refresh_support"):
-            # A client that can't be told to pull again (Neovim 0.11) would keep what it pulled beside what is pushed.
+            # A client that can't be asked to pull again (Neovim 0.11) would keep what it pulled beside what is pushed.
             result.capabilities.diagnostic_provider = None
         return result
 
@@ -405,7 +406,7 @@ class Protocol(LanguageServerProtocol):
 
     @property
     def exit_code(self) -> int:
-        """What the process returns, also at the end of input: 0 once the client said `shutdown`."""
+        """The exit code of the process, also at the end of input: 0 once the client said `shutdown`."""
         return 0 if self._shutdown else 1
 
     @property
@@ -422,7 +423,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
-        """Each command takes one object, which it reads itself: pygls drops misspelt fields, and coerces types."""
+        """Each command takes one object, which it reads itself: pygls drops misspelled fields, and coerces types."""
         commands = cast("dict[str, Callable[..., Any]]", self.fm.commands)  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
         command = commands.get(params.command)
         if command is None:
@@ -434,7 +435,8 @@ class Protocol(LanguageServerProtocol):
     # ------------------------------------------------------------------------------------ outbound
 
     def _send_data(self, data: Any) -> None:
-        """Writes one message. A result that can't be written is an error of its request; pygls leaves it unanswered."""
+        """Writes one message. A result that can't be written becomes an error; pygls would leave the request
+        unanswered."""
         try:
             body = json.dumps(data, default=self._serialize_message, separators=(",", ":")).encode()
         except Exception as problem:
@@ -448,7 +450,7 @@ class Protocol(LanguageServerProtocol):
     def _send_response(
         self, msg_id: MsgId | None, result: Any | None = None, error: types.ResponseError | None = None
     ) -> None:
-        """The data of pygls' internal errors are tracebacks, which stay here."""
+        """The data of pygls' internal errors are tracebacks, which are not sent."""
         answer = {"jsonrpc": self.VERSION, "id": msg_id}
         if error is None:
             self._send_data({**answer, "result": result})
@@ -469,7 +471,7 @@ class Protocol(LanguageServerProtocol):
         *,
         timeout: float | None = ASK_SECONDS,
     ) -> Any:
-        """The client's typed result. A client may never answer; in pygls one waits for ever. Raises ClientSilent;
+        """The client's typed result. A client may never answer, and pygls would wait for ever. Raises ClientSilent;
         cancelling withdraws the question."""
         number = f"donewhen-{next(self._numbers)}" if msg_id is None else msg_id
         future = self.send_request(method, params, msg_id=number)
@@ -487,12 +489,12 @@ class Protocol(LanguageServerProtocol):
             self._result_types.pop(number, None)
 
     def _withdraw(self, number: MsgId) -> None:
-        # After `shutdown` a client needs no telling that nobody waits for its answers.
+        # After `shutdown` a client needn't know that nobody waits for its answers.
         if not self._shutdown:
             self.notify(types.CANCEL_REQUEST, types.CancelParams(number))
 
     def _take_reply(self, message: JsonObject) -> None:
-        """Ends the request that it answers, if anybody still waits: in pygls a late reply raises InvalidStateError."""
+        """Ends the answered request, if anybody still waits: in pygls a late reply raises InvalidStateError."""
         number = message.get("id")
         future = self._request_futures.get(cast("MsgId", number)) if _is_id(number) else None
         if future is None or isinstance(future, asyncio.Task) or future.done():
@@ -508,14 +510,14 @@ class Protocol(LanguageServerProtocol):
         wanted = self._result_types.get(number)
         try:
             typed = None if wanted is None else self._converter.structure({**message, "jsonrpc": self.VERSION}, wanted)
-        except Exception:  # noqa: BLE001 - whatever is wrong with it, the asker hears that it is
+        except Exception:  # noqa: BLE001 - whatever is wrong with it, the caller gets the error
             future.set_exception(ClientSilent("the client's answer makes no sense"))
             return
         future.set_result(message.get("result") if typed is None else typed.result)
 
 
 class Server(LanguageServer):
-    """pygls' server of one client, with the mended protocol."""
+    """pygls' server of one client, with the corrected protocol."""
 
     protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]  # set once, in __init__
 
@@ -530,7 +532,7 @@ class Server(LanguageServer):
         return cast("OpenDocuments", super().workspace)
 
     async def read(self, reader: Reader, writer: Writer) -> None:
-        """Takes what the client sends until it says `exit` or is gone, or `shutdown` is called."""
+        """Handles the client's messages until it says `exit` or is gone, or `shutdown` is called."""
         self.protocol.set_writer(cast("Any", writer))
         reading, over = (asyncio.ensure_future(work) for work in (self._read(reader), self._over.wait()))
         try:
@@ -547,16 +549,16 @@ class Server(LanguageServer):
             logger.error("the client's input is not an LSP message: %s", problem)
 
     def shutdown(self) -> None:
-        """Ends the session: pygls would read until the next message comes."""
+        """Ends the session: pygls would keep reading until the next message comes."""
         self._over.set()
 
     def report_server_error(self, error: Exception, source: ServerErrors) -> None:
-        """To the log: pygls opens a message in the editor."""
+        """Logs the error: pygls would open a message in the editor."""
         logger.warning("%s", error)
 
 
 async def _performed(handler: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a handler of any kind; a generator's handlers are performed one after the other within it."""
+    """The result of a handler of any kind; the handlers that a generator yields run one after the other within it."""
     result = handler(*args, **kwargs)
     if not inspect.isgenerator(result):
         return await result if inspect.isawaitable(result) else result
@@ -575,7 +577,7 @@ def _is_id(number: object) -> bool:
 
 
 def _refusal(method: str, problem: BaseException) -> JsonRpcException:
-    """What the client hears of a failed request."""
+    """The error that the client gets for a failed request."""
     if isinstance(problem, JsonRpcException):
         return problem
     if isinstance(problem, BAD_VALUES) and not isinstance(problem, GoalFileError):
@@ -588,7 +590,7 @@ def _refusal(method: str, problem: BaseException) -> JsonRpcException:
 
 
 def _about(problem: BaseException) -> dict[str, Any] | None:
-    """What a client needs to offer a way out: nobody has to read that off the message."""
+    """What a client needs to offer a way out, so that it needn't parse the message."""
     if isinstance(problem, AlreadyRunning):
         return {"activeRunId": problem.run_id}
     if isinstance(problem, GoalFileError):

@@ -1,4 +1,4 @@
-"""What a client is told unasked, when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts."""
+"""What a client is sent unasked when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ logger = logging.getLogger(__name__)
 
 
 class Throttle:
-    """Runs `act` at once after a poke, one at a time, then at most once per `interval` seconds while pokes come."""
+    """Runs `act` at once after a poke, never concurrently, then at most once per `interval` seconds while pokes
+    come."""
 
     def __init__(self, interval: float, act: Callable[[], Awaitable[None]]) -> None:
         self._interval = interval
@@ -51,7 +52,7 @@ class Throttle:
             self._task.cancel()
 
     async def flush(self) -> None:
-        """Returns when nothing is due: for what must see the last state."""
+        """Returns when nothing is due: for callers that must see the last state."""
         while self._task is not None and not self._task.done():
             await asyncio.wait((self._task,))
 
@@ -65,11 +66,11 @@ class Throttle:
             await asyncio.sleep(self._interval)
 
 
-# Snapshots as one client gets them: the contract's JSON, its columns in the client's encoding.
+# Snapshots for one client: the contract's JSON, with columns in the client's encoding.
 
 
 def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
-    """The snapshot of a run now, with its view for clients that take one."""
+    """The present snapshot of a run, with its view for clients that want one."""
     texts = session.texts
     document = snapshot(view, root).model_dump(mode="json", by_alias=True)
     if view.state.goal.path is not None:
@@ -94,7 +95,7 @@ def _convert(place: dict[str, Any], texts: Texts) -> None:
         position["character"] = texts.character(path, position["line"], position["character"])
 
 
-# What a client is told unasked, when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts.
+# What a client is sent unasked when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts.
 
 
 SNAPSHOT_SECONDS = 0.1
@@ -105,7 +106,7 @@ REFRESH_SECONDS = 0.25
 
 @dataclass(slots=True)
 class _Told:
-    """How far the client was told the steps of a run."""
+    """How many of the run's steps the client has received."""
 
     folder: Folder
     run_id: str
@@ -113,13 +114,13 @@ class _Told:
 
 
 class Publisher:
-    """Turns changes into messages, each kind at its own pace, the last state never dropped."""
+    """Turns changes into messages, each kind at its own pace, and never drops the last state."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._snapshots: dict[str, Throttle] = {}
         self._followed: dict[str, Throttle] = {}
-        """The runs whose steps the client is told."""
+        """The runs whose steps the client receives."""
         self._goals: set[Goal] = set()
         self._diagnostics = Throttle(DIAGNOSTICS_SECONDS, self._publish_diagnostics)
         self._refresh = Throttle(REFRESH_SECONDS, self._ask_to_refresh)
@@ -131,7 +132,7 @@ class Publisher:
         self._ticking = Ticking(session)
 
     def run_changed(self, folder: Folder, view: RunView) -> None:
-        """A run changed; called by the engine for every change, so nothing is computed here."""
+        """A run changed; the engine calls this for every change, so nothing is computed here."""
         run_id = view.state.run_id
         self._ticking.note(view)
         if run_id not in self._snapshots:
@@ -143,7 +144,7 @@ class Publisher:
             self.goal_changed(folder.root, view.state.goal.path)
 
     def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
-        """See `Showing.follow`."""
+        """See `ClientViews.follow`."""
         before = self._followed.pop(run_id, None)
         if before is not None:
             before.stop()
@@ -164,7 +165,7 @@ class Publisher:
         await self._diagnostics.flush()
 
     async def close(self) -> None:
-        """The last states still go out; then nothing more."""
+        """Sends the last states, and nothing after that."""
         for pulse in (
             *self._snapshots.values(),
             *self._followed.values(),
@@ -200,7 +201,7 @@ class Publisher:
         await self.diagnostics.refresh(goals)
 
     async def _ask_to_refresh(self) -> None:
-        """Lenses and hints are pulled: the client is asked to, if it can be."""
+        """Lenses and hints are pulled: the client is asked to pull again, if it supports that."""
         profile, server = self._session.profile, self._session.server
         if profile.lens_refresh:
             self._session.later(server.workspace_code_lens_refresh_async(None), types.WORKSPACE_CODE_LENS_REFRESH)

@@ -1,4 +1,4 @@
-"""The language server: pygls over standard streams, or for one client after the other over a loopback port."""
+"""The language server: pygls over standard streams, or for one client after another over a loopback port."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GREETING_SECONDS = 10.0
 
 Register = Callable[[Session], None]
 Connect = Callable[[Callable[[], None]], tuple[Reader, Writer]]
-"""Opens the streams of a client, which call the function once nobody reads any more."""
+"""Opens a client's streams, which call the function once nobody reads any more."""
 
 
 async def serve(
@@ -37,10 +37,10 @@ async def serve(
     tcp_port: int | None = None,
     register: Register = features.register,
 ) -> int:
-    """Serves until the client is gone (stdio) or the process is told to end (TCP). `state_dir` and `client_process_id`
-    are what the command line says of them; a client may name its own.
+    """Serves until the client is gone (stdio) or the process is asked to end (TCP). `state_dir` and `client_process_id`
+    come from the command line; a client may name its own.
 
-    Returns the exit code: 0 after `shutdown`, 1 where the client left without it.
+    Returns the exit code: 0 after `shutdown`, 1 if the client left without it.
     """
     _log_to_stderr()
     host = Host(services, state_dir, client_process_id)
@@ -80,13 +80,13 @@ async def _serve_one(session: Session, register: Register, reader: Reader, write
 
 
 def _expect_greeting(server: Server) -> None:
-    """Ends the session where nobody introduced themselves."""
+    """Ends the session if no client introduces itself."""
     if not server.protocol.initialized:
         server.shutdown()
 
 
 async def _serve_tcp(host: Host, register: Register, stop: asyncio.Future[None], port: int) -> int:
-    """One client after the other; runs outlive them."""
+    """Serves one client after another; runs outlive them."""
     guard = TokenGuard()
 
     async def one_client(reader: Reader, writer: Writer) -> None:
@@ -102,7 +102,7 @@ async def _serve_tcp(host: Host, register: Register, stop: asyncio.Future[None],
 
 
 def _stop_signal() -> asyncio.Future[None]:
-    """Done once the process is told to end, on platforms where a loop can hear that."""
+    """Done once the process is asked to end, on platforms whose event loops support such signals."""
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
 
@@ -118,7 +118,7 @@ def _stop_signal() -> asyncio.Future[None]:
 
 
 def _log_to_stderr() -> None:
-    """Messages for people go to stderr; a closed stderr is nobody's problem."""
+    """Messages for people go to stderr; a closed stderr is not an error."""
     logging.raiseExceptions = False
     if not logging.getLogger().handlers:
         logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")

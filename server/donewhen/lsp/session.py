@@ -1,4 +1,4 @@
-"""One client's session: what it said, what it has open, and what is shown to it."""
+"""One client's session: what it said, its open documents, and what is shown to it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LONG_TEXT = 20_000
-"""Longer goal files are parsed in a thread, so that the loop is not held."""
+"""Longer goal files are parsed in a thread, so that the loop is not blocked."""
 
 
 class Session:
@@ -59,10 +59,10 @@ class Session:
         self.editor = EditorState(lambda: self.documents, self.unsaved, self.place)
         self.background: set[asyncio.Task[Any]] = set()
         self.told: set[str] = set()
-        """Messages that were shown, and need not be shown again."""
+        """Messages that have been shown, and need not be shown again."""
         self.restings = ProofBases()
         self.tried: dict[Path, tuple[float, Survey]] = {}
-        """What checks of a folder said when they were tried for a draft, and when that was (monotonic)."""
+        """The results of a folder's checks when they were tried for a draft, and the time of that (monotonic)."""
         self._edited_at: dict[Path, float] = {}
         self._parsed: dict[Path, tuple[str, ParsedGoalFile]] = {}
         self._showing: ClientViews | None = None
@@ -86,12 +86,12 @@ class Session:
 
     @property
     def documents(self) -> OpenDocuments:
-        """Only there once the client has introduced itself."""
+        """Available once the client has introduced itself."""
         return self.server.workspace
 
     @property
     def views(self) -> ClientViews:
-        """Only there once the session has begun."""
+        """Available once the session has begun."""
         assert self._showing is not None
         return self._showing
 
@@ -100,7 +100,7 @@ class Session:
         return self.views.diagnostics
 
     async def begin(self) -> None:
-        """Returns once things can be shown. What that takes is imported in a thread, once."""
+        """Returns once things can be shown. The necessary modules are imported in a thread, once."""
         if self._beginning is None:
             self._beginning = asyncio.get_running_loop().create_task(self._begin())
         await asyncio.shield(self._beginning)
@@ -113,14 +113,14 @@ class Session:
             self._showing.goal_changed(root, path)
 
     def goal_changed(self, root: Path, path: str) -> None:
-        """Shows a goal file again that changed, or about which something new is known, with the next update."""
+        """With the next update, shows a goal file again that changed, or about which something new is known."""
         if self._showing is None:
             self._changed_early.add((root, path))
         else:
             self._showing.goal_changed(root, path)
 
     async def leave(self, reason: str) -> None:
-        """The client goes. Its runs end with it, except where it came over TCP."""
+        """The client leaves. Its runs end with it, unless it is connected over TCP."""
         self.host.listener = None
         self.host.unsaved = nothing_unsaved
         self.host.editor = no_editor
@@ -134,7 +134,7 @@ class Session:
             await self.host.close(reason)
 
     def later(self, work: Any, name: str) -> asyncio.Task[Any]:
-        """Runs a coroutine beside what the client asks for; what goes wrong with it is logged."""
+        """Runs a coroutine independently of the client's requests; its errors are logged."""
         task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work, name=name)
         self.background.add(task)
         task.add_done_callback(self._over)
@@ -157,20 +157,20 @@ class Session:
     # -------------------------------------------------------------------------------------- folders
 
     def place(self, path: Path) -> Place:
-        """Where a file belongs: the innermost workspace folder that holds it, else the folder it is in."""
+        """Where a file belongs: the innermost workspace folder that contains it, else its own folder."""
         return locate(path, self.roots) or Place(path.parent, path.name)
 
     async def folder(self, root: Path) -> Folder:
-        """The opened workspace folder. Raises what the engine raises."""
+        """The opened workspace folder. Raises whatever the engine raises."""
         return await self.host.folder(self.wanted(root))
 
     def wanted(self, root: Path) -> OpenWorkspace:
-        """What opening the folder takes."""
+        """The parameters for opening the folder."""
         state_dir = self.profile.state_dir
         return self.host.wanted(root, Path(state_dir) if state_dir else None)
 
     async def all_folders(self) -> Sequence[Folder]:
-        """Every workspace folder of this client that can be opened, and those open already."""
+        """Every workspace folder of this client that can be opened, and those already open."""
         for root in self.roots:
             with contextlib.suppress(Exception):
                 await self.folder(root)
@@ -187,7 +187,7 @@ class Session:
         if known is not None and known[0] == text:
             return known[1]
         await self.begin()
-        from donewhen.goalfile.parse import parse  # lazy: `begin` has imported it beside the loop
+        from donewhen.goalfile.parse import parse  # lazy: `begin` has imported it in a thread
 
         name = goal_name(relative)
         if len(text) > LONG_TEXT:
@@ -200,7 +200,7 @@ class Session:
         return parsed
 
     async def parsed_uri(self, uri: str) -> tuple[Place, ParsedGoalFile] | None:
-        """The goal file of a uri; None for files that are none, or can't be read."""
+        """The goal file of a uri; None for other files, or if it can't be read."""
         path = file_path(uri)
         if path is None or not is_goal_file(path):
             return None
@@ -212,17 +212,17 @@ class Session:
     # -------------------------------------------------------------------------------------- changes
 
     def editor_changed(self, path: Path) -> None:
-        """The client says or shows something else of this file."""
+        """The client's text or diagnostics of this file changed."""
         folder = self.host.folder_if_open(self.place(path).root)
         if folder is not None:
             folder.runs.editor_changed()
 
     def edited(self, path: Path) -> None:
-        """The client changed a document: what is on disk is not what the person sees."""
+        """The client changed a document: the disk differs from what the person sees."""
         self._edited_at[path] = time.time()
 
     def discarded(self, path: Path) -> None:
-        """The document is closed, or is saved: the disk says when it changed."""
+        """The document was closed or saved: from now on, the disk says when it changed."""
         self._edited_at.pop(path, None)
 
     def closed(self, path: Path) -> None:

@@ -17,7 +17,7 @@ MAX_NAME = 120
 async def symbols(
     session: Session, params: types.DocumentSymbolParams
 ) -> list[types.DocumentSymbol] | list[types.SymbolInformation]:
-    """`textDocument/documentSymbol`: a tree, or a flat list for clients that know no tree."""
+    """`textDocument/documentSymbol`: a tree, or a flat list for clients that don't support trees."""
     goal = await goal_view(session, params.text_document.uri)
     if goal is None:
         return []
@@ -30,7 +30,7 @@ async def symbols(
 
 
 def goal_symbols(goal: GoalView) -> list[types.DocumentSymbol]:
-    """The title with its requirements below; the requirements alone where there is no title."""
+    """The title with its requirements below; the requirements alone if there is no title."""
     children = requirement_symbols(goal)
     title = goal.parsed.title_span
     if title is None:

@@ -1,4 +1,4 @@
-"""What it means for what is shown that documents are opened, changed, saved and closed; pygls keeps their texts."""
+"""What follows for the views when documents are opened, changed, saved and closed; pygls keeps their texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
-    """A goal file that is opened shows its diagnostics, and its folder's runs."""
+    """Shows the diagnostics of an opened goal file, and its folder's runs."""
     path = _named(session, params.text_document.uri)
     if path is not None:
         session.unsaved.opened(path, params.text_document.text)
@@ -29,7 +29,7 @@ def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
 
 
 def changed(session: Session, params: types.DidChangeTextDocumentParams) -> None:
-    """What code lines were said of goes when their file changes."""
+    """Removes the diagnostics on the lines of a changed file."""
     path = _named(session, params.text_document.uri)
     if path is not None:
         session.edited(path)
@@ -38,7 +38,7 @@ def changed(session: Session, params: types.DidChangeTextDocumentParams) -> None
 
 
 async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> None:
-    """A save by a person: the engine learns the text, and a goal that is pursued is amended."""
+    """A save by a person: the engine learns the text, and a goal in progress is amended."""
     path = _named(session, params.text_document.uri)
     document = session.documents.open(params.text_document.uri)
     text = params.text if params.text is not None else None if document is None else document.source
@@ -58,7 +58,7 @@ async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> No
 
 
 def closed(session: Session, params: types.DidCloseTextDocumentParams) -> None:
-    """From now on the disk says what the file holds."""
+    """From now on the disk says what the file contains."""
     path = _named(session, params.text_document.uri)
     if path is None:
         return
@@ -75,7 +75,7 @@ def _named(session: Session, uri: str) -> Path | None:
 
 
 def _changed(session: Session, path: Path) -> None:
-    """Goals that this file is shown for are looked at again."""
+    """Updates the goals that have diagnostics in this file."""
     place = session.place(path)
     if is_goal_file(path):
         session.goal_changed(place.root, place.path)

@@ -1,7 +1,7 @@
 """How messages travel: standard streams, or one client at a time on a loopback port.
 
-pygls reads and writes through the classes of this module. The standard streams are read and written by one thread each,
-because no event loop can wait for a pipe, a file and a console alike on every platform. The threads touch nothing but
+pygls reads and writes through the classes of this module. The standard streams have one thread each for reading and
+writing, because no event loop can wait for a pipe, a file and a console alike on every platform. The threads touch only
 their descriptor, their queue and the loop's thread-safe entry; neither shares a pool with any other work.
 """
 
@@ -36,11 +36,11 @@ class BrokenFrame(Exception):
 
 
 class Reader:
-    """A client's bytes as pygls takes them: a line `Content-Length`, an empty line, a body.
+    """A client's bytes in the form that pygls reads: a line `Content-Length`, an empty line, a body.
 
-    pygls knows this header in this one spelling, and no limits: other headers, other cases and bare newlines, which LSP
-    allows or clients send, are read here. `strict` refuses every header but Content-Length and Content-Type as soon as
-    its line is complete: what a browser sends to a loopback port is never taken for a message.
+    pygls knows only this spelling of the header, and no limits: other headers, other cases and bare newlines, which LSP
+    allows or clients send, are handled here. `strict` refuses every header but Content-Length and Content-Type as soon
+    as its line is complete: what a browser sends to a loopback port is never taken for a message.
     """
 
     def __init__(self, stream: asyncio.StreamReader, *, strict: bool = False) -> None:
@@ -54,7 +54,7 @@ class Reader:
         if self._in_header:
             self._in_header = False
             return b"\r\n"
-        # What the last message began goes on first: many messages that came at once must not hold the loop.
+        # The last message's tasks run first: many messages that arrive at once must not block the loop.
         await asyncio.sleep(0)
         length = await self._header()
         if length is None:
@@ -63,7 +63,7 @@ class Reader:
         return b"Content-Length: %d\r\n" % (length or 1)
 
     async def readexactly(self, n: int) -> bytes:
-        """A body; empty where the input ends within it. One without length is a space: pygls passes over length 0."""
+        """A body; empty if the input ends within it. A body of length 0 becomes a space: pygls skips length 0."""
         if self._length == 0:
             return b" "
         try:
@@ -109,11 +109,11 @@ class Writer(Protocol):
     """Where a server writes: pygls calls `write` with whole messages."""
 
     def write(self, data: bytes) -> None:
-        """Queues a message; never blocks and never raises, also when the client is gone."""
+        """Queues a message; never blocks and never raises, even if the client is gone."""
         ...
 
     async def close(self) -> None:
-        """Sends what is queued, as far as the client takes it, and ends the connection."""
+        """Sends the queued messages, as far as the client reads them, and ends the connection."""
         ...
 
 
@@ -152,7 +152,7 @@ class StdoutWriter:
             self._lost()
 
     def _write(self) -> None:
-        """Runs in the thread `stdout`: nothing but this thread writes the descriptor."""
+        """Runs in the thread `stdout`: only this thread writes to the descriptor."""
         while (data := self._queue.get()) is not None:
             try:
                 _write_all(self._fd, data)
@@ -173,7 +173,7 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def on_loop(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *arguments: object) -> bool:
-    """Hands over to the loop's thread; false when the loop has ended."""
+    """Calls back in the loop's thread; false if the loop has ended."""
     try:
         loop.call_soon_threadsafe(callback, *arguments)
     except RuntimeError:
@@ -182,10 +182,10 @@ def on_loop(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *a
 
 
 def stdio(lost: Callable[[], None]) -> tuple[Reader, StdoutWriter]:
-    """Takes the standard streams for the protocol alone.
+    """Reserves the standard streams for the protocol.
 
-    Whatever else reads or writes them afterwards, a library or a child process, gets an empty input, and has its
-    output sent to stderr: it can't corrupt the protocol.
+    Whatever else reads or writes them afterwards, a library or a child process, gets an empty input, and its output
+    goes to stderr: it can't corrupt the protocol.
     """
     read_fd, write_fd = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -205,7 +205,7 @@ def stdio(lost: Callable[[], None]) -> tuple[Reader, StdoutWriter]:
 
 
 def _read(fd: int, stream: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
-    """Runs in the thread `stdin`: nothing but this thread reads the descriptor."""
+    """Runs in the thread `stdin`: only this thread reads from the descriptor."""
     try:
         while data := os.read(fd, CHUNK):
             if not on_loop(loop, stream.feed_data, data):
@@ -239,7 +239,7 @@ class TcpWriter:
 
 
 class TokenGuard:
-    """The one-time secret that a TCP client must show; printed on stderr, never stored."""
+    """The one-time secret that a TCP client must present; printed on stderr, never stored."""
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
@@ -252,12 +252,12 @@ Serve = Callable[[Reader, Writer], Awaitable[object]]
 
 
 async def listen(port: int, guard: TokenGuard, serve: Serve) -> asyncio.Server:
-    """Listens on loopback and serves one client at a time; a second one is turned away."""
+    """Listens on loopback and serves one client at a time; a second client is refused."""
     free = asyncio.Event()
     free.set()
 
     async def accept(stream: asyncio.StreamReader, output: asyncio.StreamWriter) -> None:
-        # A client that reconnects may come before the end of its last connection was noticed.
+        # A client may reconnect before the end of its last connection is noticed.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(RECONNECT_SECONDS):
                 await free.wait()

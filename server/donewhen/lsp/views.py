@@ -1,4 +1,4 @@
-"""What shows things to a client, as the session knows it: imported and made only when there is something to show."""
+"""The views that show things to a client, for the session: imported and made only when there is something to show."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ProgressView(Protocol):
     """The progress reports in the editor."""
 
     async def cancel(self, token: object) -> None:
-        """The person cancelled one: its run is paused."""
+        """The person cancelled a progress: its run is paused."""
         ...
 
 
@@ -59,7 +59,7 @@ class ClientViews(Protocol):
     def goal_changed(self, root: Path, path: str) -> None: ...
 
     def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
-        """From now on the client is told each step of the run that is new since `version`; None ends that."""
+        """From now on the client gets every new step of the run since `version`; None ends that."""
         ...
 
     def ask_to_pull_again(self) -> None: ...

@@ -1,4 +1,4 @@
-"""The client's workspace folders: what is opened at the start, and what changes later."""
+"""The client's workspace folders: what is opened at the start, and later changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WATCHED = ("**/GOAL.md", "**/*.goal.md")
 
 
 async def begin(session: Session) -> None:
-    """After `initialized`: watches goal files, and shows the runs that are known."""
+    """After `initialized`: watches goal files, and shows the known runs."""
     if session.profile.watched_files:
         session.later(_register(session), "client/registerCapability")
     if session.profile.configuration and not session.profile.settings:
@@ -34,7 +34,7 @@ async def begin(session: Session) -> None:
 
 
 async def show_folder(session: Session, root: Path) -> None:
-    """Opens a folder and shows what is known of its runs; a failure is said once, in words."""
+    """Opens a folder and shows what is known about its runs; a failure is shown once, as a message."""
     from donewhen.core.errors import DoneWhenError
 
     await session.begin()
@@ -55,7 +55,7 @@ async def show_folder(session: Session, root: Path) -> None:
 
 
 async def _tell_unreadable(session: Session, folder: Folder) -> None:
-    """Runs that can't be read, newest first; once, and all of them where somebody asks (`donewhen.run.status`)."""
+    """Reports unreadable runs, newest first; once, while `donewhen.run.status` reports all of them."""
     found = [summary for summary in await folder.runs.summaries() if summary.unreadable is not None]
     for summary in found[:1]:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
@@ -64,7 +64,7 @@ async def _tell_unreadable(session: Session, folder: Folder) -> None:
 
 
 def offer_to_resume(session: Session, folder: Folder) -> None:
-    """The runs that a crash or the loss of a client interrupted; only a trusted workspace may let them go on."""
+    """Offers to resume runs that a crash or the loss of a client interrupted; only in a trusted workspace."""
     if not session.host.trusted:
         return
     for view in folder.board.newest_first():
@@ -84,7 +84,7 @@ async def configured(session: Session, params: types.DidChangeConfigurationParam
 
 
 async def folders_changed(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """Folders come and go; the runs of one that goes are kept as they are until the client leaves."""
+    """Folders are added and removed; the runs of a removed one stay as they are until the client leaves."""
     removed = {file_path(folder.uri) for folder in params.event.removed}
     added = [path for folder in params.event.added if (path := file_path(folder.uri)) is not None]
     session.roots = (*(root for root in session.roots if root not in removed), *added)
@@ -94,7 +94,7 @@ async def folders_changed(session: Session, params: types.DidChangeWorkspaceFold
 
 
 def files_changed(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
-    """Hints only: what they name is read again from the disk."""
+    """These are only hints: the files that they name are read again from the disk."""
     for change in params.changes:
         path = file_path(change.uri)
         if path is not None and is_goal_file(path):
