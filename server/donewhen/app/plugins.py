@@ -172,7 +172,8 @@ class FolderPolicy:
         decision = permit_for(use, options.approve, rules, unknown, **how)
         if not asked:
             return decision
-        # The question stops at the first file, but all words must be known to git: so all are looked up at once.
+        # `unknown` ends the question at the first path, so `asked` may lack others: git is asked about all words at
+        # once.
         known = await tracked_among(self.root, {*asked, *_words(use)})
         return permit_for(use, options.approve, rules, known.__contains__, **how)
 

@@ -190,7 +190,7 @@ def _refuse_unknown_worker(worker: str, plugged: Plugged) -> None:
 
 
 def _refuse_unreadable(name: str, text: str) -> None:
-    """Reads a caller's text for the first time, only to refuse invalid ones. Raises InvalidGoal."""
+    """A caller's text has not been read before: an invalid one is refused here. Raises InvalidGoal."""
     try:
         BY_NAME[name].read(text)
     except BadValue as bad:

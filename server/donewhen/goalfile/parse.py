@@ -1,4 +1,4 @@
-"""Reads a goal file: Markdown with YAML front matter in, a goal with source positions and problems out."""
+"""Reads a goal file: turns Markdown with YAML front matter into a goal with source positions, and its problems."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _module(name: str, workspace: Path | None) -> ModuleType:
 
 
 def _file_module(path: Path, workspace: Path | None) -> ModuleType:
-    """Runs the file's module anew for each run, so that changes are noticed and no state is left from the last run."""
+    """Runs the file's module again for each run, so that changes are noticed and no state is left from the last run."""
     if _in_workspace(path, workspace):
         raise UsageError(
             f"the plugin {path} is in the workspace, and plugins are never loaded from there: keep it elsewhere"

@@ -241,7 +241,7 @@ class FileRunLock:
 
     Children of a run hold the lock too if they get `inherited_descriptors()` (`pass_fds` of subprocess). `runtime` is
     the folder of the key that signs requests to the owner. `held` is what this process holds, `since` the time from
-    which it holds it, on the clock of process births.
+    which it holds it, measured like the start of a process.
     """
 
     held: Owner | None = None
