@@ -118,7 +118,7 @@ class Outputs:
         return entry._replace(counted=f"output-of:{written[0]}".encode())
 
     def recounted(self, manifest: Manifest) -> Manifest:
-        """The manifest with each declared file counted by the present rules."""
+        """The manifest with each declared file counted again."""
         found = {path: manifest.get(path) for path in self._written}
         return manifest.with_entries({path: self.counted(path, entry) for path, entry in found.items() if entry})
 

@@ -68,7 +68,7 @@ def key_files(home: Path) -> tuple[Path, ...]:
 
 
 def interpreters(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """The interpreters of virtual environments on PATH, below `home` and not among its toolchains."""
+    """The installations behind virtual environments on PATH, below `home` and not among its toolchains."""
     found: list[Path] = []
     for entry in variables.get("PATH", "").split(os.pathsep):
         program = Path(entry) / "python"

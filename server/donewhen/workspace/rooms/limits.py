@@ -26,7 +26,7 @@ _PATIENCE = 1.0
 
 
 class Counted:
-    """A control group. To join it, a process writes its pid to the file `joins`."""
+    """A control group. A process joins it by writing to the file `joins`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
