@@ -51,7 +51,7 @@ class GoalDiagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """How a requirement last stood: this is shown while its proof is being renewed."""
+    """How a requirement stood when it was last settled: this is shown while its proof is being renewed."""
 
     status: RequirementStatus
     mark: GoalDiagnostic | None = None

@@ -59,7 +59,7 @@ class Interrupts:
         self._halted: dict[str, Halted] = {}
 
     def show(self, folder: Folder, view: RunView) -> None:
-        """Asks newly opened interrupts, withdraws closed ones, and reports a plugin that stopped the run."""
+        """Asks about newly opened interrupts, withdraws closed ones, and reports a plugin that stopped the run."""
         if self._session.profile.interrupts:
             return
         self._tell_halt(view)

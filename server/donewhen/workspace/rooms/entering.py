@@ -44,7 +44,7 @@ def _make(plan: dict[str, Any]) -> None:
         _write("/proc/sys/user/max_user_namespaces", "1")
     if plan["processes"] and _counts_processes():
         _write("/proc/sys/kernel/pid_max", str(max(plan["processes"], _LEAST_PROCESSES)))
-    stage = os.path.join(plan["folder"], "stage")  # noqa: PTH118  # pathlib takes a third of the time that a room may take
+    stage = os.path.join(plan["folder"], "stage")  # noqa: PTH118  # pathlib would take a third of a room's time
     os.makedirs(stage, exist_ok=True)  # noqa: PTH103
     places = _mounted()
     _mount("/", stage, _BIND | _RECURSIVE)
