@@ -146,6 +146,17 @@ def test_a_refusal_is_gone_with_its_tree() -> None:
     assert decide(made.state) == RunTrials()
 
 
+def test_a_refused_tree_is_refused_again_when_it_comes_back_after_another() -> None:
+    made = turned(tried(worked(), refused()), "rev2", failing(SUITE))
+    assert made.state.open_findings == ()
+    made = turned(made, "rev1")
+    assert [one.id for one in made.state.open_findings] == ["F1"]
+    assert isinstance(decide(made.state), Ask)
+    accepted = made.then(e.FindingAccepted("F1", "the goal wants it"), e.RevisionChanged("rev2", ("a",), "person", 1))
+    accepted.audit(failing(SUITE)).then(e.RevisionChanged("rev1", ("a",), "person", 1)).audit(passing(SUITE, tests=2))
+    assert [one.accepted for one in made.state.findings] == [True]
+
+
 def test_what_could_not_be_tried_is_nothing_that_a_worker_can_mend() -> None:
     assert isinstance(decide(tried(worked(), refused("not_tried")).state), Ask)
 
