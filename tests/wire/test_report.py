@@ -92,6 +92,16 @@ def test_receipts_name_what_a_person_accepted_and_who_it_was() -> None:
     assert "accepted by ana in a terminal: it was flaky" in rendered("junit", shown)
 
 
+def test_what_is_on_a_persons_word_is_not_counted_as_proven() -> None:
+    shown = complete()
+    first, second = shown.views
+    shown = replace(shown, views=(replace(first, grade="person"), replace(second, grade="own")))
+    shown = replace(shown, state=replace(shown.state, findings=(ACCEPTED,)))
+    assert rendered("short", shown).splitlines()[0].endswith(": complete, 1 of 2 proven, 1 on a person's word")
+    head = "**complete** · 1 of 2 requirements proven, 1 on a person's word, 1 finding accepted by a person"
+    assert head in rendered("markdown", shown).splitlines()
+
+
 @pytest.mark.parametrize("number", [1, 2, 4, 6, 7, 40])
 def test_the_short_receipt_is_short_whatever_there_is_to_say(number: int) -> None:
     goal = replace(GOAL, requirements=tuple(replace(OPINION, id=f"r-{n}", number=n) for n in range(1, number + 1)))

@@ -66,14 +66,22 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
 
 def _heading(view: RunView) -> list[str]:
     state = view.state
-    met = sum(one.status == "met" for one in view.views)
     waived = sum(one.status == "waived" for one in view.views)
-    proven = f"{met} of {len(view.views)} requirements proven" + (f", {waived} waived by a person" if waived else "")
-    lines = [f"## {text(state.goal.title)}", "", f"**{verdict(state)}** · {proven}"]
-    if told := why(state):
-        lines += ["", text(told)]
+    accepted = sum(known.by_a_person for known in state.findings)
+    told = proven(view, "requirements ") + (f", {waived} waived by a person" if waived else "")
+    told += f", {accepted} finding{'' if accepted == 1 else 's'} accepted by a person" if accepted else ""
+    lines = [f"## {text(state.goal.title)}", "", f"**{verdict(state)}** · {told}"]
+    if reason := why(state):
+        lines += ["", text(reason)]
     lines += stale_lines(view)
     return [*lines, "", f"<sub>{' · '.join(_facts(state))}</sub>"]
+
+
+def proven(view: RunView, what: str = "") -> str:
+    """`1 of 3 requirements proven, 1 on a person's word`, with `what` before `proven`."""
+    trusted = sum(one.on_a_persons_word for one in view.views)
+    met = sum(one.status == "met" for one in view.views) - trusted
+    return f"{met} of {len(view.views)} {what}proven" + (f", {trusted} on a person's word" if trusted else "")
 
 
 def why(state: RunState) -> str:

@@ -20,6 +20,7 @@ from donewhen.wire.reports.markdown import (
     code,
     observed,
     place,
+    proven,
     spent,
     stale_lines,
     text,
@@ -42,10 +43,9 @@ _UNPROVEN_FIRST = ("unmet", "regressed", "stale", "unverified", "waived", "met")
 
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """At most 15 lines of Markdown: the objective, each requirement with its check and result, when and how long, cost
-    and revision. What a person waived is never said to be proven."""
+    and revision. What a person waived or accepted is never said to be proven."""
     state = view.state
-    met = sum(one.status == "met" for one in view.views)
-    head = f"**{text(_cut(state.goal.title))}**: {verdict(state).replace('_', ' ')}, {met} of {len(view.views)} proven"
+    head = f"**{text(_cut(state.goal.title))}**: {verdict(state).replace('_', ' ')}, {proven(view)}"
     acts = [act_text(one) for one in state.acts if one.what.startswith(_SHOWN)]
     more = [f"and {len(acts) - MAX_ACTS} more before"] if len(acts) > MAX_ACTS else []
     acted = [f"By people: {'; '.join([*map(_cut, acts[-MAX_ACTS:]), *more])}"] if acts else []
