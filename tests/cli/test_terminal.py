@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from donewhen.cli.demo import Narration
 from donewhen.cli.display import LinesDisplay, LiveDisplay, picture
+from donewhen.cli.progress import Log
 from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import OutputClosed, Terminal, TypedLines
 from donewhen.core.integrity import IntegrityFinding
-from donewhen.core.state import KnownFinding
+from donewhen.core.state import KnownFinding, Tried
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import RunStep, RunView, StepKind, StepState
-from tests.cli.fakes import FakeRuns, Typed, complete, desk, question, view
+from tests.cli.fakes import PYTEST, RED, RUFF, FakeRuns, Typed, complete, desk, evidence, question, view
 
 
 class Closed(io.StringIO):
@@ -168,3 +171,61 @@ async def test_a_question_is_taken_back_only_where_it_was_answered(after: RunVie
     assert not questions.asking
     assert ("I1 no longer needs an answer" in err.getvalue()) is said
     assert err.getvalue().endswith("\n")
+
+
+REFUSED = IntegrityFinding(f"original_fails:{RED.checks[0].id}", "original_fails", "tests/test_x.py", 4, "it fails")
+TRIED = Tried("rev1", (REFUSED,), {}, ("tests/test_x.py",))
+
+
+def tried_again(*findings: IntegrityFinding) -> list[RunView]:
+    """A tree that trials refused, the tree after it, whose checks fail at first, and what trials say of that."""
+    known = tuple(KnownFinding("F1", one) for one in findings)
+    later = {one.id: evidence(one, passed=True, revision="rev2") for one in (PYTEST, RUFF)}
+    proven = view(revision="rev2", results=later, tried=TRIED)
+    return [
+        view(findings=(KnownFinding("F1", REFUSED),), tried=TRIED),
+        view(red=True, revision="rev2", tried=TRIED),
+        proven,
+        replace(proven, state=replace(proven.state, sequence=10)),
+        view(revision="rev2", results=later, findings=known, tried=replace(TRIED, revision="rev2", findings=findings)),
+    ]
+
+
+def told_of_finding(*findings: IntegrityFinding) -> list[str]:
+    log = Log()
+    return [line for one in tried_again(*findings) for line in log.lines(one) if "F1" in line]
+
+
+def test_what_trials_found_is_not_undone_by_a_change_of_files_alone() -> None:
+    first, again, last = told_of_finding(REFUSED)
+    assert first.startswith("! F1 original_fails")
+    assert again == "F1 is being tried again"
+    assert last == first
+
+
+def test_what_trials_found_is_undone_once_they_pass() -> None:
+    assert told_of_finding()[1:] == ["F1 is being tried again", "F1 is undone"]
+
+
+def test_what_trials_found_is_tried_again_only_once_all_else_is_proven() -> None:
+    log = Log()
+    before, failing, passing, *_ = tried_again()
+    log.lines(before)
+    assert not any("F1" in line for line in log.lines(failing))
+    assert "F1 is being tried again" in log.lines(passing)
+
+
+@pytest.mark.parametrize(("findings", "last"), [((REFUSED,), "refuse the proof (F1)"), ((), "  F1 is undone")])
+def test_the_demonstration_says_that_a_finding_is_undone_once_trials_passed(
+    findings: tuple[IntegrityFinding, ...], last: str
+) -> None:
+    out = io.StringIO()
+    narration = Narration(terminal(out))
+    first, failing, *_, proven, after = tried_again(*findings)
+    narration.show(first)
+    for number, one in enumerate((failing, proven), 2):
+        narration.show(replace(one, state=replace(one.state, audits=number)))
+    assert "is undone" not in out.getvalue()
+    narration.show(replace(after, state=replace(after.state, audits=3)))
+    assert last in out.getvalue()
+    assert ("is undone" in out.getvalue()) == (not findings)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from donewhen.core import events as e
+from donewhen.core.acts import Person
 from donewhen.core.decide import Ask, AskJudge, AwaitPerson, Confirm, Pause, RunAudit, RunWorker, Stop, decide
 from donewhen.core.errors import NotResumable
 from donewhen.core.evidence import Evidence, ObservedResponse
@@ -88,6 +89,27 @@ def test_findings_that_are_all_that_is_left_are_one_question_for_a_person() -> N
     answered(story, "approve", "both are meant")
     assert next_of(story) == Confirm()
     assert [(known.accepted, known.reason) for known in story.state.findings] == [(True, "both are meant")] * 2
+
+
+def test_an_acceptance_is_the_same_act_at_the_question_as_by_itself() -> None:
+    ana = Person("ana", "terminal")
+    story = cheated(FINDING, OTHER)
+    question = asked(story)
+    story.then(e.InterruptAnswered(question.id, Answer("approve", reason="both are meant"), ana))
+    (act,) = story.state.acts
+    assert (act.what, act.said, act.accepted) == ("accepted F1, F2", "both are meant", ("F1", "F2"))
+    story.then(e.FindingAccepted("F1", "", undo=True, person=ana), e.FindingAccepted("F1", "meant", person=ana))
+    assert [(one.what, one.accepted) for one in story.state.acts[1:]] == [
+        ("took back the acceptance of F1", ()),
+        ("accepted F1", ("F1",)),
+    ]
+
+
+def test_an_answer_that_accepts_nothing_is_told_as_an_answer() -> None:
+    story = cheated()
+    question = asked(story)
+    story.then(e.InterruptAnswered(question.id, Answer("deny"), Person("ana", "terminal")))
+    assert story.state.acts[-1].what == f"answered {question.id} with deny"
 
 
 def test_what_was_accepted_is_never_asked_again_and_what_is_new_is() -> None:

@@ -146,6 +146,17 @@ def test_a_refusal_is_gone_with_its_tree() -> None:
     assert decide(made.state) == RunTrials()
 
 
+def test_a_refused_tree_is_refused_again_when_it_comes_back_after_another() -> None:
+    made = turned(tried(worked(), refused()), "rev2", failing(SUITE))
+    assert made.state.open_findings == ()
+    made = turned(made, "rev1")
+    assert [one.id for one in made.state.open_findings] == ["F1"]
+    assert isinstance(decide(made.state), Ask)
+    accepted = made.then(e.FindingAccepted("F1", "the goal wants it"), e.RevisionChanged("rev2", ("a",), "person", 1))
+    accepted.audit(failing(SUITE)).then(e.RevisionChanged("rev1", ("a",), "person", 1)).audit(passing(SUITE, tests=2))
+    assert [one.accepted for one in made.state.findings] == [True]
+
+
 def test_what_could_not_be_tried_is_nothing_that_a_worker_can_mend() -> None:
     assert isinstance(decide(tried(worked(), refused("not_tried")).state), Ask)
 
@@ -164,6 +175,40 @@ def test_who_accepts_takes_the_proof_as_it_is_for_the_original() -> None:
     made.then(e.FindingAccepted("F1", "", undo=True))
     assert made.state.agreed == {}
     assert made.state.open_findings
+
+
+@pytest.mark.parametrize(
+    ("others", "waives", "told"),
+    [
+        (0, False, "every requirement is on a person's word; a person accepted F1"),
+        (1, False, "every requirement is proven or on a person's word (R1); a person accepted F1"),
+        (2, True, "every requirement is proven or on a person's word (R1, R3); a person accepted F1"),
+    ],
+)
+def test_what_completes_on_a_persons_word_is_not_said_to_be_proven(others: int, waives: bool, told: str) -> None:
+    more = [requirement(n, f"other {n}", f"lint{n}", sole=True) for n in range(2, 2 + others)]
+    made = story(goal(*GOAL.requirements, *more)).audit(failing(SUITE))
+    made = tried(
+        turned(made, "rev1", passing(SUITE, tests=2), *(passing(f"lint{one.number}") for one in more)), refused()
+    )
+    made.then(e.FindingAccepted("F1", "the goal wants it"))
+    if waives:
+        made.then(e.RequirementWaived(more[-1].id, "later"))
+    made.then(e.RevisionConfirmed("rev1"))
+    assert decide(made.state) == Stop("complete", told)
+
+
+def test_an_accepted_finding_that_is_about_no_requirement_is_named_too() -> None:
+    found = IntegrityFinding("suppressed:src/a.py", "suppressed", "src/a.py", 0, "more is suppressed", "f")
+    made = tried(worked(), found).then(e.FindingAccepted("F1", "meant"), e.RevisionConfirmed("rev1"))
+    assert decide(made.state) == Stop("complete", "every requirement is proven; a person accepted F1")
+
+
+def test_what_is_only_waived_is_said_to_be_waived() -> None:
+    made = story(goal(*GOAL.requirements, requirement(2, "other", "lint", sole=True)))
+    made.audit(passing(SUITE, tests=2), failing("lint"))
+    made.then(e.RequirementWaived(made.state.goal.requirements[1].id, "later"), e.RevisionConfirmed("rev0"))
+    assert decide(made.state) == Stop("complete", "every requirement is proven or waived by a person")
 
 
 def test_what_a_person_changed_is_the_original_of_the_next_turn() -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from donewhen import GoalController, GoalLoop, GoalMiddleware, InvalidGoal, Limits, UsageError, resume_goal, run_goal
+from donewhen.core import events as e
+from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.proof import assess
+from donewhen.core.trials.outcome import CheckGrade
+from donewhen.library.outcomes import outcome_of
+from tests.core.builders import Story, failing, goal, passing, requirement
 
 
 def no(response: Any, agent: Any) -> bool:
@@ -82,6 +89,30 @@ def test_an_outcome_names_objective_and_cap_and_counts_rounds_that_ended() -> No
         "Say hi", lambda prompt: "hi", checks=[no], max_iterations="unlimited", timeout=60, stall_after=1
     )
     assert (outcome.objective, outcome.cap) == ("Say hi", None)
+
+
+def test_an_outcome_says_what_each_proof_is_worth() -> None:
+    assert run_goal("Do it", lambda prompt: "x", checks=[no], max_iterations=1).requirements[0].grade is None
+    suite = "pytest -q"
+    of = goal(requirement(1, "it works", suite, sole=True), requirement(2, "it is short"))
+    found = IntegrityFinding(f"original_fails:{of.checks[0].id}", "original_fails", "tests/test_a.py", 0, "fails", "f")
+    grades: Mapping[str, CheckGrade] = {of.checks[0].id: "worker"}
+    story = Story(of).audit(failing(suite)).turn(edits="rev1").audit(passing(suite, tests=2))
+    assert graded(story) == [None, None], "nothing was tried yet"
+    story.then(e.TrialsStarted("rev1", "c0"), e.TrialsFinished("rev1", (), grades))
+    assert graded(story) == ["worker", None]
+    story.then(e.TrialsStarted("rev1", "c0"), e.TrialsFinished("rev1", (found,), grades))
+    assert graded(story) == [None, None], "it is refused"
+    story.then(e.FindingAccepted("F1", "meant"), e.RequirementWaived(of.requirements[1].id, "it is"))
+    assert graded(story) == ["person", "person"]
+    assert outcome_of(story.state).as_dict()["requirements"][0]["grade"] == "person"
+
+
+def graded(story: Story) -> list[str | None]:
+    """The grades of a run's outcome, which are those of its reports."""
+    found = [one.grade for one in outcome_of(story.state).requirements]
+    assert found == [one.grade for one in assess(story.state)]
+    return found
 
 
 def test_what_a_caller_gave_wrongly_is_a_value_error() -> None:

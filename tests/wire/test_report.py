@@ -12,9 +12,11 @@ import pytest
 from junitparser import JUnitXml, TestCase
 
 from donewhen.cli.progress import closing
+from donewhen.core.acts import Act, Person
 from donewhen.core.evidence import CheckResult, Outcome, Trial
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.proof import Present
 from donewhen.core.state import KnownFinding
 from donewhen.core.verdict import GRADES, Grade
 from donewhen.core.work import RunWarning, Usage
@@ -61,6 +63,58 @@ def test_the_short_receipt_fits_a_pull_request_and_says_what_is_not_proven() -> 
     assert "<b>" not in table
     assert "@everyone" not in table
     assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC · 61 s · 10 iterations · .* · revision `", lines[-1])
+
+
+ANA = Person("ana", "terminal")
+ACCEPTED = replace(FINDING, id="F2", accepted=True, reason="it was flaky")
+
+
+def test_the_short_receipt_says_why_a_run_is_blocked_and_by_which_finding() -> None:
+    reason = "trials refuse the proof, which a person has to settle"
+    blocked = view(ended=True, end_status="blocked", reason=reason, findings=(FINDING,))
+    lines = rendered("short", blocked).splitlines()
+    assert lines[0].endswith(": blocked, 2 of 2 proven")
+    assert reason in lines
+    assert "Open findings: F1 test_skipped at `tests/test_x.py:5`: a test is skipped now" in lines
+    assert not any(line.startswith("Accepted") for line in lines)
+
+
+def test_receipts_name_what_a_person_accepted_and_who_it_was() -> None:
+    act = Act("accepted F2", "it was flaky", ANA, 1_700_000_000.0, ("F2",))
+    stood = replace(FINDING, id="F3", finding=replace(FINDING.finding, standing="so"), accepted=True, reason="so")
+    shown = view(ended=True, end_status="complete", reason="x", findings=(ACCEPTED, stood), acts=(act,))
+    lines = rendered("short", shown).splitlines()
+    assert "Accepted by a person, not proven: F2 test_skipped at `tests/test_x.py:5` (it was flaky)" in lines
+    assert "By people: ana in a terminal accepted F2: it was flaky" in lines
+    assert not any("F3" in line or "Open findings" in line for line in lines)
+    suite = next(iter(JUnitXml.fromstring(rendered("junit", shown).encode())))
+    assert (suite.tests, suite.failures, suite.skipped) == (3, 0, 1)
+    assert "accepted by ana in a terminal: it was flaky" in rendered("junit", shown)
+
+
+def test_what_is_on_a_persons_word_is_not_counted_as_proven() -> None:
+    shown = complete()
+    first, second = shown.views
+    shown = replace(shown, views=(replace(first, grade="person"), replace(second, grade="own")))
+    shown = replace(shown, state=replace(shown.state, findings=(ACCEPTED,)))
+    assert rendered("short", shown).splitlines()[0].endswith(": complete, 1 of 2 proven, 1 on a person's word")
+    head = "**complete** · 1 of 2 requirements proven, 1 on a person's word, 1 finding accepted by a person"
+    assert head in rendered("markdown", shown).splitlines()
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 6, 7, 40])
+def test_the_short_receipt_is_short_whatever_there_is_to_say(number: int) -> None:
+    goal = replace(GOAL, requirements=tuple(replace(OPINION, id=f"r-{n}", number=n) for n in range(1, number + 1)))
+    act = Act("accepted F2", "it was flaky", ANA, 1_700_000_000.0, ("F2",))
+    findings = tuple(replace(one, id=f"F{n}") for n in range(9) for one in (FINDING, ACCEPTED))
+    shown = view(goal=goal, ended=True, end_status="capped", reason="the end", findings=findings, acts=(act,))
+    shown = replace(shown, present=Present("rev2", ("a.py",)))
+    lines = rendered("short", shown).splitlines()
+    rows = [line for line in lines if line.startswith("| ❔")]
+    assert len(lines) <= 15
+    assert any(line.startswith("**Stale**") for line in lines)
+    assert len(rows) == number or f"| | and {number - len(rows)} more | | |" in lines
+    assert len(rows) >= min(number, 3)
 
 
 def test_a_short_receipt_of_many_requirements_shows_those_that_are_not_proven() -> None:
@@ -204,20 +258,23 @@ def test_an_audit_as_markdown_claims_no_run() -> None:
 def test_junit_has_one_case_for_each_requirement_and_finding() -> None:
     shown = rendered("junit", with_everything())
     suite = next(iter(JUnitXml.fromfile(io.BytesIO(shown.encode()))))  # type: ignore[arg-type]
-    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (4, 2, 1, 1)
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (5, 2, 1, 2)
     cases = [case for case in suite if isinstance(case, TestCase)]
     assert [case.name for case in cases] == [
         "R1 `python -m pytest -q` passes",
         "R2 `ruff check .` passes",
         "R3 The README is <b>good</b> | @everyone",
         "F1 test_skipped",
+        "F2 test_skipped",
     ]
     assert [case.result[0].type if case.result else None for case in cases] == [
         "unmet",
         None,
         "unverified",
         "test_skipped",
+        None,
     ]
+    assert cases[4].result[0].message == "accepted: it was flaky"
     assert "FAILED test_quotes.py" in cases[0].result[0].text
     assert 'file="GOAL.md" line="9"' in shown
 

@@ -92,6 +92,7 @@ def cost(usd: float | None) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------- the status bar
 
 WAIVED = counts(4, waived=1)
+ACCEPTED = requirement(1, status="met", grade="person")
 DONE = {"status": "complete", "complete": True, "phase": None}
 
 
@@ -105,6 +106,7 @@ DONE = {"status": "complete", "complete": True, "phase": None}
         ({"worker": "human", "phase": "checking"}, "loading~spin", "Goal · 2 of 5 met"),
         ({"counts": WAIVED}, "loading~spin", "Goal: iteration 3/10 · 4 of 5 met"),
         ({**DONE, "counts": WAIVED}, "pass", "Goal: iteration 3/10 · 4 of 5 met, 1 waived"),
+        ({**DONE, "requirements": [ACCEPTED]}, "pass", "Goal: iteration 3/10 · 2 of 5 met"),
         (
             {**DONE, "elapsedSeconds": 9.4},
             "pass-filled",
@@ -233,6 +235,10 @@ def test_a_goal_on_guard_can_be_taken_off_it_and_a_complete_one_put_on_it() -> N
         (
             {"status": "complete", "counts": WAIVED},
             "Complete: 4 of 5 met, 1 waived in 41 s. “Ship it” is complete, but not all of it is proven.",
+        ),
+        (
+            {"status": "complete", "counts": counts(1, 1), "requirements": [ACCEPTED]},
+            "Complete: 1 of 1 met in 41 s. “Ship it” is complete, but not all of it is proven.",
         ),
         (
             {"status": "capped", "missing": "R2: [x](command:y)"},
@@ -591,6 +597,11 @@ def test_a_model_is_told_what_is_missing_and_the_words_of_others_stand_in_quotes
         '- Integrity finding F1: "skipped" in t.py',
         'The run waits for the person to answer: "Say \\"yes\\""',
     ]
+
+
+def test_a_chat_is_told_what_is_on_a_persons_word_apart() -> None:
+    said = chat_text(run(counts=counts(2, 2), requirements=[ACCEPTED, requirement(2, status="met", grade="own")]))
+    assert "1 of 2 requirements proven, 1 on a person's word." in said
 
 
 def test_a_person_is_told_where_a_goal_stands_and_why_it_is_not_proven() -> None:

@@ -75,7 +75,7 @@ class Narration:
         self._told_turns = 0
         self._told_audits = 0
         self._statuses: dict[str, str] = {}
-        self._findings: set[str] = set()
+        self._findings: dict[str, KnownFinding] = {}
         self._told_tried: Tried | None = None
 
     def did(self, steps: Sequence[RunStep]) -> None:
@@ -125,7 +125,9 @@ class Narration:
             if self._statuses.get(one.requirement_id) != one.status:
                 self._statuses[one.requirement_id] = one.status
                 yield f"  {requirement_line(view, one)}"
-        yield from self._found([known for known in view.state.open_findings if not _of_trials(known)])
+        read = [known for known in view.state.open_findings if not _of_trials(known)]
+        # Whether what trials found is undone, the next trials say.
+        yield from self._found([*read, *filter(_of_trials, self._findings.values())])
         unproven = [f"R{one.number}" for one in view.views if one.status not in ("met", "waived")]
         if unproven and self._told_turns:
             yield f"  → refused: {', '.join(unproven)} not proven; the worker is told why"
@@ -143,9 +145,9 @@ class Narration:
 
     def _found(self, open_ones: Sequence[KnownFinding]) -> Iterator[str]:
         yield from (f"  {finding_line(known)}" for known in open_ones if known.id not in self._findings)
-        for identity in sorted(self._findings - {known.id for known in open_ones}):
-            yield f"  {identity} is undone"
-        self._findings = {known.id for known in open_ones}
+        found = {known.id: known for known in open_ones}
+        yield from (f"  {identity} is undone" for identity in self._findings if identity not in found)
+        self._findings = found
 
 
 def _of_trials(known: KnownFinding) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from donewhen.cli.formatting import SYMBOLS, bounded, count, duration, money, one_line, plain, shown_path, spending
 from donewhen.core.evidence import CheckResult, reason_lines
 from donewhen.core.goal import Requirement
+from donewhen.core.integrity import TRIAL_FINDINGS
+from donewhen.core.proof import satisfied
 from donewhen.core.state import IterationRecord, KnownFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.verdict import RequirementView, graded
@@ -28,6 +30,8 @@ class Log:
         self._before: RunView | None = None
         self._told: dict[str, tuple[str, str]] = {}
         self._said: set[str] = set()
+        self._untried: dict[str, bool] = {}
+        """What trials found in a tree that is no more, and whether it was told that it is tried again."""
 
     def lines(self, view: RunView, did: Sequence[RunStep] = ()) -> list[str]:
         """What is new in `view`, in order of relevance; the first call begins with the run's subject. `did` are the
@@ -38,7 +42,7 @@ class Log:
             *lines,
             *self._turns(before, view, did),
             *self._requirements(view),
-            *_findings(before, view),
+            *self._findings(before, view),
             *_interrupts(before, view),
         ]
 
@@ -84,6 +88,26 @@ class Log:
             if not one.renewing and not unknown and self._told.get(one.requirement_id) != word:
                 self._told[one.requirement_id] = word
                 yield requirement_line(view, one)
+
+    def _findings(self, before: RunView | None, after: RunView) -> Iterator[str]:
+        """A change of the files alone undoes nothing that trials found: the next trials say whether it is."""
+        state, earlier = after.state, before.state.findings if before else ()
+        known = {(f.id, f.accepted) for f in earlier}
+        yield from (finding_line(f) for f in state.findings if (f.id, f.accepted) not in known)
+        remaining = {f.id for f in state.findings}
+        gone = [f for f in earlier if f.id not in remaining]
+        yield from (f"{f.id} is undone" for f in gone if f.finding.kind not in TRIAL_FINDINGS)
+        self._untried.update({f.id: False for f in gone if f.finding.kind in TRIAL_FINDINGS})
+        tried = state.tried is not None and state.tried.revision == state.revision
+        for identity, told in tuple(self._untried.items()):
+            if tried or identity in remaining:
+                del self._untried[identity]
+                if identity not in remaining:
+                    yield f"{identity} is undone"
+            elif not told and satisfied(state):
+                # As long as anything else is unproven, nothing is tried.
+                self._untried[identity] = True
+                yield f"{identity} is being tried again"
 
 
 def opening(view: RunView) -> list[str]:
@@ -201,14 +225,6 @@ def _all_settled(view: RunView) -> bool:
 def _new_warnings(before: RunView, after: RunView) -> Iterator[str]:
     known = before.state.warnings
     yield from (f"warning: {one_line(w.message)}" for w in after.state.warnings if w not in known)
-
-
-def _findings(before: RunView | None, after: RunView) -> Iterator[str]:
-    known = {(f.id, f.accepted): f for f in before.state.findings} if before else {}
-    yield from (finding_line(f) for f in after.state.findings if (f.id, f.accepted) not in known)
-    remaining = {f.id for f in after.state.findings}
-    gone = sorted({identity for identity, _ in known} - remaining)
-    yield from (f"{identity} is undone" for identity in gone)
 
 
 def _interrupts(before: RunView | None, after: RunView) -> Iterator[str]:

@@ -37,6 +37,8 @@ class Act:
     said: str
     person: Person
     at: float
+    accepted: tuple[str, ...] = ()
+    """The ids of the findings that it accepted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from donewhen.core.events import EndStatus
@@ -17,7 +18,7 @@ from donewhen.core.proof import (
     undecidable,
     unmet_signature,
 )
-from donewhen.core.questions import findings_preview, heard_of_trials, unaccepted, worker_says
+from donewhen.core.questions import MAX_LISTED, findings_preview, heard_of_trials, unaccepted, worker_says
 from donewhen.core.state import MAX_OUTAGES, RunState
 from donewhen.core.steering import PausedBy
 from donewhen.core.unsettled import endless
@@ -135,9 +136,26 @@ def _completed(state: RunState) -> Action | None:
         return RunTrials()
     if not state.confirmed:
         return Confirm()
-    # An override is always shown as such, never as proven.
-    waived = " or waived by a person" if state.waived else ""
-    return Stop("complete", f"every requirement is proven{waived}")
+    return Stop("complete", _why_complete(state))
+
+
+def _why_complete(state: RunState) -> str:
+    """An override is always shown as such, never as proven."""
+    views = assess(state)
+    trusted = [f"R{view.number}" for view in views if view.grade == "person"]
+    if not any(view.on_a_persons_word for view in views):
+        told = "every requirement is proven" + (" or waived by a person" if trusted else "")
+    elif len(trusted) == len(views):
+        told = "every requirement is on a person's word"
+    else:
+        told = f"every requirement is proven or on a person's word ({_listed(trusted)})"
+    accepted = [known.id for known in state.findings if known.by_a_person]
+    return told + (f"; a person accepted {_listed(accepted)}" if accepted else "")
+
+
+def _listed(labels: Sequence[str]) -> str:
+    more = len(labels) - MAX_LISTED
+    return ", ".join(labels[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _out_of(state: RunState, seconds: float) -> Action | None:

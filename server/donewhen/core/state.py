@@ -112,6 +112,11 @@ class KnownFinding:
     since: int = 0
     """How many turns had ended when it was first found."""
 
+    @property
+    def by_a_person(self) -> bool:
+        """Accepted, and not because it stood there before the run: that is nobody's decision."""
+        return self.accepted and not (self.reason and self.reason == self.finding.standing)
+
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:

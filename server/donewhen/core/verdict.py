@@ -73,6 +73,11 @@ class RequirementView:
     grade: Grade | None = None
     """None if it isn't proven, or its checks were not tried."""
 
+    @property
+    def on_a_persons_word(self) -> bool:
+        """Met, but only since a person accepted a proof that was refused: never told as proven."""
+        return self.status == "met" and self.grade == "person"
+
 
 def graded(views: Sequence[RequirementView]) -> list[str]:
     """`R1, R3: proven by your own proof`, a line for each grade that something has."""

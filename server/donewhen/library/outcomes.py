@@ -46,6 +46,9 @@ class GoalStatus(StrEnum):
 @dataclass(frozen=True, slots=True)
 class RequirementOutcome:
     """Where one requirement stands: `met`, `unmet`, `unverified`, `stale` or `waived`, why, and the evidence cited.
+    `grade` is what its proof is worth, as in reports: `own` (your own proof), `worker` (what the worker wrote, which
+    fails without the work), `judge`, `person` (waived, or accepted though refused) or `untried`; None for what is not
+    proven, what trials refuse, and checks that were not tried.
 
     >>> from donewhen import RequirementOutcome
     >>> RequirementOutcome("r-1", "R1", "it is short", "met", "`short`: passed", ("E2",)).status
@@ -59,6 +62,7 @@ class RequirementOutcome:
     reason: str
     evidence_ids: tuple[str, ...] = ()
     decided_by: str | None = None
+    grade: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,7 @@ def _requirement(state: RunState, view: RequirementView) -> RequirementOutcome:
     text = requirement.text if requirement is not None else ""
     label = f"R{view.number}"
     return RequirementOutcome(
-        view.requirement_id, label, text, view.status, view.reason, view.evidence_ids, view.decided_by
+        view.requirement_id, label, text, view.status, view.reason, view.evidence_ids, view.decided_by, view.grade
     )
 
 

@@ -322,8 +322,8 @@ def _outcome(run: Snapshot) -> str | None:
     met = tally(counts.met, counts.total, counts.waived)
     if run.status == "complete":
         took = duration(run.elapsed_seconds)
-        # What a person waived is not proven, and never said to be.
-        if counts.waived:
+        # What is on a person's word is not proven, and never said to be.
+        if counts.waived or _trusted(run):
             return f"Complete: {met} in {took}. “{title}” is complete, but not all of it is proven."
         return f"Proven: {counts.met} of {counts.total} in {took}. “{title}” is complete."
     return f"“{title}” ended with {met} ({run_status(run.status)}): {why}"
@@ -492,7 +492,7 @@ def _status_icon(run: Snapshot) -> str:
         return "loading~spin"
     if run.complete:
         # An override stood in for proof, or no run was: not the full mark.
-        return "pass" if run.status is None or run.counts.waived else "pass-filled"
+        return "pass" if run.status is None or run.counts.waived or _trusted(run) else "pass-filled"
     if run.status == "complete":
         # It was met: what an edit has broken since is told apart from what an edit may have broken.
         return "error" if run.counts.unmet + run.counts.regressed else "history"
@@ -532,7 +532,16 @@ def _ending(run: Snapshot) -> str:
         return ""
     if run.counts.stale:
         return f"{run.counts.stale} stale"
-    return f"proven in {duration(run.elapsed_seconds)}" if run.complete and not run.counts.waived else ""
+    return (
+        f"proven in {duration(run.elapsed_seconds)}"
+        if run.complete and not run.counts.waived and not _trusted(run)
+        else ""
+    )
+
+
+def _trusted(run: Snapshot) -> int:
+    """How many requirements are met, but only since a person accepted a proof that was refused."""
+    return sum(one.status == "met" and one.grade == "person" for one in run.requirements)
 
 
 def _status_tooltip(run: Snapshot) -> str:
@@ -1244,7 +1253,10 @@ def chat_text(run: Snapshot) -> str:
     says what is, and asks for nothing."""
     counts, left = run.counts, [one for one in run.requirements if _open(one)]
     waived = f", {counts.waived} waived by a person" if counts.waived else ""
-    head = f"Goal {_quoted(run.title)}: {_standing(run)}. {counts.met} of {counts.total} requirements proven{waived}."
+    trusted = _trusted(run)
+    proven = f"{counts.met - trusted} of {counts.total} requirements proven"
+    proven += f", {trusted} on a person's word" if trusted else ""
+    head = f"Goal {_quoted(run.title)}: {_standing(run)}. {proven}{waived}."
     found = [one for one in run.integrity if not one.accepted]
     return "\n".join(
         [

@@ -19,8 +19,23 @@ def with_act(before: RunState, state: RunState, event: e.Event, at: float) -> Ru
     person = getattr(event, "person", None)
     if person is None:
         return state
+    accepted = _accepted(before, event)
     what, said = act_words(event, lambda key: _label(before, key))
-    return replace(state, acts=(*state.acts, Act(what, said, person, at))[-MAX_ACTS:])
+    if accepted:
+        what = f"accepted {', '.join(accepted)}"
+    return replace(state, acts=(*state.acts, Act(what, said, person, at, accepted))[-MAX_ACTS:])
+
+
+def _accepted(before: RunState, event: e.Event) -> tuple[str, ...]:
+    """The ids of the findings that an act accepts, by itself or as the answer to the question about them."""
+    match event:
+        case e.FindingAccepted(finding_id=finding, undo=False):
+            return (finding,)
+        case e.InterruptAnswered(interrupt_id=key, answer=answer) if answer.response == "approve":
+            asked = next((one for one in before.interrupts if one.id == key and one.about == "findings"), None)
+            return tuple(asked.input.get("findings", ())) if asked is not None else ()
+        case _:
+            return ()
 
 
 ACTS = (e.RequirementWaived, e.RequirementDisputed, e.FindingAccepted, e.FilesReverted, e.StopRequested)

@@ -165,8 +165,9 @@ def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
 def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunState:
     ids = dict(state.finding_ids)
     known = tuple(known_finding(state, finding, ids) for finding in event.findings)
-    # A tree that was tried is not tried again where nothing changed.
-    known += tuple(one for one in state.findings if one.finding.kind in TRIAL_FINDINGS and _still_tried(state, event))
+    # A tree that was tried is not tried again: what refused it then does so again, whatever the tree was in between.
+    if state.tried is not None and state.tried.revision == event.revision:
+        known += tuple(known_finding(state, finding, ids) for finding in state.tried.findings)
     before = {(one.finding.key, one.finding.fact) for one in state.open_findings}
     changed = {(one.finding.key, one.finding.fact) for one in known if not one.accepted} != before
     finished = replace(
@@ -179,10 +180,6 @@ def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunSta
         finding_ids=ids,
     )
     return recount(concluded(audited(finished), at))
-
-
-def _still_tried(state: RunState, event: e.AuditFinished) -> bool:
-    return state.tried is not None and state.tried.revision == event.revision
 
 
 def without_settled_question(state: RunState) -> RunState:

@@ -11,24 +11,29 @@ from donewhen.core.state import RunState
 from donewhen.core.summary import room_text
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
+from donewhen.wire.reports.markdown import accepted_text
 from donewhen.wire.snapshot import halt_text, shown_halt
 
 MAX_OUTPUT = 20_000
 
 
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
-    """Met passes; unmet and stale fail; waived is skipped; what nothing could decide is an error. So are open integrity
-    findings, each a case of its own."""
+    """Met passes; unmet and stale fail; waived is skipped; what nothing could decide is an error. An integrity
+    finding is a case of its own: an open one fails, one that a person accepted is skipped."""
     state = view.state
-    findings = state.open_findings
     suite = Element("testsuite", name=printable(state.goal.title), time=f"{state.elapsed:.3f}")
     _properties(suite, state)
     for one in view.views:
         _requirement(suite, view, one, evidence)
-    for known in findings:
+    for known in state.findings:
+        if known.accepted and not known.by_a_person:
+            continue  # it stood there before the run, and blocks nothing
         case = SubElement(suite, "testcase", classname="donewhen.integrity", name=f"{known.id} {known.finding.kind}")
         case.set("file", known.finding.path)
-        _outcome(case, "failure", known.finding.message, known.finding.kind)
+        if known.accepted:
+            SubElement(case, "skipped", message=printable(accepted_text(state, known)))
+        else:
+            _outcome(case, "failure", known.finding.message, known.finding.kind)
     _count(suite)
     suites = Element("testsuites", suite.attrib)
     suites.append(suite)

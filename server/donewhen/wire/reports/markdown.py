@@ -66,16 +66,29 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
 
 def _heading(view: RunView) -> list[str]:
     state = view.state
-    met = sum(one.status == "met" for one in view.views)
     waived = sum(one.status == "waived" for one in view.views)
-    proven = f"{met} of {len(view.views)} requirements proven" + (f", {waived} waived by a person" if waived else "")
-    lines = [f"## {text(state.goal.title)}", "", f"**{verdict(state)}** · {proven}"]
-    halt = shown_halt(state)
-    told = halt_text(halt) if halt is not None else state.reason
-    if told and state.status != "complete" and state.mode == "pursue":
-        lines += ["", text(told)]
+    accepted = sum(known.by_a_person for known in state.findings)
+    told = proven(view, "requirements ") + (f", {waived} waived by a person" if waived else "")
+    told += f", {accepted} finding{'' if accepted == 1 else 's'} accepted by a person" if accepted else ""
+    lines = [f"## {text(state.goal.title)}", "", f"**{verdict(state)}** · {told}"]
+    if reason := why(state):
+        lines += ["", text(reason)]
     lines += stale_lines(view)
     return [*lines, "", f"<sub>{' · '.join(_facts(state))}</sub>"]
+
+
+def proven(view: RunView, what: str = "") -> str:
+    """`1 of 3 requirements proven, 1 on a person's word`, with `what` before `proven`."""
+    trusted = sum(one.on_a_persons_word for one in view.views)
+    met = sum(one.status == "met" for one in view.views) - trusted
+    return f"{met} of {len(view.views)} {what}proven" + (f", {trusted} on a person's word" if trusted else "")
+
+
+def why(state: RunState) -> str:
+    """The reason for which a run is not complete; empty for a complete one, and for a check."""
+    halt = shown_halt(state)
+    told = halt_text(halt) if halt is not None else state.reason
+    return told if state.status != "complete" and state.mode == "pursue" else ""
 
 
 def stale_lines(view: RunView) -> list[str]:
@@ -201,7 +214,7 @@ def _overrides(view: RunView) -> list[str]:
     lines += [
         f"- {known.id} ({known.finding.kind}) was **accepted**: {text(known.reason)}"
         for known in state.findings
-        if known.accepted and not _stands(known)
+        if known.by_a_person
     ]
     return ["### Overrides by a person (not proven)", "", *lines] if lines else []
 
@@ -219,6 +232,13 @@ def _acts(state: RunState) -> list[str]:
     return ["### Acts of people", "", *lines] if lines else []
 
 
+def accepted_text(state: RunState, known: KnownFinding) -> str:
+    """`accepted by ana in a terminal: the reason`; the name only where it is on record."""
+    by = next((act.person for act in reversed(state.acts) if known.id in act.accepted), None)
+    who = f" by {by.user} {FROM[by.where]}" if by is not None else ""
+    return f"accepted{who}" + (f": {known.reason}" if known.reason else "")
+
+
 def act_text(act: Act) -> str:
     """One act on a line."""
     said = f": {text(act.said)}" if act.said else ""
@@ -226,23 +246,18 @@ def act_text(act: Act) -> str:
 
 
 def _integrity(view: RunView) -> list[str]:
-    shown = [known for known in view.state.findings if not known.accepted or _stands(known)]
-    lines = [f"- {known.id} {known.finding.kind} at {_place(known)}: {_said(known)}" for known in shown]
+    shown = [known for known in view.state.findings if not known.by_a_person]
+    lines = [f"- {known.id} {known.finding.kind} at {place(known)}: {_said(known)}" for known in shown]
     return ["### Integrity findings", "", *lines] if lines else []
 
 
-def _stands(known: KnownFinding) -> bool:
-    """Nobody's doing in this run, and nobody's decision either."""
-    return known.accepted and bool(known.reason) and known.reason == known.finding.standing
-
-
-def _place(known: KnownFinding) -> str:
+def place(known: KnownFinding) -> str:
     return code(f"{known.finding.path}:{known.finding.line + 1}") if known.finding.path else "the workspace"
 
 
 def _said(known: KnownFinding) -> str:
     message = text(known.finding.message)
-    return f"{message} It blocks nothing: {text(known.reason)}." if _stands(known) else message
+    return f"{message} It blocks nothing: {text(known.reason)}." if known.accepted else message
 
 
 def _halt_data(state: RunState) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from donewhen.core.evidence import CheckResult, Evidence
 from donewhen.core.goal import Requirement
+from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.engine.api import RunView
@@ -18,16 +19,23 @@ from donewhen.wire.reports.markdown import (
     cell,
     code,
     observed,
+    place,
+    proven,
     spent,
     stale_lines,
     text,
     verdict,
+    why,
 )
 
+MAX_LINES = 15
 MAX_ROWS = 6
 """Requirements that are shown; the rest is counted, those that are not proven before those that are."""
 MAX_TEXT = 160
+MAX_REASON = 400
+"""Characters of why a run is not complete: it may name the command that goes on."""
 MAX_ACTS = 4
+"""As many findings of a kind are shown, too."""
 _SHOWN = ("waived", "accepted", "took back", "put back")
 """What stands in for proof, or changed the files."""
 _UNPROVEN_FIRST = ("unmet", "regressed", "stale", "unverified", "waived", "met")
@@ -35,22 +43,50 @@ _UNPROVEN_FIRST = ("unmet", "regressed", "stale", "unverified", "waived", "met")
 
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """At most 15 lines of Markdown: the objective, each requirement with its check and result, when and how long, cost
-    and revision. What a person waived is never said to be proven."""
+    and revision. What a person waived or accepted is never said to be proven."""
     state = view.state
-    met = sum(one.status == "met" for one in view.views)
-    head = f"**{text(_cut(state.goal.title))}**: {verdict(state).replace('_', ' ')}, {met} of {len(view.views)} proven"
-    objective = text(_cut(state.goal.objective))
-    lines = [head, "", *([objective, ""] if objective and objective != text(_cut(state.goal.title)) else [])]
-    lines += ["| | Requirement | Check | Result |", "|---|---|---|---|", *_rows(view, evidence), ""]
+    head = f"**{text(_cut(state.goal.title))}**: {verdict(state).replace('_', ' ')}, {proven(view)}"
     acts = [act_text(one) for one in state.acts if one.what.startswith(_SHOWN)]
     more = [f"and {len(acts) - MAX_ACTS} more before"] if len(acts) > MAX_ACTS else []
     acted = [f"By people: {'; '.join([*map(_cut, acts[-MAX_ACTS:]), *more])}"] if acts else []
-    return "\n".join([*lines, _facts(view), *acted, *(line for line in stale_lines(view) if line)]) + "\n"
+    reason = text(_cut(why(state), MAX_REASON))
+    below = [*([reason] if reason else []), *_findings(state)]
+    below += [_facts(view), *acted, *(line for line in stale_lines(view) if line)]
+    # The line and its blank one for the head, the two of the table's head, and the blank one after the table.
+    room = MAX_LINES - 5 - len(below)
+    objective = text(_cut(state.goal.objective))
+    told = [objective, ""] if objective and objective != text(_cut(state.goal.title)) else []
+    if min(len(view.views), MAX_ROWS + 1) > room - len(told):
+        told = []  # the requirements say more
+    table = ["| | Requirement | Check | Result |", "|---|---|---|---|", *_rows(view, evidence, room - len(told)), ""]
+    return "\n".join([head, "", *told, *table, *below]) + "\n"
 
 
-def _rows(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
+def _findings(state: RunState) -> list[str]:
+    """A line for what is open, and one for what a person accepted, which is not proven by that."""
+    standing = [f"{_finding(one)}: {text(_cut(one.finding.message))}" for one in state.open_findings]
+    accepted = [
+        f"{_finding(one)}" + (f" ({text(_cut(one.reason))})" if one.reason else "")
+        for one in state.findings
+        if one.by_a_person
+    ]
+    told = (("Open findings", standing), ("Accepted by a person, not proven", accepted))
+    return [f"{name}: {'; '.join(_bounded(found))}" for name, found in told if found]
+
+
+def _finding(known: KnownFinding) -> str:
+    return f"{known.id} {known.finding.kind} at {place(known)}"
+
+
+def _bounded(found: list[str]) -> list[str]:
+    return [*found[:MAX_ACTS], f"and {len(found) - MAX_ACTS} more"] if len(found) > MAX_ACTS else found
+
+
+def _rows(view: RunView, evidence: Mapping[str, Evidence], room: int) -> list[str]:
+    """As many rows as there is room for, with that of how many more there are."""
     known = {one.id: one for one in view.state.goal.requirements}
-    kept = sorted(view.views, key=lambda one: _UNPROVEN_FIRST.index(one.status))[:MAX_ROWS]
+    most = min(MAX_ROWS, room if len(view.views) <= room else room - 1)
+    kept = sorted(view.views, key=lambda one: _UNPROVEN_FIRST.index(one.status))[:most]
     shown = [one for one in view.views if one in kept]
     rows = [_row(known[one.requirement_id], one, evidence) for one in shown]
     more = len(view.views) - len(shown)
@@ -80,5 +116,5 @@ def _facts(view: RunView) -> str:
     return " · ".join([*parts, f"revision {code(state.revision[:SHORT])}", f"run {code(state.run_id)}"])
 
 
-def _cut(value: str) -> str:
-    return value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 1]}…"
+def _cut(value: str, most: int = MAX_TEXT) -> str:
+    return value if len(value) <= most else f"{value[: most - 1]}…"
