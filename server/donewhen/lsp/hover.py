@@ -92,7 +92,7 @@ def requirement_text(
 ) -> str:
     """What is known of one requirement."""
     one = goal.status(source)
-    rests = [] if resting is None else [proof_basis_text(resting, markup)]
+    rests = [] if resting is None else [proof_basis_text(resting, markup, source.requirement.id)]
     label = source.requirement.label
     if one is None or goal.view is None:
         checks = ", ".join(markup.code(check.command) for check in source.requirement.checks)
