@@ -7,6 +7,7 @@ from pathlib import Path
 
 from donewhen.core.proof_files import ProofFiles, proof_basis
 from tests.cli.fakes import desk
+from tests.core.builders import requirement
 
 FILES = [f"tests/test_{n}.py" for n in range(10)] + [
     "GOAL.md", "pyproject.toml", "src/lib.rs", "src/main.rs", "src/a.py", "verify.sh"
@@ -53,3 +54,35 @@ def test_a_program_gets_all_of_them(tmp_path: Path) -> None:
     assert [group["role"] for group in told["proof"]] == ["goal", "named", "test", "inline", "shared"]
     assert len(told["proof"][2]["files"]) == 10
     assert told["product"] == 2
+
+
+BY_REQUIREMENT = proof_basis(
+    KNOWN,
+    FILES,
+    {"src/lib.rs"},
+    (requirement(1, "a", "pytest tests/test_1.py"), requirement(2, "b", "sh verify.sh"), requirement(3, "c")),
+)
+
+
+def test_a_person_is_told_of_each_requirement_what_its_own_checks_rest_on(tmp_path: Path) -> None:
+    (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `pytest` passes\n")
+    call = desk(tmp_path)
+    call.runs.resting = BY_REQUIREMENT
+    assert call("check", "--explain") == 0
+    said = call.out.partition("By what each requirement's own checks run")[2]
+    first, _, second = said.partition("  R2 (`sh verify.sh`):")
+    assert "  R1 (`pytest tests/test_1.py`):\n    tests/test_1.py\n    part of pyproject.toml\n" in first
+    assert "    verify.sh\n    of the whole goal: all of the above" in second
+    assert "R3" not in said
+
+
+def test_a_program_gets_what_each_requirement_rests_on(tmp_path: Path) -> None:
+    (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `pytest` passes\n")
+    call = desk(tmp_path)
+    call.runs.resting = BY_REQUIREMENT
+    assert call("check", "--explain", "--json") == 0
+    first, second = json.loads(call.out)["requirements"]
+    assert (first["label"], first["checks"], first["narrowed"]) == ("R1", ["pytest tests/test_1.py"], True)
+    assert [group["role"] for group in first["proof"]] == ["test", "shared"]
+    assert (second["label"], second["narrowed"]) == ("R2", False)
+    assert [one["path"] for one in second["proof"][0]["files"]] == ["verify.sh"]

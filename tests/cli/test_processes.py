@@ -22,6 +22,7 @@ from donewhen.app.services import Services
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
+from donewhen.wire.reports import FORMATS
 from tests.cli.fakes import Typed
 
 DEADLINE = 30.0
@@ -319,7 +320,14 @@ def test_a_check_that_is_held_out_is_tried_and_the_worker_learns_its_name(place:
     assert "“Every row is quoted”: a check that is held out from the worker fails." in heard
     assert "c,d" not in heard
     assert str(held) not in heard
-    assert f"`sh {held}`, held out from the worker" in place.run("report").stdout
+    reports = [place.run("report", "--format", form).stdout for form in FORMATS]
+    assert "`Every row is quoted`, held out from the worker" in reports[0]
+    shown = [*reports, place.run("status", "--json").stdout, ended.stdout, ended.stderr]
+    written = [file.read_bytes() for file in settings.parents[1].rglob("*") if file.is_file() and file != settings]
+    assert any(b"Every row is quoted" in content for content in written)
+    for content in (*(text.encode() for text in shown), *written):
+        assert b"held.sh" not in content
+        assert b"c,d fails" not in content
 
 
 @pytest.mark.conformance("C2")

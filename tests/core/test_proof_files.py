@@ -19,12 +19,14 @@ from donewhen.core.proof_files import (
     holds_tests,
     mentioned_files,
     named_files,
+    proof_basis,
     says_absent,
     shared_of,
     targets,
 )
 from donewhen.core.trials.dividing import combined, proof_part
 from donewhen.ecosystems import ECOSYSTEMS
+from tests.core.builders import requirement
 
 PROOF = """
 tests/test_quotes.py                    test
@@ -417,3 +419,54 @@ def test_a_check_says_that_what_it_names_is_not_there(output: str) -> None:
 @pytest.mark.parametrize("output", ["1 failed in 0.02s\n", "AssertionError: not found\n", "", "error[E0425]\n"])
 def test_a_failure_is_not_taken_for_absence(output: str) -> None:
     assert not says_absent(output)
+
+
+def rests(command: str) -> tuple[list[str], bool]:
+    """What a requirement with this check rests on in a workspace of several languages, and whether that is narrowed."""
+    paths = [
+        "GOAL.md", "Makefile", "pyproject.toml", "package.json", "web/src/a.test.ts", "web/src/a.ts", "src/a.py",
+        "tests/conftest.py", "tests/helpers.py", "tests/test_a.py", "tests/test_b.py", "testdata/rows.txt",
+        "vitest.config.ts", "verify.sh", "gold/a.csv",
+    ]  # fmt: skip
+    files = ProofFiles(proof=("gold/**",), named=frozenset({"verify.sh"}), goal_path="GOAL.md")
+    wanted = requirement(1, "it works", command)
+    (own,) = proof_basis(files, paths, (), (wanted, requirement(2, "nobody checks this"))).own
+    assert own.requirement_id == wanted.id
+    return sorted(one.path for group in own.groups for one in group.files), own.narrowed
+
+
+PYTEST = ["pyproject.toml", "testdata/rows.txt", "tests/conftest.py", "tests/helpers.py"]
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("python -m pytest -q", sorted([*PYTEST, "tests/test_a.py", "tests/test_b.py"])),
+        ("pytest -q tests/test_a.py::test_one", sorted([*PYTEST, "tests/test_a.py"])),
+        ("pytest --ignore tests/test_a.py", sorted([*PYTEST, "tests/test_a.py", "tests/test_b.py"])),
+        ("pytest -k tests", sorted([*PYTEST, "tests/test_a.py", "tests/test_b.py"])),
+        (
+            "npx vitest run",
+            ["package.json", "testdata/rows.txt", "tests/helpers.py", "vitest.config.ts", "web/src/a.test.ts"],
+        ),
+        ("ruff check .", ["pyproject.toml"]),
+        ("test -f src/a.py", []),
+    ],
+)
+def test_what_a_requirement_rests_on_is_what_its_own_tools_read(command: str, found: list[str]) -> None:
+    assert rests(command) == (found, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("sh verify.sh", ["verify.sh"]),
+        ("make test", []),
+        ("npm test", []),
+        ("pytest tests/test_a.py && ./deploy", ["tests/test_a.py"]),
+        ("source env.sh && pytest", []),
+        ("pytest 'unclosed", []),
+    ],
+)
+def test_a_command_that_may_run_anything_rests_on_the_whole_list(command: str, found: list[str]) -> None:
+    assert rests(command) == (found, False)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from donewhen.core.evidence import CheckResult, Outcome, TestCase, TestTotals, Trial, TrialKind
 from donewhen.core.proof_files import says_up_to_date
-from donewhen.core.trials.outcome import AtStart, Stand, conclude, controls, plan, reported, said_at_start
+from donewhen.core.trials.outcome import AtStart, Stand, conclude, controls, plan, reported, said_at_start, unplanted
 
 PASSED = CheckResult("c", "pytest", Outcome.PASSED, "2 tests passed", 0, is_test_run=True, totals=TestTotals(2, 0))
 FAILED = CheckResult(
@@ -133,9 +133,14 @@ def test_a_planted_failure_that_is_not_reported_is_refused_where_it_was_at_the_s
     assert conclude(plantable, trials(planted=PLANTED)).end == "held"
     refused = conclude(plantable, trials(planted=PASSED, planted_before=PLANTED))
     assert refused.refusal == "failure_unreported"
-    unsuited = conclude(plantable, trials(planted=PASSED, planted_before=PASSED))
+    deaf = trials(planted=PASSED, planted_before=PASSED)
+    unsuited = conclude(plantable, deaf)
     assert (unsuited.end, unsuited.grade) == ("held", "own")
-    assert unsuited.unplanted
+    assert "does not run a test that is put beside its own" in unplanted(deaf)
+    assert unplanted(trials(planted=None)) == "it was not tried"
+    assert "could not be tried" in unplanted(trials(planted=PASSED, planted_before=None))
+    assert unplanted(trials(planted=PASSED, planted_before=PLANTED)) == ""
+    assert unplanted(trials(planted=PLANTED)) == ""
 
 
 def test_a_test_is_reported_by_its_own_name() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -12,13 +13,17 @@ import pytest
 
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, ObservedFile, Outcome, TestCase, TestTotals, Trial
-from donewhen.core.goal import Check
+from donewhen.core.goal import Check, check_id
 from donewhen.core.integrity import ChangedProof
 from donewhen.core.verdict import Finding, RequirementVerdict, Verdict
 from donewhen.core.work import Answer, Claim, TurnResult, Usage
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.judges.scripted import OutageJudge
 from donewhen.ports import AuditContext, Judgement, JudgeTask
+from donewhen.store.codec import encode
+from donewhen.wire.plain import plain_evidence
+from donewhen.wire.reports import FORMATS, cited, render
+from donewhen.wire.snapshot import snapshot
 from tests.core.builders import goal, requirement
 from tests.engine.world import GOAL, MemoryProbes, MemoryRooms, Play, World, ended, idle, pursue, returns, until, writes
 
@@ -316,7 +321,32 @@ async def test_a_held_out_check_must_pass_and_the_worker_hears_its_name_alone(tr
     assert "“Each row is quoted”: a check that is held out from the worker fails." in told
     assert "secret" not in told
     assert "held.sh" not in told
-    assert [one.tried for one in await trials(view, tried) if one.command == "held.sh"] == ["held_out"] * 3
+    assert [one.command for one in await trials(view, tried) if one.tried == "held_out"] == ["Each row is quoted"] * 3
+
+
+async def test_nothing_on_record_shows_or_reports_a_held_out_command_or_what_it_said(tried: World) -> None:
+    tried.hidden = {"Each row is quoted": "held.sh"}
+    tried.checker.behaviours["held.sh"] = held_out
+    tried.worker.plays = [WORK, writes(PRODUCT, "every row quotes")]
+    supervisor = tried.supervisor()
+    view = await ended(supervisor, (await supervisor.start(GOAL, StartOptions())).state.run_id)
+    assert view.state.status == "complete", view.state.reason
+    shown = await supervisor.view(view.state.run_id)
+    found = [await supervisor.evidence(view.state.run_id, one) for one in cited(shown)]
+    recorded = [one for one in found if one is not None]
+    steps = await supervisor.steps(view.state.run_id)
+    entries = await tried.ledger.entries(view.state.run_id)
+    told = {
+        "ledger": "\n".join(encode(entry.event) for entry in entries),
+        "snapshot": repr(snapshot(shown, tried.folder)),
+        "evidence": json.dumps([plain_evidence(one) for one in recorded]),
+        "timeline": repr(steps),
+        **{form: render(form, shown, tried.folder, recorded) for form in FORMATS},
+    }
+    for place, text in told.items():
+        assert not [word for word in ("held.sh", "secret", check_id("held.sh")) if word in text], place
+    assert "`Each row is quoted`, held out from the worker" in told["markdown"]
+    assert "Each row is quoted" in told["ledger"]
 
 
 async def test_a_goal_without_a_check_that_can_be_tried_has_its_held_out_ones_tried(tried: World) -> None:

@@ -10,6 +10,7 @@ import pytest
 from lsprotocol import types
 
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem
+from donewhen.core.goal import Check
 from donewhen.core.proof_files import ProofFiles, proof_basis
 from donewhen.core.state import Guard
 from donewhen.core.work import Interrupt
@@ -137,6 +138,21 @@ def test_hover_says_what_the_proof_rests_on() -> None:
     assert isinstance(hover.contents, types.MarkupContent)
     tests = "`tests/test_a.py`, `tests/test_b.py`, `tests/test_c.py` and 2 more"
     assert f"Rests on: {tests}; `Makefile`; part of `pyproject.toml`" in hover.contents.value
+
+
+def test_hover_says_what_a_requirement_rests_on_by_its_own_checks() -> None:
+    paths = ["GOAL.md", "src/a.py", "tests/test_a.py", "gold/a.csv", "ruff.toml", "Makefile"]
+    files, one = ProofFiles(proof=("gold/**",), goal_path="GOAL.md"), parsed().requirements[2].requirement
+    narrow = goal_hover(live(None), 5, resting=proof_basis(files, paths, (), (one,)))
+    other = replace(one, checks=(Check.of("make lint-or-so"),))
+    whole = goal_hover(live(None), 5, resting=proof_basis(files, paths, (), (other,)))
+    assert narrow is not None
+    assert whole is not None
+    assert isinstance(narrow.contents, types.MarkupContent)
+    assert isinstance(whole.contents, types.MarkupContent)
+    assert "Rests on: `ruff.toml`. Of the whole goal: `gold/a.csv`" in narrow.contents.value
+    assert "tests/test_a.py" not in narrow.contents.value
+    assert "Of the whole goal: `gold/a.csv`; `tests/test_a.py`; `ruff.toml`; `Makefile`" in whole.contents.value
 
 
 def test_hover_is_plain_where_the_client_shows_no_markdown() -> None:

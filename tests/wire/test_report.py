@@ -13,7 +13,7 @@ from junitparser import JUnitXml, TestCase
 
 from donewhen.cli.progress import closing
 from donewhen.core.acts import Act, Person
-from donewhen.core.evidence import CheckResult, Outcome, Trial
+from donewhen.core.evidence import CheckResult, Outcome, Trial, TrialKind
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import Present
@@ -180,6 +180,23 @@ def test_what_was_tried_is_evidence_too() -> None:
         in "".join(lines)
     )
     assert any(line.startswith("| E9 |") and "| not run: no room could be opened |" in line for line in lines)
+
+
+def test_why_nothing_follows_from_a_planted_test_stands_beside_its_result() -> None:
+    shown = complete()
+    check = shown.state.results[RED.checks[0].id]
+    result = check.observation
+    assert isinstance(result, CheckResult)
+    kinds: tuple[TrialKind, ...] = ("planted", "planted_before")
+    known = [
+        replace(check, id=f"E{8 + n}", observation=Trial(kind, result.check_id, result.command, result, plant="dw_x7"))
+        for n, kind in enumerate(kinds)
+    ]
+    planted, before = render("markdown", shown, ROOT, known).partition("### Evidence")[2].splitlines()[4:6]
+    assert planted.startswith("| E8 |")
+    assert "12 passed (exit 0); nothing follows: " in planted
+    assert "does not run a test that is put beside its own |" in planted
+    assert "nothing follows" not in before
 
 
 def test_an_unfinished_run_as_markdown_shows_overrides_apart() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from donewhen.core.evidence import CheckResult, Evidence, Observation, Outcome, Problem
@@ -87,6 +89,26 @@ def test_open_findings_are_named_even_when_all_checks_pass() -> None:
     text = feedback_text(GOAL, views, findings=(finding,))
     assert "tests/test_a.py:8: test_skipped: test_a is skipped now" in text
     assert "Not proven" not in text
+
+
+def test_what_a_trial_refuses_is_shown_with_its_diff_and_may_be_answered() -> None:
+    diff = "--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -1 +1 @@\n-assert f() == 2\n+assert f()"
+    first = IntegrityFinding("k", "original_fails", "tests/test_a.py", 0, "test_a as it was fails", diff=diff)
+    again = replace(first, key="k2", message="test_b as it was fails")
+    text = feedback_text(GOAL, VIEWS, findings=(first, again))
+    assert "    -assert f() == 2\n    +assert f()\n" in text
+    assert text.count("+assert f()") == 1
+    assert text.count("If the goal wants a test changed, say so in the report of your turn") == 1
+
+
+def test_a_long_diff_is_cut_and_only_a_changed_proof_can_be_wanted() -> None:
+    long = "\n".join(f"+line {n}" for n in range(5_000))
+    finding = IntegrityFinding("k", "protected_file", "LICENSE", 0, "it changed", diff=long)
+    text = feedback_text(GOAL, VIEWS, findings=(finding,))
+    assert "characters cut" in text
+    assert "+line 4999" in text
+    assert len(text) < 6_000
+    assert "If the goal wants" not in text
 
 
 def test_a_requirement_without_a_view_is_not_proven() -> None:

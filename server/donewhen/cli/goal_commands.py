@@ -240,10 +240,26 @@ def say_what_proof_rests_on(call: Call, path: str, basis: ProofBasis) -> int:
     if changing:
         more = f" and {len(basis.may_change) - SHOWN} more" if len(basis.may_change) > SHOWN else ""
         call.terminal.result(f"The goal wants these changed (may_change): {changing}{more}")
+    _say_by_requirement(call, basis)
     call.terminal.result(
         f"Everything else is product: {_files(basis.product)}. `proof:` in the goal file adds to the list."
     )
     return 0
+
+
+def _say_by_requirement(call: Call, basis: ProofBasis) -> None:
+    if basis.own:
+        call.terminal.result("By what each requirement's own checks run; the goal file and `proof:` are for all:")
+    for own in basis.own:
+        call.terminal.result(f"  {own.label} ({', '.join(f'`{shown_path(command)}`' for command in own.checks)}):")
+        for group in own.groups:
+            names = ", ".join(shown_path(one.path) for one in group.files[:SHOWN])
+            more = f" and {len(group.files) - SHOWN} more" if len(group.files) > SHOWN else ""
+            call.terminal.result(f"    {'part of ' if group.partly else ''}{names}{more}")
+        if not own.narrowed:
+            call.terminal.result("    of the whole goal: all of the above; the commands don't tell what else they run")
+        elif not own.groups:
+            call.terminal.result("    no file but those for all")
 
 
 def _counted(group: Group) -> str:
@@ -255,13 +271,32 @@ def _files(count: int) -> str:
 
 
 def _document(path: str, basis: ProofBasis) -> dict[str, object]:
-    groups = [
+    own = [
+        {
+            "id": one.requirement_id,
+            "label": one.label,
+            "checks": list(one.checks),
+            "narrowed": one.narrowed,
+            "proof": _groups(one.groups),
+        }
+        for one in basis.own
+    ]
+    return {
+        "goal": path,
+        "proof": _groups(basis.groups),
+        "mayChange": list(basis.may_change),
+        "product": basis.product,
+        "requirements": own,
+    }
+
+
+def _groups(groups: Sequence[Group]) -> list[dict[str, object]]:
+    return [
         {
             "role": group.role,
             "why": group.why,
             "partly": group.partly,
             "files": [{"path": one.path, "rule": one.rule, "ecosystem": one.ecosystem} for one in group.files],
         }
-        for group in basis.groups
+        for group in groups
     ]
-    return {"goal": path, "proof": groups, "mayChange": list(basis.may_change), "product": basis.product}

@@ -237,7 +237,8 @@ class Trial:
     `laid` are the paths (bounded) that differ from the current tree there; `rewritten` the proof files that were
     written while it ran. `same_place` is false in a room that lies in another folder: what is installed by its path may
     come from the workspace itself. `plant` is the name of the planted test, `taken` are those of other
-    tests that had to fail beside it.
+    tests that had to fail beside it. Of a held-out check, `command` is its name, and `result` says only whether it
+    passed: a worker may read the record.
     """
 
     tried: TrialKind

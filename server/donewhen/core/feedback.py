@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from donewhen.core.evidence import CheckResult, Evidence, Problem, clipped
 from donewhen.core.goal import Goal, Requirement
-from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.integrity import PROOF_FINDINGS, IntegrityFinding
 from donewhen.core.verdict import PROVEN, RequirementView
 
 MASK = "[masked]"
@@ -25,6 +25,7 @@ MAX_FEEDBACK = 40_000
 INSPECT = (
     "Look at the workspace as it is now, not at what you remember of it: files may have changed since your last turn."
 )
+WANTED = "If the goal wants a test changed, say so in the report of your turn: a person is then asked once."
 KEEP = "Keep the whole objective in view; what is proven must stay proven."
 
 
@@ -116,8 +117,17 @@ def _bounded(places: Sequence[Problem]) -> list[str]:
 
 
 def _findings(findings: Sequence[IntegrityFinding]) -> str:
+    """Each with its diff, unless one before it has the same."""
     lines = ["The proof itself was changed; undo this, or a person has to accept it:"]
-    lines.extend(f"  {_finding(finding)}" for finding in findings)
+    shown: set[str] = {""}
+    for finding in findings:
+        lines.append(f"  {_finding(finding)}")
+        diff = finding.diff.strip("\n")
+        if diff not in shown:
+            shown.add(diff)
+            lines.append(f"    {_indented(keep_ends(diff, MAX_OUTPUT), 4)}")
+    if any(finding.kind in PROOF_FINDINGS for finding in findings):
+        lines.append(WANTED)
     return "\n".join(lines)
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache, lru_cache
 from itertools import pairwise
 from posixpath import basename, dirname, normpath, splitext
 from typing import Literal
 
-from donewhen.core.commands.wrapped import Segment, folders, segments
+from donewhen.core.commands.wrapped import Segment, folders, segments, verbs_match
 from donewhen.core.globs import any_matches, matches
-from donewhen.core.goal import Check, Goal
+from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.ecosystems import ECOSYSTEMS, Inline, Shared
+from donewhen.ecosystems.common import COMMON
 from donewhen.ecosystems.shell import SHELL
 
 Side = Literal["proof", "product", "both"]
@@ -529,29 +530,178 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnBasis:
+    """What one requirement's proof rests on by its own checks, besides what holds for the whole goal: the goal file,
+    and `proof:`. `narrowed` is false where a check may run anything: then `groups` are the files that the checks name,
+    and all of the goal's list may count. What the tests that a command names import from others is in that list only.
+    """
+
+    requirement_id: str
+    label: str
+    checks: tuple[str, ...]
+    groups: tuple[Group, ...]
+    narrowed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ProofBasis:
-    """`groups` in the order of their reasons; `may_change` are the proof files whose change the goal wants; `product`
-    counts all other files."""
+    """What the proof of a whole goal rests on: `groups` in the order of their reasons; `may_change` are the proof files
+    whose change the goal wants; `product` counts all other files; `own` is of each requirement that has checks."""
 
     groups: tuple[Group, ...]
     may_change: tuple[str, ...]
     product: int
+    own: tuple[OwnBasis, ...] = ()
 
 
-def proof_basis(files: ProofFiles, paths: Sequence[str], holding: Collection[str]) -> ProofBasis:
+def proof_basis(
+    files: ProofFiles, paths: Sequence[str], holding: Collection[str], requirements: Sequence[Requirement] = ()
+) -> ProofBasis:
     """`holding` are the sources that hold tests among their code."""
-    found: dict[Role, list[Classification]] = {}
+    found: list[Classification] = []
     product = 0
     for path in paths:
         one = files.classify(path)
         if one.side == "product" or (one.role == "inline" and path not in holding):
             product += 1
             continue
-        found.setdefault(one.role, []).append(one)
-    groups = tuple(
-        Group(role, ROLES[role], tuple(found[role]), partly=role in ("inline", "shared", "manifest"))
-        for role in _ORDER
-        if role in found
-    )
+        found.append(one)
+    groups = _grouped(found)
     changing = tuple(one.path for group in groups for one in group.files if files.changeable(one.path))
-    return ProofBasis(groups, changing, product)
+    checked = [one for one in requirements if one.checks]
+    if not checked:
+        return ProofBasis(groups, changing, product)
+    place = _Place(files, found, frozenset(paths), [path for path in paths if any_matches(_choosing(), path)])
+    return ProofBasis(groups, changing, product, tuple(_own(one, place) for one in checked))
+
+
+def _grouped(found: Iterable[Classification]) -> tuple[Group, ...]:
+    by_role: dict[Role, list[Classification]] = {}
+    for one in found:
+        by_role.setdefault(one.role, []).append(one)
+    return tuple(
+        Group(role, ROLES[role], tuple(by_role[role]), partly=role in ("inline", "shared", "manifest"))
+        for role in _ORDER
+        if role in by_role
+    )
+
+
+FOR_ALL: frozenset[Role] = frozenset(("goal", "asked"))
+"""What holds for every requirement of a goal."""
+_HARMLESS = frozenset(("cd", "export", "set", "true", ":")) | _LOOKING
+"""They run nothing else: `source` does."""
+_FLAGS = re.compile(r"-[qvxs]+")
+_NAMES_TESTS = re.compile(r"[Tt]est|[Ss]pec")
+
+
+class _Place:
+    """The proof files of a workspace, and what its paths are."""
+
+    def __init__(
+        self, files: ProofFiles, proof: Sequence[Classification], known: frozenset[str], choosing: Sequence[str]
+    ) -> None:
+        self.files = files
+        self.proof = proof
+        self.known = known
+        self.standing = tuple(dict.fromkeys((*(one.path for one in proof), *choosing)))
+        self._folders = {folder for path in known for folder in _above(path)}
+
+    def has(self, path: str) -> bool:
+        return path in self.known or path in self._folders
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+
+
+def _own(requirement: Requirement, place: _Place) -> OwnBasis:
+    found: dict[str, Classification] = {}
+    narrowed = True
+    for check in requirement.checks:
+        more = _rests_on(check, place)
+        narrowed = narrowed and more is not None
+        for one in (*_named_by(check, place), *(more or ())):
+            if one.role not in FOR_ALL:
+                found.setdefault(one.path, one)
+    commands = tuple(check.command for check in requirement.checks)
+    groups = _grouped(found[path] for path in sorted(found))
+    return OwnBasis(requirement.id, requirement.label, commands, groups, narrowed)
+
+
+def _named_by(check: Check, place: _Place) -> list[Classification]:
+    """The proof files that the check's own words name."""
+    named = targets(check.command) | named_files((check,), place.known.__contains__)
+    return [one for one in place.proof if one.path in named]
+
+
+def _rests_on(check: Check, place: _Place) -> list[Classification] | None:
+    """By the tables of the tools that it runs; None where one of them is unknown, or runs others."""
+    parts = segments(check.command)
+    running = [part for part in parts if part.words and part.words[0] not in _HARMLESS]
+    tools = [_tool_of(part) for part in running]
+    if check.kind != "command" or not parts or None in tools:
+        return None
+    mine = frozenset(name for found in tools if found is not None for name in found[0])
+    if not mine:
+        return []
+    if checks_files(check.command):
+        files = replace(place.files, as_they_stand=True)
+        standing = [files.classify(path) for path in place.standing]
+        return [one for one in standing if one.side != "product" and _concerns(one, mine)]
+    named = [_tests_named(part, found[1], parts, place) for part, found in zip(running, tools, strict=True) if found]
+    alone = None if None in named else [path for paths in named for path in paths or ()]
+    return [one for one in place.proof if _concerns(one, mine) and (alone is None or not _left_out(one, alone))]
+
+
+def _tool_of(part: Segment) -> tuple[frozenset[str], tuple[str, ...]] | None:
+    """The ecosystems of the tool that a simple command runs, and the words that name it."""
+    words = part.tool or part.words
+    if words[0] in _TASK_RUNNERS:
+        return None
+    found: dict[str, tuple[str, ...]] = {}
+    for ecosystem in ECOSYSTEMS:
+        for tool in ecosystem.tools:
+            if tool.starts or tool.purpose not in ("test", "lint", "types") or (tool.needs and tool.needs not in words):
+                continue
+            for command in tool.commands:
+                if verbs_match(words, command.split()):
+                    found[ecosystem.name] = tuple(command.split())
+    return (frozenset(found), max(found.values(), key=len)) if found else None
+
+
+def _concerns(one: Classification, mine: Collection[str]) -> bool:
+    """True if a tool of these ecosystems may read the file as proof."""
+    if one.role == "named":
+        return False  # by whose check it is named is asked apart
+    if one.role == "data":
+        return True
+    if one.ecosystem in mine or (one.ecosystem == COMMON.name and one.role != "task"):
+        return True
+    names = (*mine, COMMON.name)
+    return one.rule.endswith("/**") and any(any_matches(_globs(name, one.role), one.path) for name in names)
+
+
+def _tests_named(part: Segment, verbs: Sequence[str], parts: Sequence[Segment], place: _Place) -> list[str] | None:
+    """The files and folders that a runner's words name, where they are all that it is told; None if it may run more."""
+    found: list[str] = []
+    words = list((part.tool or part.words)[1:])
+    for verb in verbs[1:]:
+        words.remove(verb)
+    option = False
+    for word in words:
+        if word.startswith("-"):
+            option = "=" not in word and not _FLAGS.fullmatch(word)
+            continue
+        meant = {_inside(folder, each) for folder in ("", *folders(parts)) for each in (word, *_named_in(word))}
+        there = [path for path in meant if path is not None and place.has(path)]
+        if option or not there:
+            return None
+        found += there
+    return found or None
+
+
+def _left_out(one: Classification, named: Sequence[str]) -> bool:
+    """True for a test by its name that is none of those which a command names."""
+    by_name = one.role == "test" and _NAMES_TESTS.search(one.rule.rpartition("/")[2])
+    return bool(by_name) and not any(one.path == path or one.path.startswith(f"{path}/") for path in named)

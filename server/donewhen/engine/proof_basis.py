@@ -97,7 +97,7 @@ async def proof_basis_of(goal: Goal, workspace: Workspace, paths: Sequence[str])
     files = replace(ProofFiles.of(goal, scripts), data=await data_of(workspace, goal, known, known, {}))
     inline = [path for path in paths if files.classify(path).role == "inline"]
     holding = await asyncio.to_thread(lambda: {path for path in inline if _holds(workspace, path)})
-    return proof_basis(files, paths, holding)
+    return proof_basis(files, paths, holding, goal.requirements)
 
 
 def _holds(workspace: Workspace, path: str) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from donewhen.core.commands.wrapped import segments
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.events import EvidenceRecorded, TrialsAbandoned, TrialsFinished, TrialsStarted
-from donewhen.core.evidence import CheckResult, Evidence, Problem, Trial, TrialKind
+from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, Trial, TrialKind
 from donewhen.core.goal import Check
 from donewhen.core.integrity import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
 from donewhen.core.proof import tried_checks
@@ -123,6 +123,17 @@ def _hidden(run: ActiveRun, name: str, kind: FindingKind, what: str, command: st
     message = _sentence(run.parts.mask(f"“{name}”: a check that is held out from the worker {what}"))
     fact = hashlib.sha256(command.encode()).hexdigest()
     return IntegrityFinding(f"held_out:{name}", kind, run.state.goal.path or "", 0, message, fact)
+
+
+def _without_command(trial: Trial, name: str) -> Trial:
+    """The trial of a held-out check as it goes on record, which a worker outside of a room can read: its name stands
+    for the command, and of what it said only whether it passed, when, and how long it took is kept."""
+    key, seen, result = f"held_out:{name}", trial.result, None
+    if seen is not None:
+        outcome = Outcome.PASSED if trial.passed else Outcome.FAILED
+        reason = "passed" if trial.passed else "failed"
+        result = CheckResult(key, name, outcome, reason, started_at=seen.started_at, seconds=seen.seconds)
+    return replace(trial, check_id=key, command=name, result=result, rewritten=())
 
 
 Contents = Mapping[str, tuple[bytes | None, bytes | None]]
@@ -361,18 +372,23 @@ class _Trials:
                 return planted
         return None
 
-    async def _try(self, check: Check, kind: TrialKind, tree: _Tree, planted: Planted | None) -> Trial:
+    async def _try(
+        self, check: Check, kind: TrialKind, tree: _Tree, planted: Planted | None, held: str | None = None
+    ) -> Trial:
+        """`held` is the name of a held-out check, and all that goes on record of it besides whether it passes."""
         async with self._places:
             self._refuse_other()
-            what = "a held-out check" if kind == "held_out" else f"`{check.command}`"
+            what = f"`{check.command}`" if held is None else "a held-out check"
             self._begin(what)
             try:
-                trial = await self._tried(check, kind, tree, planted)
+                trial = await self._tried(check, kind, tree, planted, held)
             finally:
                 self._end(what)
             return trial
 
-    async def _tried(self, check: Check, kind: TrialKind, tree: _Tree, planted: Planted | None) -> Trial:
+    async def _tried(
+        self, check: Check, kind: TrialKind, tree: _Tree, planted: Planted | None, held: str | None
+    ) -> Trial:
         run = self._run
         laid = await self._laid(kind, tree, planted)
         planting = planted if kind in ("planted", "planted_before") else None
@@ -394,6 +410,8 @@ class _Trials:
                 trial = await self._in_room(room, check, trial, tree)
         except WorkspaceError as error:
             trial = replace(trial, reason=str(error))
+        if held is not None:
+            trial = _without_command(trial, held)
         await run.look("check")
         evidence = Evidence(run.evidence_id(), self._revision, run.state.revision, turn, trial)
         await run.append(EvidenceRecorded(evidence))
@@ -466,9 +484,9 @@ class _Trials:
         if command is None:
             return _hidden(self._run, name, "not_tried", "is no longer in the settings", "")
         check = Check.of(command)
-        trial = await self._try(check, "held_out", tree, None)
+        trial = await self._try(check, "held_out", tree, None, name)
         if not trial.passed and trial.result is not None:
-            trial = await self._try(check, "held_out", tree, None)  # a failure counts only if it comes twice
+            trial = await self._try(check, "held_out", tree, None, name)  # a failure counts only if it comes twice
         if trial.passed:
             return None
         if trial.result is None:

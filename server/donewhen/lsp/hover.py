@@ -92,7 +92,7 @@ def requirement_text(
 ) -> str:
     """What is known of one requirement."""
     one = goal.status(source)
-    rests = [] if basis is None else [proof_basis_text(basis, markup)]
+    rests = [] if basis is None else [proof_basis_text(basis, markup, source.requirement.id)]
     label = source.requirement.label
     if one is None or goal.view is None:
         checks = ", ".join(markup.code(check.command) for check in source.requirement.checks)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Coroutine
-from dataclasses import dataclass
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +14,7 @@ from lsprotocol.types import MarkupKind
 
 from donewhen.core import markdown
 from donewhen.core.errors import DoneWhenError
-from donewhen.core.proof_files import ProofBasis
+from donewhen.core.proof_files import FOR_ALL, ProofBasis
 
 if TYPE_CHECKING:
     from donewhen.core.proof_files import Group
@@ -61,10 +61,22 @@ async def _looked(look: Coroutine[Any, Any, ProofBasis]) -> ProofBasis | None:
     return None
 
 
-def proof_basis_text(basis: ProofBasis, markup: Markup) -> str:
-    """One line: the files, grouped by why they belong to the proof; the goal file itself is not mentioned."""
-    said = [_files(group, markup) for group in basis.groups if group.role != "goal"]
-    return f"Rests on: {'; '.join(said)}" if said else ""
+def proof_basis_text(basis: ProofBasis, markup: Markup, requirement_id: str = "") -> str:
+    """One line: the files by the reason for which they are proof, those of the requirement's own checks apart from
+    those of the whole goal; the goal file itself goes without saying."""
+    whole = [group for group in basis.groups if group.role != "goal"]
+    own = next((one for one in basis.own if one.requirement_id == requirement_id), None)
+    if own is None:
+        return _rests("Rests on", whole, markup)
+    named = {one.path for group in own.groups for one in group.files}
+    rest = [replace(group, files=tuple(one for one in group.files if one.path not in named)) for group in whole]
+    for_all = [group for group in rest if group.files and (not own.narrowed or group.role in FOR_ALL)]
+    said = [_rests("Rests on", own.groups, markup), _rests("Of the whole goal", for_all, markup)]
+    return ". ".join(one for one in said if one)
+
+
+def _rests(head: str, groups: Sequence[Group], markup: Markup) -> str:
+    return f"{head}: {'; '.join(_files(group, markup) for group in groups)}" if groups else ""
 
 
 def _files(group: Group, markup: Markup) -> str:

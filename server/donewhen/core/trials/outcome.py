@@ -23,7 +23,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from posixpath import basename, dirname, join
 from typing import Literal
 
@@ -99,8 +99,6 @@ class Conclusion:
     grade: CheckGrade
     refusal: RefusalKind | None = None
     reason: str = ""
-    unplanted: str = ""
-    """Why nothing follows from the planted test."""
 
 
 def said_at_start(result: CheckResult) -> AtStart:
@@ -218,10 +216,8 @@ def conclude(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
     if (forced := _forced(stand, trials)) is not None:
         return forced
     planted, proof = _planted(stand, trials), _proof(stand, trials)
-    if planted is not None and planted.refusal is not None and proof.end != "refused":
+    if planted is not None and proof.end != "refused":
         return planted
-    if planted is not None and planted.refusal is None:
-        proof = replace(proof, unplanted=planted.reason)
     if proof.end != "refused" and (special := _disguised(trials)) is not None:
         return special
     return proof
@@ -294,9 +290,9 @@ def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
 
 
 def _planted(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
-    """None if nothing was planted, or it was reported; without a refusal where nothing follows."""
+    """The refusal; None if nothing was planted, it was reported, or nothing follows from it (`unplanted`)."""
     trial, before = trials.get("planted"), trials.get("planted_before")
-    if trial is None:
+    if trial is None or unplanted(trials):
         return None
     if reported(trial) and (unheard := unreported(trial)):
         if before is None or set(unheard) & set(unreported(before)):
@@ -305,14 +301,23 @@ def _planted(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | No
         return Conclusion("refused", "untried", "failure_unreported", f"{what}, while other failures were reported")
     if reported(trial):
         return _elsewhere(stand, trial, trials)
-    if trial.result is None:
-        return Conclusion("inconclusive", "untried", reason=trial.reason)
-    if before is None or not reported(before):
-        return Conclusion(
-            "inconclusive", "untried", reason=f"`{trial.command}` does not run a test that is put beside its own"
-        )
     reason = f"a test that must fail was put beside those of `{trial.command}`, and was not reported as failed"
     return Conclusion("refused", "untried", "failure_unreported", f"{reason}; at the start it was")
+
+
+def unplanted(trials: Mapping[TrialKind, Trial]) -> str:
+    """Why nothing follows from the planted test of a check, for people; empty if something does, or there was none."""
+    trial, before = trials.get("planted"), trials.get("planted_before")
+    if trial is None or reported(trial):
+        return ""
+    if trial.result is None:
+        return trial.reason or "it was not tried"
+    if before is None or before.result is None:
+        why = f": {before.reason}" if before is not None and before.reason else ""
+        return f"the same could not be tried with the tree as it was at the start{why}"
+    if not reported(before):
+        return f"`{trial.command}` does not run a test that is put beside its own"
+    return ""
 
 
 def _elsewhere(stand: Stand, trial: Trial, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:

@@ -17,11 +17,12 @@ from donewhen.core.evidence import (
     ObservedFile,
     ObservedResponse,
     Trial,
+    TrialKind,
 )
 from donewhen.core.proof import satisfied
 from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.summary import room_text
-from donewhen.core.trials.outcome import TRIED
+from donewhen.core.trials.outcome import TRIED, unplanted
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
@@ -283,18 +284,23 @@ def _start(state: RunState) -> list[str]:
 
 def _proofs(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
     rows = ["### Evidence", "", "| | Command | Result | Time | Revision | Program |", "|---|---|---|---|---|---|"]
+    trials: dict[str, dict[TrialKind, Trial]] = {}
     for one in evidence.values():
-        seen, tried = one.observation, ""
+        if isinstance(one.observation, Trial):
+            trials.setdefault(one.observation.check_id, {})[one.observation.tried] = one.observation
+    for one in evidence.values():
+        seen, tried, why = one.observation, "", ""
         if isinstance(seen, Trial):
             tried = f", {TRIED[seen.tried]}"
             if seen.result is None:
                 rows.append(_row(one, code(seen.command) + tried, f"not run: {text(seen.reason)}", "", ""))
+            why = unplanted(trials[seen.check_id]) if seen.tried == "planted" else ""
             seen = seen.result
         if not isinstance(seen, CheckResult):
             continue
         exit_code = "" if seen.exit_code is None else f" (exit {seen.exit_code})"
         program = code(Path(seen.program).name) if seen.program else ""
-        result = _result(seen) + exit_code
+        result = _result(seen) + exit_code + (f"; nothing follows: {text(why)}" if why else "")
         rows.append(_row(one, code(seen.command) + tried, result, f"{seen.seconds:.2f} s", program))
     return rows if len(rows) > 4 else []
 
