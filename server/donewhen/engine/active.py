@@ -111,6 +111,8 @@ class ActiveRun:
         """True if the whole workspace was walked, and nobody could change it since."""
         self.outputs: dict[str, set[str]] = {}
         """The files that each check writes each time, by check id."""
+        self.made_at_start: set[str] = set()
+        """Files that came while checks ran before the first turn: a check made them, so they are nobody's data."""
         self.reserved: dict[str, Usage] = {}
         """What calls to models that are just being put on record may cost, by call id."""
         self.completed: dict[str, ToolOutcome] = {}

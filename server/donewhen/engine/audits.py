@@ -141,10 +141,13 @@ async def _check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
     parts, state = run.parts, run.state
     before, turn = state.revision, state.turns_ended
     await run.append(CheckStarted(check.id, before))
+    there = None if turn else frozenset(parts.workspace.files())
     result = await parts.checker.run(
         check, timeout=state.goal.limits.check_timeout, token=run.token, test_run=check.id in state.test_runs
     )
     await run.noticed(await _after(run, check, alone), "person" if run.state.persons_work else "check")
+    if there is not None:
+        run.made_at_start.update(path for path in parts.workspace.files() if path not in there)
     evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
     await run.append(CheckFinished(evidence))
     return evidence

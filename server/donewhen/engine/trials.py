@@ -252,7 +252,7 @@ class _Trials:
         named = (path for command in commands for path in targets(command))
         files = replace(files, tested=frozenset(path for path in (*ran, *named) if path))
         was = {path: before for path, (before, _) in contents.items()}
-        kept = [path for path, before in was.items() if before is not None]
+        kept = [path for path, before in was.items() if before is not None and path not in self._run.made_at_start]
         files = replace(files, data=await data_of(workspace, state.goal, kept, present, was))
         standing_files = replace(files, as_they_stand=True)
         came = frozenset(path for path, (before, _) in contents.items() if before is None)
