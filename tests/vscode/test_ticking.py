@@ -31,7 +31,7 @@ def test_proven_boxes_tick_themselves_and_the_receipt_is_short(vsix: Path, open_
         window.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         window.notices.press("Proven: 1 of 1 in", "Copy Receipt")
         clipboard = "navigator.clipboard.readText()"
-        window.until(lambda: "complete, 1 of 1 proven" in window.page.evaluate(clipboard), "the receipt")
+        window.until(lambda: "`python -m pytest -q` passes" in window.page.evaluate(clipboard), "the receipt")
         receipt = window.page.evaluate(clipboard)
         assert len(receipt.splitlines()) <= 15
         assert "| ✅ | `python -m pytest -q` passes | `python -m pytest -q` | " in receipt
