@@ -67,7 +67,7 @@ BY_REQUIREMENT = proof_basis(
 def test_a_person_is_told_of_each_requirement_what_its_own_checks_rest_on(tmp_path: Path) -> None:
     (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `pytest` passes\n")
     call = desk(tmp_path)
-    call.runs.resting = BY_REQUIREMENT
+    call.runs.basis = BY_REQUIREMENT
     assert call("check", "--explain") == 0
     said = call.out.partition("By what each requirement's own checks run")[2]
     first, _, second = said.partition("  R2 (`sh verify.sh`):")
@@ -79,7 +79,7 @@ def test_a_person_is_told_of_each_requirement_what_its_own_checks_rest_on(tmp_pa
 def test_a_program_gets_what_each_requirement_rests_on(tmp_path: Path) -> None:
     (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `pytest` passes\n")
     call = desk(tmp_path)
-    call.runs.resting = BY_REQUIREMENT
+    call.runs.basis = BY_REQUIREMENT
     assert call("check", "--explain", "--json") == 0
     first, second = json.loads(call.out)["requirements"]
     assert (first["label"], first["checks"], first["narrowed"]) == ("R1", ["pytest tests/test_1.py"], True)

@@ -143,9 +143,9 @@ def test_hover_says_what_the_proof_rests_on() -> None:
 def test_hover_says_what_a_requirement_rests_on_by_its_own_checks() -> None:
     paths = ["GOAL.md", "src/a.py", "tests/test_a.py", "gold/a.csv", "ruff.toml", "Makefile"]
     files, one = ProofFiles(proof=("gold/**",), goal_path="GOAL.md"), parsed().requirements[2].requirement
-    narrow = goal_hover(live(None), 5, resting=proof_basis(files, paths, (), (one,)))
+    narrow = goal_hover(live(None), 5, basis=proof_basis(files, paths, (), (one,)))
     other = replace(one, checks=(Check.of("make lint-or-so"),))
-    whole = goal_hover(live(None), 5, resting=proof_basis(files, paths, (), (other,)))
+    whole = goal_hover(live(None), 5, basis=proof_basis(files, paths, (), (other,)))
     assert narrow is not None
     assert whole is not None
     assert isinstance(narrow.contents, types.MarkupContent)
