@@ -33,11 +33,15 @@ PRODUCT = "src/a.py"
 
 
 def suite(world: Any) -> CheckResult:
-    """A test runner of a small language: `expect TEXT` asks that the product holds the text, `def test_x` fails."""
+    """A test runner of a small language: `expect TEXT` asks that the product holds the text, `keep FILE` keeps
+    the product there unless the file exists, `def test_x` fails."""
     found: list[TestCase] = []
     product = (world.workspace.read(PRODUCT) or b"").decode()
     for path in TESTS:
         text = (world.workspace.read(path) or b"").decode()
+        for kept in re.findall(r"^keep (.*)$", text, re.MULTILINE):
+            if world.workspace.read(kept) is None and isinstance(world, World):
+                world.workspace.edit(kept, product.encode())
         if "rewrite" in product and text.startswith("expect quotes"):
             text = "expect rows\n"
             world.workspace.write(path, text.encode())
@@ -618,6 +622,15 @@ async def test_data_that_tests_alone_name_is_theirs_wherever_it_lies(tried: Worl
     tried.workspace.edit(TESTS[0], b"expect quotes\nread shared/rows.csv\nread shared/limits.csv\n")
     tried.workspace.edit("src/limits.py", b'open("shared/limits.csv")\n')
     view = await pursue(tried, both(WORK, writes("shared/rows.csv", ""), writes("shared/limits.csv", "2\n")))
+    assert view.state.status == "complete"
+    first = next(one for one in await trials(view, tried) if one.tried == "original")
+    assert first.laid == ("shared/rows.csv",)
+
+
+async def test_what_a_check_made_before_the_first_turn_is_nobodys_data(tried: World) -> None:
+    tried.workspace.edit("shared/rows.csv", b"a,b\n")
+    tried.workspace.edit(TESTS[0], b"expect quotes\nread shared/rows.csv\nkeep shared/kept.csv\n")
+    view = await pursue(tried, both(WORK, writes("shared/rows.csv", ""), writes("shared/kept.csv", "other\n")))
     assert view.state.status == "complete"
     first = next(one for one in await trials(view, tried) if one.tried == "original")
     assert first.laid == ("shared/rows.csv",)
