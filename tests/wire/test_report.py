@@ -79,6 +79,20 @@ def test_the_short_receipt_says_why_a_run_is_blocked_and_by_which_finding() -> N
     assert not any(line.startswith("Accepted") for line in lines)
 
 
+def test_what_a_trial_refuses_is_not_said_to_be_proven() -> None:
+    check = GOAL.requirements[0].checks[0]
+    key = f"trial:{check.id}"
+    found = KnownFinding("F1", IntegrityFinding(key, "original_fails", "tests/test_x.py", 4, "the original fails"))
+    blocked = view(ended=True, end_status="blocked", reason="trials refuse the proof", findings=(found,))
+    short = rendered("short", blocked).splitlines()
+    assert short[0].endswith(": blocked, 1 of 2 proven")
+    assert any(line.startswith("| ⛔ |") and "| refused by a trial: " in line for line in short)
+    assert "**blocked** · 1 of 2 requirements proven" in rendered("markdown", blocked)
+    assert "| ⛔ refused by a trial |" in rendered("markdown", blocked)
+    accepted = replace(blocked.state, findings=(replace(found, accepted=True, reason="it was wrong"),))
+    assert "⛔" not in rendered("markdown", view_of(accepted))
+
+
 def test_receipts_name_what_a_person_accepted_and_who_it_was() -> None:
     act = Act("accepted F2", "it was flaky", ANA, 1_700_000_000.0, ("F2",))
     stood = replace(FINDING, id="F3", finding=replace(FINDING.finding, standing="so"), accepted=True, reason="so")

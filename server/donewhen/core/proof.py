@@ -12,7 +12,7 @@ from donewhen.core.changing import replace
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence, first_problems, reason_text
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Requirement
-from donewhen.core.state import MAX_DROPPED, Judged, Regression, RunState
+from donewhen.core.state import MAX_DROPPED, Judged, KnownFinding, Regression, RunState
 from donewhen.core.verdict import PROVEN, DecidedBy, Grade, RequirementStatus, RequirementView
 
 STABLE_PASSES = 3
@@ -33,7 +33,9 @@ class _Proof:
 def assess(state: RunState) -> tuple[RequirementView, ...]:
     """One view per requirement of the goal, in its order."""
     views = ((one, _guarded(state, _view(state, one))) for one in state.goal.requirements)
-    return tuple(replace(view, grade=_grade(state, one, view)) for one, view in views)
+    return tuple(
+        replace(view, grade=_grade(state, one, view), refused=_refused(state, one, view)) for one, view in views
+    )
 
 
 def proven(state: RunState) -> bool:
@@ -233,13 +235,23 @@ def _grade(state: RunState, requirement: Requirement, view: RequirementView) -> 
     tried = state.tried
     if tried is None or tried.revision != state.revision:
         return None
-    told = [one for one in state.findings if any(one.finding.key.endswith(check.id) for check in requirement.checks)]
-    if any(not one.accepted and one.finding.kind != "not_tried" for one in told):
-        return None  # it was tried and is refused
-    if any(one.accepted for one in told):
+    if _refused(state, requirement, view):
+        return None
+    if any(one.accepted for one in _found(state, requirement)):
         return "person"
     grades: list[Grade] = [tried.grades[check.id] for check in requirement.checks if check.id in tried.grades]
     return max(grades, key=_WORTH.index, default=None)
+
+
+def _refused(state: RunState, requirement: Requirement, view: RequirementView) -> bool:
+    """True if a trial refuses the proof of a requirement that is met."""
+    open_ones = (one for one in _found(state, requirement) if not one.accepted)
+    return view.status == "met" and any(one.finding.kind != "not_tried" for one in open_ones)
+
+
+def _found(state: RunState, requirement: Requirement) -> list[KnownFinding]:
+    """What trials of its checks found."""
+    return [one for one in state.findings if any(one.finding.key.endswith(check.id) for check in requirement.checks)]
 
 
 _WORTH: tuple[Grade, ...] = ("own", "worker", "untried")

@@ -72,6 +72,8 @@ class RequirementView:
     renewing: bool = False
     grade: Grade | None = None
     """None if it isn't proven, or its checks were not tried."""
+    refused: bool = False
+    """A trial refuses its proof, and no person accepted that: it is met, and not proven."""
 
     @property
     def on_a_persons_word(self) -> bool:

@@ -36,6 +36,8 @@ MARKS = {
     "regressed": "📉 regressed",
     "waived": "✋ waived",
 }
+REFUSED_MARK = "⛔ refused by a trial"
+"""What is met by its checks while a trial refuses the proof."""
 FROM: Mapping[Where, str] = {"editor": "in the editor", "terminal": "in a terminal", "program": "by a program"}
 ACCEPTED = {
     "person": "A person accepted",
@@ -81,7 +83,7 @@ def _heading(view: RunView) -> list[str]:
 def proven(view: RunView, what: str = "") -> str:
     """`1 of 3 requirements proven, 1 on a person's word`, with `what` before `proven`."""
     trusted = sum(one.on_a_persons_word for one in view.views)
-    met = sum(one.status == "met" for one in view.views) - trusted
+    met = sum(one.status == "met" and not one.refused for one in view.views) - trusted
     return f"{met} of {len(view.views)} {what}proven" + (f", {trusted} on a person's word" if trusted else "")
 
 
@@ -158,10 +160,15 @@ def _requirements(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
     rows = ["| | Requirement | Status | Decided by | Proof |", "|---|---|---|---|---|"]
     for one in view.views:
         requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
-        status = MARKS[one.status] + (" (flaky)" if one.flaky else "")
+        status = mark(one) + (" (flaky)" if one.flaky else "")
         cells = (f"R{one.number}", text(requirement.text), status, one.decided_by or "", _proof(one, evidence))
         rows.append(f"| {' | '.join(cell(c) for c in cells)} |")
     return rows
+
+
+def mark(one: RequirementView) -> str:
+    """A sign and a word for where it stands."""
+    return REFUSED_MARK if one.refused else MARKS[one.status]
 
 
 def _proof(one: RequirementView, evidence: Mapping[str, Evidence]) -> str:

@@ -13,11 +13,11 @@ from donewhen.core.summary import room_text
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.markdown import (
-    MARKS,
     SHORT,
     act_text,
     cell,
     code,
+    mark,
     observed,
     place,
     proven,
@@ -100,11 +100,11 @@ def _row(requirement: Requirement, one: RequirementView, evidence: Mapping[str, 
     result = "; ".join(seen.reason or seen.outcome.value for seen in checks) if checks else one.reason
     if not checks and one.status == "met" and cited:
         result = "; ".join(observed(found) for found in cited)
-    mark, word = MARKS[one.status].split(" ", 1)
+    sign, word = mark(one).split(" ", 1)
     told = text(_cut(result.removeprefix(f"{one.status}: ")))
     graded = f" ({GRADES[one.grade]})" if one.grade is not None else ""
-    said = f"{told}{graded}" if one.status == "met" else f"{word}: {told}"
-    return f"| {' | '.join(cell(part) for part in (mark, text(_cut(requirement.text)), how, said))} |"
+    said = f"{told}{graded}" if one.status == "met" and not one.refused else f"{word}: {told}"
+    return f"| {' | '.join(cell(part) for part in (sign, text(_cut(requirement.text)), how, said))} |"
 
 
 def _facts(view: RunView) -> str:
