@@ -103,7 +103,9 @@ def _row(requirement: Requirement, one: RequirementView, evidence: Mapping[str, 
     sign, word = mark(one).split(" ", 1)
     told = text(_cut(result.removeprefix(f"{one.status}: ")))
     graded = f" ({GRADES[one.grade]})" if one.grade is not None else ""
-    said = f"{told}{graded}" if one.status == "met" and not one.refused else f"{word}: {told}"
+    if one.refused:
+        told += ", but a trial refuses it"
+    said = f"{told}{graded}" if one.status == "met" else f"{word}: {told}"
     return f"| {' | '.join(cell(part) for part in (sign, text(_cut(requirement.text)), how, said))} |"
 
 
