@@ -383,6 +383,7 @@ export interface RequirementView {
   readonly flaky: boolean;
   readonly renewing: boolean;
   readonly grade: 'own' | 'worker' | 'judge' | 'person' | 'untried' | null;
+  readonly refused: boolean;
 }
 
 export interface CallSummary {
