@@ -1,10 +1,12 @@
 """YAML documents of ours, checked by pydantic models, with errors that name the line.
 
-class Turn(Shape):
-    steps: Items[str]
-    name: str = ""
+    class Turn(Shape):
+        steps: Items[str]
+        name: str = ""
 
-turn = read(Turn, "steps: [3]", "turn.yaml")   # InvalidGoal: turn.yaml line 1: item 1 of `steps` should be text
+    turn = read(Turn, "steps: [3]", "turn.yaml")
+
+raises InvalidGoal: "turn.yaml line 1: item 1 of `steps` should be text".
 """
 
 from __future__ import annotations

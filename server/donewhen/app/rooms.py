@@ -6,12 +6,13 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Unpack
 
 from donewhen.config import Settings, user_settings_file
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.events import RunOptions
 from donewhen.core.workers import agents_in
-from donewhen.ports import Grants, LiveRooms, Processes, ProcessResult, RoomLimits
+from donewhen.ports import Grants, LiveRooms, Processes, ProcessOptions, ProcessResult, RoomLimits
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Mounts
 from donewhen.workspace.rooms.plain import EachInARoom, PlainRooms
@@ -128,32 +129,12 @@ class _Checks:
         self._settings = settings
         self._written = written
 
-    async def run(
-        self,
-        command: str | Sequence[str],
-        *,
-        cwd: Path,
-        environment: Mapping[str, str],
-        token: str,
-        timeout: float | None = None,
-        stdin: bytes | None = None,
-        on_line: Callable[[str], None] | None = None,
-        output_limit: int = 262_144,
-    ) -> ProcessResult:
+    async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
         """See `ports.Processes`."""
         contained = self._settings().contains_checks
         processes = self._work.in_a_room(self._written) if contained else self._processes
         try:
-            return await processes.run(
-                command,
-                cwd=cwd,
-                environment=environment,
-                token=token,
-                timeout=timeout,
-                stdin=stdin,
-                on_line=on_line,
-                output_limit=output_limit,
-            )
+            return await processes.run(command, **options)
         except WorkspaceError as error:
             return ProcessResult(None, "", 0, "", 0.0, time.time(), spawn_error=str(error))
 

@@ -65,11 +65,13 @@ def trials_due(state: RunState) -> bool:
 
 def tried_checks(state: RunState) -> tuple[Check, ...]:
     """The checks whose pass trials confirm: commands that no person waived."""
-    wanted: dict[str, Check] = {}
-    for requirement in state.goal.requirements:
-        if requirement.id not in state.waived:
-            wanted.update({check.id: check for check in requirement.checks if _is_command(check)})
-    return tuple(wanted.values())
+    return tuple(check for check in bound_checks(state) if _is_command(check))
+
+
+def bound_checks(state: RunState) -> tuple[Check, ...]:
+    """The checks that prove something, each once: those of waived requirements alone are left out."""
+    bound = (one for one in state.goal.requirements if one.id not in state.waived)
+    return tuple({check.id: check for one in bound for check in one.checks}.values())
 
 
 def _is_command(check: Check) -> bool:
@@ -88,13 +90,9 @@ def satisfied(state: RunState) -> bool:
 
 
 def needed_checks(state: RunState) -> tuple[Check, ...]:
-    """The bound checks without a usable result, those that failed last first. Checks of waived requirements alone
-    are left out."""
-    wanted: dict[str, Check] = {}
-    for requirement in state.goal.requirements:
-        if requirement.id not in state.waived:
-            wanted.update({check.id: check for check in requirement.checks if not _usable(state, check)})
-    return tuple(sorted(wanted.values(), key=lambda check: _failed_first(state, check)))
+    """The bound checks without a usable result, those that failed last first."""
+    wanted = (check for check in bound_checks(state) if not _usable(state, check))
+    return tuple(sorted(wanted, key=lambda check: _failed_first(state, check)))
 
 
 def needed_editor_reports(state: RunState) -> tuple[Requirement, ...]:

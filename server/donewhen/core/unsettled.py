@@ -10,8 +10,7 @@ from __future__ import annotations
 from donewhen.core import events as e
 from donewhen.core.changing import replace
 from donewhen.core.evidence import CheckResult
-from donewhen.core.goal import Check
-from donewhen.core.proof import assess, needed_checks
+from donewhen.core.proof import assess, bound_checks, needed_checks
 from donewhen.core.state import RunState, Unsettled
 from donewhen.core.verdict import PROVEN
 
@@ -40,7 +39,7 @@ def audited(state: RunState) -> RunState:
     known = state.unsettled
     if known is None:
         return state
-    results = [state.results.get(check.id) for check in _bound(state)]
+    results = [state.results.get(check.id) for check in bound_checks(state)]
     passed = all(
         one is not None and isinstance(one.observation, CheckResult) and one.observation.passed for one in results
     )
@@ -49,10 +48,6 @@ def audited(state: RunState) -> RunState:
     if needed_checks(state):
         return replace(state, unsettled=replace(known, audits=known.audits + 1))
     return state if known.audits else replace(state, unsettled=None)
-
-
-def _bound(state: RunState) -> list[Check]:
-    return [check for one in state.goal.requirements if one.id not in state.waived for check in one.checks]
 
 
 def endless(state: RunState, seconds: float) -> str | None:

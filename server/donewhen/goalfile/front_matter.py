@@ -11,9 +11,9 @@ from typing import cast
 
 import yaml
 
-from donewhen import marked_yaml
 from donewhen.goalfile.markdown import Layout
 from donewhen.goalfile.source import FileProblem, FrontMatter, FrontMatterEntry, ProblemSeverity, Span, Value
+from donewhen.marked_yaml import BadYaml, compose
 from donewhen.settings import kinds
 from donewhen.settings.kinds import UNLIMITED, BadValue, refused_choice
 from donewhen.settings.table import KEYS, Choices, Setting, choices_of, nearest_name, not_for_goal_files
@@ -91,10 +91,10 @@ def _unclosed(layout: Layout) -> RawFrontMatter:
 
 def _compose(layout: Layout, text: str) -> tuple[tuple[RawEntry, ...], tuple[FileProblem, ...]]:
     try:
-        root = marked_yaml.compose(text)
+        root = compose(text)
     except RecursionError:
         return (), (_error(layout.line_span(0), "bad-front-matter", "the front matter is nested too deeply"),)
-    except marked_yaml.BadYaml as error:
+    except BadYaml as error:
         return (), (_yaml_problem(layout, text, error),)
     if root is None:
         return (), ()
@@ -136,7 +136,7 @@ def _written(layout: Layout, text: str, node: yaml.Node) -> Value:
     return Value(written, layout.span(_position(text, start), _position(text, start + len(written))))
 
 
-def _yaml_problem(layout: Layout, text: str, error: marked_yaml.BadYaml) -> FileProblem:
+def _yaml_problem(layout: Layout, text: str, error: BadYaml) -> FileProblem:
     line, column = _position(text, min(error.index, len(text)))
     span = layout.span((line, column), (line, max(len(layout.lines[line].rstrip()), column)))
     return _error(span, "bad-front-matter", f"the front matter is not valid YAML: {error}")

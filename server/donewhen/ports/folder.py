@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NotRequired, Protocol, TypedDict
 
 from donewhen.core.evidence import Problem
 
@@ -154,6 +154,18 @@ class ProcessResult:
     timed_out: bool = False
     spawn_error: str | None = None
     limit: str = ""
+
+
+class ProcessOptions(TypedDict):
+    """What `Processes.run` takes by name, as one value: for what hands a command on to another `Processes`."""
+
+    cwd: Path
+    environment: Mapping[str, str]
+    token: str
+    timeout: NotRequired[float | None]
+    stdin: NotRequired[bytes | None]
+    on_line: NotRequired[Callable[[str], None] | None]
+    output_limit: NotRequired[int]
 
 
 class Processes(Protocol):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from donewhen.core.globs import any_matches
-from donewhen.core.trials.untried import product_lines, source_suffix
+from donewhen.core.trials.untried import lines_that_came, product_lines, source_suffix
 from donewhen.ecosystems import ECOSYSTEMS, Disguise
 
 
@@ -38,12 +38,7 @@ def disguised(changes: Mapping[str, tuple[bytes | None, bytes | None]]) -> tuple
         table = _table(path, suffix)
         if not table or now is None:
             continue
-        came: dict[int, str] = {}
-        for number, line in product_lines(path, now):
-            if stood[line.strip()]:
-                stood[line.strip()] -= 1
-            else:
-                came[number] = line
+        came = dict(lines_that_came(product_lines(path, now), stood))
         answers = {number: _answered(line, _counting(line, table, came.values())) for number, line in came.items()}
         one = _laid(
             path,
@@ -72,7 +67,7 @@ _SOURCES = frozenset(suffix for ecosystem in ECOSYSTEMS for suffix in ecosystem.
 def _counting(line: str, table: list[Disguise], came: Iterable[str]) -> list[Disguise]:
     """Those of the table that count on this line."""
     given = _GIVEN.match(line)
-    names = re.findall(r"\w\w*", given[1]) if given is not None else []
+    names = re.findall(r"\w+", given[1]) if given is not None else []
     using = [other for other in came if any(re.search(rf"\b{name}\b", other) for name in names)]
     return [one for one in table if not one.where or any(re.search(one.where, each) for each in (line, *using))]
 

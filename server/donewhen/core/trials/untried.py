@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from posixpath import splitext
 from typing import Literal
@@ -53,10 +53,7 @@ def special_cases(
         if asks is None:
             continue
         known = {text for _, line in product_lines(path, before) for text in _literals(line)}
-        for number, line in product_lines(path, now):
-            if stood[line.strip()]:
-                stood[line.strip()] -= 1
-                continue
+        for number, line in lines_that_came(product_lines(path, now), stood):
             kind = _kind(line, asks, names, values - known)
             if kind is not None:
                 found.append(Special(kind, path, number, line.strip()[:120]))
@@ -111,6 +108,15 @@ def product_lines(path: str, content: bytes | None) -> list[tuple[int, str]]:
     if content is None or b"\0" in content:
         return []
     return lines_of_product(path, content.decode("utf-8", "replace"))
+
+
+def lines_that_came(lines: Iterable[tuple[int, str]], stood: Counter[str]) -> Iterator[tuple[int, str]]:
+    """Those that did not stand before: each of `stood`, without its indentation, is taken out for one that did."""
+    for number, line in lines:
+        if stood[line.strip()]:
+            stood[line.strip()] -= 1
+        else:
+            yield number, line
 
 
 # Suppressions that came with the work: no trial sees them, since the tool passes with either version of the proof.
@@ -175,15 +181,8 @@ def no_longer_checked(changes: Mapping[str, tuple[bytes | None, bytes | None]]) 
 
 def _came(path: str, old: list[str], new: list[str], mark: re.Pattern[str]) -> list[Suppressed]:
     known = Counter(line.strip() for line in old if mark.search(line))
-    came: list[Suppressed] = []
-    for number, line in enumerate(new):
-        if not mark.search(line):
-            continue
-        if known[line.strip()]:
-            known[line.strip()] -= 1
-        else:
-            came.append(Suppressed(path, number, line.strip()[:120]))
-    return came
+    marked = ((number, line) for number, line in enumerate(new) if mark.search(line))
+    return [Suppressed(path, number, line.strip()[:120]) for number, line in lines_that_came(marked, known)]
 
 
 def _lines(content: bytes | None) -> list[str]:

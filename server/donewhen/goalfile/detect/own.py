@@ -12,7 +12,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import cast
 
-from donewhen import marked_yaml
 from donewhen.ecosystems import TOOLS
 from donewhen.goalfile.detect.checks import (
     UNKNOWN,
@@ -24,6 +23,7 @@ from donewhen.goalfile.detect.checks import (
     narrows,
 )
 from donewhen.goalfile.detect.folder import Folder, as_table, read_ini
+from donewhen.marked_yaml import BadYaml, plain
 
 _MOST_YAML = 100_000
 _MOST_FILES = 20
@@ -96,8 +96,8 @@ def _yaml(folder: Folder, file: str) -> Mapping[str, object]:
     if len(text) > _MOST_YAML:
         return {}
     try:
-        return as_table(marked_yaml.plain(text))
-    except (marked_yaml.BadYaml, RecursionError):
+        return as_table(plain(text))
+    except (BadYaml, RecursionError):
         return {}
 
 
@@ -246,8 +246,8 @@ def _scripts_in(table: Mapping[str, object], where: str) -> Iterator[DetectedChe
         else:
             lines = [script] if isinstance(script, str) else [one for one in _list(script) if isinstance(one, str)]
         for line in lines[:_MOST_STEPS]:
-            plain = re.sub(r"\{args(?::([^{}]*))?\}", lambda found: found[1] or "", line)
-            yield from checks_in(plain, f"{name} in {where}")
+            bare = re.sub(r"\{args(?::([^{}]*))?\}", lambda found: found[1] or "", line)
+            yield from checks_in(bare, f"{name} in {where}")
 
 
 # ---------------------------------------------------------------------------------------------- recipes

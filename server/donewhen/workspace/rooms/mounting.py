@@ -11,14 +11,14 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from os.path import normpath
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Unpack
 
-from donewhen.ports import Processes, ProcessResult
+from donewhen.ports import Processes, ProcessOptions, ProcessResult
 from donewhen.regular import read_text
 from donewhen.workspace.rooms.home import (
     elsewhere,
@@ -313,27 +313,8 @@ class Inside:
         self._around = around
         self._before = before
 
-    async def run(
-        self,
-        command: str | Sequence[str],
-        *,
-        cwd: Path,
-        environment: Mapping[str, str],
-        token: str,
-        timeout: float | None = None,
-        stdin: bytes | None = None,
-        on_line: Callable[[str], None] | None = None,
-        output_limit: int = 262_144,
-    ) -> ProcessResult:
+    async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
         """See `ports.Processes`."""
         words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
-        return await self._processes.run(
-            [*self._around, *self._mounter.words(self._shape, cwd, [*self._before, *words])],
-            cwd=cwd,
-            environment=environment,
-            token=token,
-            timeout=timeout,
-            stdin=stdin,
-            on_line=on_line,
-            output_limit=output_limit,
-        )
+        inside = self._mounter.words(self._shape, options["cwd"], [*self._before, *words])
+        return await self._processes.run([*self._around, *inside], **options)

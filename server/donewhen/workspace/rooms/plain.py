@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
+from typing import Unpack
 
-from donewhen.ports import Grants, LiveRooms, Processes, ProcessResult
+from donewhen.ports import Grants, LiveRooms, Processes, ProcessOptions, ProcessResult
 
 
 class PlainRooms:
@@ -49,32 +49,12 @@ class EachInARoom:
         self._rooms = rooms
         self._grants = grants
 
-    async def run(
-        self,
-        command: str | Sequence[str],
-        *,
-        cwd: Path,
-        environment: Mapping[str, str],
-        token: str,
-        timeout: float | None = None,
-        stdin: bytes | None = None,
-        on_line: Callable[[str], None] | None = None,
-        output_limit: int = 262_144,
-    ) -> ProcessResult:
+    async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
         """See `ports.Processes`."""
         line = command if isinstance(command, str) else shlex.join(command)
         granted = replace(self._grants, commands=(*self._grants.commands, line))
         async with self._rooms.open(granted) as room:
-            result = await room.processes.run(
-                command,
-                cwd=cwd,
-                environment=environment,
-                token=token,
-                timeout=timeout,
-                stdin=stdin,
-                on_line=on_line,
-                output_limit=output_limit,
-            )
+            result = await room.processes.run(command, **options)
             # Readers of the output should not look for the reason outside of the room.
             hint = room.hint(result)
             return replace(result, output=f"{result.output.rstrip()}\n({hint})\n") if hint else result
