@@ -147,7 +147,8 @@ async def _check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
     )
     await run.noticed(await _after(run, check, alone), "person" if run.state.persons_work else "check")
     if there is not None:
-        run.made_at_start.update(path for path in parts.workspace.files() if path not in there)
+        came = (path for path in parts.workspace.files() if path not in there)
+        run.made_at_start.update(path for path in came if not parts.workspace.is_persons(path))
     evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
     await run.append(CheckFinished(evidence))
     return evidence
