@@ -18,6 +18,7 @@ from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
 from donewhen.config import Settings
+from donewhen.core.acts import PausedBy, ReadWhen
 from donewhen.core.errors import DoneWhenError, UnknownRun, WrongAnswer
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
@@ -25,8 +26,6 @@ from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import IterationRecord, RunState
-from donewhen.core.steering import PausedBy, ReadWhen
-from donewhen.core.survey import FoundCheck, Survey
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import (
     HaltAnswer,
@@ -38,6 +37,7 @@ from donewhen.engine.api import (
     StartOptions,
 )
 from donewhen.goalfile.preflight import GoalHint
+from donewhen.goalfile.survey import FoundCheck, Survey
 from donewhen.ports import Live, RunSummary
 
 RUN = "run-1"

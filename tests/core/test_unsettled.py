@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from donewhen.core import events as e
 from donewhen.core.decide import Confirm, RunAudit, RunWorker, Stop, decide
 from donewhen.core.evidence import CheckResult, Evidence
-from donewhen.core.proof import assess
-from donewhen.core.unsettled import ENOUGH, PATIENCE
+from donewhen.core.proof import ENOUGH, PATIENCE, assess
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from tests.core.builders import Story, failing, goal, passing, requirement
 from tests.tools import examples

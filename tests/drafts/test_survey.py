@@ -14,9 +14,9 @@ import pytest
 
 from donewhen.app.drafts import Place, standing_of, survey
 from donewhen.core.evidence import CheckResult, Outcome, TestTotals
-from donewhen.core.survey import FoundCheck, Survey
 from donewhen.goalfile.draft import draft
 from donewhen.goalfile.parse import parse
+from donewhen.goalfile.survey import FoundCheck, Survey
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the programs are shell scripts")
 TEST = "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self): self.assertTrue(RESULT)\n"

@@ -19,10 +19,9 @@ from donewhen.lsp.goal_view import GoalView
 from donewhen.lsp.hover import goal_hover, requirement_text
 from donewhen.lsp.interrupts import choices, text
 from donewhen.lsp.lenses import goal_hints, goal_lenses
-from donewhen.lsp.links import goal_links, matching
+from donewhen.lsp.navigation import goal_links, goal_symbols, matching
 from donewhen.lsp.progress import message, percentage
 from donewhen.lsp.proof_basis import PLAIN
-from donewhen.lsp.symbols import goal_symbols
 
 from .goals import GOAL, evidence, live, parsed, run_view, stands
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from donewhen.lsp.documents import OpenDocuments, Texts
-from donewhen.lsp.editor_state import MAX_BYTES, Unsaved
+from donewhen.lsp.documents import MAX_BYTES, OpenDocuments, Texts, Unsaved
 
 
 class Client:

@@ -16,11 +16,11 @@ from pathlib import Path
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.evidence import CheckResult, Outcome
 from donewhen.core.goal import Check
-from donewhen.core.survey import FoundCheck, Standing, Survey
 from donewhen.evidence.causes import how_to_get
 from donewhen.evidence.environment import CheckEnvironment
 from donewhen.evidence.runner import CommandChecker
 from donewhen.goalfile.detect import DetectedCheck, detect, slots
+from donewhen.goalfile.survey import FoundCheck, Standing, Survey
 from donewhen.ports import Processes
 from donewhen.store.folders import private_folder, state_folder
 from donewhen.workspace.processes.running import SystemProcesses

@@ -20,7 +20,7 @@ from donewhen.goalfile.source import FileProblem, ParsedGoalFile, Span
 from donewhen.regular import read_bytes
 
 if TYPE_CHECKING:
-    from donewhen.core.survey import Survey
+    from donewhen.goalfile.survey import Survey
 
 Verb = Literal["status", "pause", "resume", "stop", "clear"]
 VERBS: tuple[Verb, ...] = ("status", "pause", "resume", "stop", "clear")

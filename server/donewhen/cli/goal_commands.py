@@ -33,8 +33,8 @@ from donewhen.wire.plain import spent_json
 
 if TYPE_CHECKING:
     from donewhen.app.services import Adviser
-    from donewhen.core.survey import FoundCheck
     from donewhen.core.work import Usage
+    from donewhen.goalfile.survey import FoundCheck
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from donewhen.cli.formatting import one_line, shown_path
 from donewhen.cli.outcome import COMPLETE, PERSON_NEEDED
 from donewhen.cli.progress import met_of_total
 from donewhen.cli.questions import worded_answer
+from donewhen.core.acts import ReadWhen
 from donewhen.core.errors import UsageError
 from donewhen.core.resume import of_a_program, resumable
-from donewhen.core.steering import ReadWhen
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RevertOutcome, Runs, RunView
 

@@ -16,10 +16,10 @@ from donewhen.cli.formatting import one_line
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
 from donewhen.cli.questions import Questions, choices
 from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
+from donewhen.core.acts import PausedBy
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.proof import findings_alone
 from donewhen.core.state import RunState
-from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import PROVEN
 from donewhen.engine.api import Runs, RunView
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from donewhen.core.acts import PausedBy
 from donewhen.core.events import EndStatus
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import TRIAL_FINDINGS
@@ -12,6 +13,7 @@ from donewhen.core.proof import (
     assess,
     findings_alone,
     needed_judgements,
+    never_settles,
     proven,
     satisfied,
     trials_due,
@@ -20,8 +22,6 @@ from donewhen.core.proof import (
 )
 from donewhen.core.questions import MAX_LISTED, findings_preview, heard_of_trials, unaccepted, worker_says
 from donewhen.core.state import MAX_OUTAGES, RunState
-from donewhen.core.steering import PausedBy
-from donewhen.core.unsettled import endless
 from donewhen.core.verdict import PROVEN
 from donewhen.core.work import Interrupt
 
@@ -174,7 +174,7 @@ def _unsettled(state: RunState, seconds: float) -> Action | None:
     """Another audit would find what the last ones found: files that go on changing by nobody's hand."""
     if state.turn is not None or state.redo is not None:
         return None
-    reason = endless(state, seconds)
+    reason = never_settles(state, seconds)
     return Stop("blocked", reason) if reason is not None else None
 
 

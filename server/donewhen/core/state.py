@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from donewhen.core.acts import Act
+from donewhen.core.acts import Act, PausedBy
 from donewhen.core.calls import CallStarted, Message
 from donewhen.core.events import EndStatus, RunMode, RunOptions
 from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import Halted, PluginState, ResumeDirective
-from donewhen.core.steering import PausedBy
 from donewhen.core.trials.outcome import AtStart, CheckGrade
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.core.work import UNKNOWN, Actor, Answer, Claim, Interrupt, RunWarning, Usage

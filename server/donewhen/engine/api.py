@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from donewhen.core.acts import PausedBy, ReadWhen
 from donewhen.core.calls import CallRole
 from donewhen.core.events import Approve
 from donewhen.core.evidence import Evidence, Problem
@@ -20,7 +21,6 @@ from donewhen.core.integrity import ChangedProof
 from donewhen.core.proof import Present
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import RunState
-from donewhen.core.steering import PausedBy, ReadWhen
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Claim, Usage, WorkerStep
 from donewhen.ports import Live, RunSummary

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from donewhen.core import errors
 from donewhen.core import events as e
-from donewhen.core.acts import REFUSED, Person, Seen, refusal
+from donewhen.core.acts import REFUSED, UNASKED, PausedBy, Person, ReadWhen, Seen, hint, refusal
 from donewhen.core.errors import (
     ActRefused,
     DoneWhenError,
@@ -31,7 +31,6 @@ from donewhen.core.errors import (
 from donewhen.core.feedback import MASK
 from donewhen.core.fold.dispatch import fold
 from donewhen.core.state import KnownFinding, RunState
-from donewhen.core.steering import UNASKED, PausedBy, ReadWhen, hint
 from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import RevertOutcome, RunView

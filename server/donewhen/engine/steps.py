@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from donewhen.core import events as e
-from donewhen.core.acts import REFUSED
+from donewhen.core.acts import REFUSED, UNASKED, hint_in
 from donewhen.core.calls import CallFinished, CallStarted, MessageKept, ToolCall, ToolFinished, ToolStarted
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.evidence import CheckResult, Trial
@@ -21,7 +21,6 @@ from donewhen.core.feedback import keep_ends
 from donewhen.core.fold.acts import ACTS, Acted, act_words
 from donewhen.core.goal import Goal
 from donewhen.core.plugging import RunHalted
-from donewhen.core.steering import UNASKED, hint_in
 from donewhen.core.trials.outcome import TRIED
 from donewhen.engine.active import ActiveRun, turn_stream
 from donewhen.engine.api import RunStep, RunSteps, StepKind, StepState

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from donewhen.core.acts import unasked
 from donewhen.core.errors import OverBudget, PluginConflict, WorkerFailed, WorkspaceError
 from donewhen.core.events import (
     CheckpointTaken,
@@ -27,7 +28,6 @@ from donewhen.core.plugging import Halt, Refine, ResumeDirective
 from donewhen.core.proof import assess
 from donewhen.core.proof_files import ProofFiles
 from donewhen.core.state import OpenTurn, Resuming, RunState
-from donewhen.core.steering import unasked
 from donewhen.core.work import UNKNOWN, Claim, Interrupt, TurnResult, Usage
 from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.contexts import Context

@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from donewhen.core.acts import PauseRequested
 from donewhen.core.errors import GoalFileError
 from donewhen.core.events import CheckFinished, GoalAmended, InterruptClosed, Warned
 from donewhen.core.evidence import EditorReport, Evidence
@@ -14,7 +15,6 @@ from donewhen.core.fold.dispatch import takes_judge
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.proof import assess, undecidable
 from donewhen.core.state import RunState
-from donewhen.core.steering import PauseRequested
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.tasks import cancel_all

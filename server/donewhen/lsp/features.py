@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from lsprotocol import types
 
 if TYPE_CHECKING:
-    from donewhen.lsp.session import Session
-    from donewhen.lsp.views import ClientViews
+    from donewhen.lsp.session import ClientViews, Session
 
 Handler = Callable[["Session", Any], Awaitable[Any] | Any]
 
@@ -49,19 +48,19 @@ FEATURES: dict[str, Feature] = {
     types.TEXT_DOCUMENT_CODE_LENS: Feature("lenses", "lenses"),
     types.TEXT_DOCUMENT_HOVER: Feature("hover", "hover"),
     types.TEXT_DOCUMENT_INLAY_HINT: Feature("lenses", "hints"),
-    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: Feature("symbols", "symbols"),
-    types.TEXT_DOCUMENT_DEFINITION: Feature("links", "definition"),
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: Feature("navigation", "symbols"),
+    types.TEXT_DOCUMENT_DEFINITION: Feature("navigation", "definition"),
     types.TEXT_DOCUMENT_CODE_ACTION: Feature(
         "actions", "actions", types.CodeActionOptions(["quickfix", "refactor", "source.donewhen"])
     ),
     types.TEXT_DOCUMENT_COMPLETION: Feature("completion", "completion", types.CompletionOptions(["`", ":", " ", "/"])),
-    types.TEXT_DOCUMENT_DOCUMENT_LINK: Feature("links", "links"),
-    types.WORKSPACE_DID_CHANGE_CONFIGURATION: Feature("workspaces", "configured"),
-    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: Feature("workspaces", "folders_changed"),
-    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: Feature("workspaces", "files_changed"),
-    "donewhen/didChangeTrust": Feature("forwarding", "changed"),
-    "donewhen/setSecret": Feature("forwarding", "secret"),
-    "donewhen/editorDiagnostics": Feature("forwarding", "editor_diagnostics", early=True),
+    types.TEXT_DOCUMENT_DOCUMENT_LINK: Feature("navigation", "links"),
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: Feature("lifecycle", "configured"),
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: Feature("lifecycle", "folders_changed"),
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: Feature("lifecycle", "files_changed"),
+    "donewhen/didChangeTrust": Feature("synchronizing", "trust_changed"),
+    "donewhen/setSecret": Feature("synchronizing", "secret"),
+    "donewhen/editorDiagnostics": Feature("synchronizing", "editor_diagnostics", early=True),
 }
 
 COMMANDS = (

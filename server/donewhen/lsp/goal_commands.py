@@ -32,8 +32,8 @@ from donewhen.wire.plain import spent_json
 
 if TYPE_CHECKING:
     from donewhen.app.services import Adviser
-    from donewhen.core.survey import FoundCheck, Survey
     from donewhen.core.work import Usage
+    from donewhen.goalfile.survey import FoundCheck, Survey
     from donewhen.lsp import arguments as a
     from donewhen.lsp.session import Session
 

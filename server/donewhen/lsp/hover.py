@@ -15,7 +15,7 @@ from donewhen.core.state import RunState
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.goal_view import GoalView, goal_view
-from donewhen.lsp.links import evidence_files
+from donewhen.lsp.navigation import evidence_files
 from donewhen.lsp.proof_basis import MARKDOWN, PLAIN, Markup, proof_basis_text
 from donewhen.settings.table import KEYS, Setting
 from donewhen.wire.snapshot import halt_text, shown_halt

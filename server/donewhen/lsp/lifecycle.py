@@ -1,20 +1,26 @@
-"""`initialize`, `initialized` and `shutdown`: the beginning and the end of a session."""
+"""The beginning and the end of a session, and the workspace folders of the client, then and later."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
+from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidRequest
 
 from donewhen.lsp.client_profile import read_profile
+from donewhen.lsp.positions import file_path, is_goal_file
+from donewhen.lsp.protocol import ClientSilent
 
 if TYPE_CHECKING:
-    from lsprotocol import types
-
+    from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
+
 
 EVERY = 2.0
 """Seconds between two checks of a process, for systems that don't report its end."""
@@ -36,7 +42,6 @@ def initialize(session: Session, params: types.InitializeParams) -> None:
 async def initialized(session: Session, _: object) -> None:
     """The client is ready for messages."""
     await session.begin()
-    from donewhen.lsp.workspaces import begin  # lazy, as every handler
 
     await begin(session)
 
@@ -95,3 +100,123 @@ def _exists(pid: int) -> bool:
     except OSError:
         return True
     return True
+
+
+# The client's workspace folders: what is opened at the start, and later changes.
+
+
+logger = logging.getLogger(__name__)
+
+WATCHED = ("**/GOAL.md", "**/*.goal.md")
+
+
+async def begin(session: Session) -> None:
+    """After `initialized`: watches goal files, and shows the known runs."""
+    if session.profile.watched_files:
+        session.later(_register(session), "client/registerCapability")
+    if session.profile.configuration and not session.profile.settings:
+        session.later(_fetch_settings(session), "workspace/configuration")
+    for root in session.roots:
+        if await asyncio.to_thread(_has_goals, root):
+            session.later(show_folder(session, root), f"opening {root}")
+
+
+async def show_folder(session: Session, root: Path) -> None:
+    """Opens a folder and shows what is known about its runs; a failure is shown once, as a message."""
+    from donewhen.core.errors import DoneWhenError
+
+    await session.begin()
+    if session.host.folder_if_open(root) is not None:
+        return
+    try:
+        folder = await session.folder(root)
+    except (DoneWhenError, OSError) as problem:
+        said = f"Done When can't keep runs for {root.name}: {problem}"
+        if said not in session.told:
+            session.told.add(said)
+            session.show_message(types.MessageType.Warning, said)
+        return
+    for view in reversed(folder.snapshots.newest_first()):
+        session.views.run_changed(folder, view)
+    offer_to_resume(session, folder)
+    await _tell_unreadable(session, folder)
+
+
+async def _tell_unreadable(session: Session, folder: Folder) -> None:
+    """Reports unreadable runs, newest first; once, while `donewhen.run.status` reports all of them."""
+    found = [summary for summary in await folder.runs.summaries() if summary.unreadable is not None]
+    for summary in found[:1]:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        said = f"Done When can't read run {summary.run_id} of {folder.root.name}{more}: {summary.unreadable}"
+        session.show_message(types.MessageType.Warning, said)
+
+
+def offer_to_resume(session: Session, folder: Folder) -> None:
+    """Offers to resume runs that a crash or the loss of a client interrupted; only in a trusted workspace."""
+    if not session.host.trusted:
+        return
+    for view in folder.snapshots.newest_first():
+        if view.state.status == "interrupted":
+            session.views.interrupts.offer_resume(folder, view)
+
+
+async def configured(session: Session, params: types.DidChangeConfigurationParams) -> None:
+    """`workspace/didChangeConfiguration`: the settings of section `donewhen`, pushed or to be fetched."""
+    settings = _object(params.settings)
+    if "donewhen" in settings:
+        session.host.settings = _object(settings["donewhen"])
+    elif settings:
+        session.host.settings = settings
+    elif session.profile.configuration:
+        await _fetch_settings(session)
+
+
+async def folders_changed(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    """Folders are added and removed; the runs of a removed one stay as they are until the client leaves."""
+    removed = {file_path(folder.uri) for folder in params.event.removed}
+    added = [path for folder in params.event.added if (path := file_path(folder.uri)) is not None]
+    session.roots = (*(root for root in session.roots if root not in removed), *added)
+    for root in added:
+        if await asyncio.to_thread(_has_goals, root):
+            session.later(show_folder(session, root), f"opening {root}")
+
+
+def files_changed(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
+    """These are only hints: the files that they name are read again from the disk."""
+    for change in params.changes:
+        path = file_path(change.uri)
+        if path is not None and is_goal_file(path):
+            place = session.place(path)
+            session.goal_changed(place.root, place.path)
+
+
+async def _register(session: Session) -> None:
+    watchers = [types.FileSystemWatcher(pattern) for pattern in WATCHED]
+    options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+    registration = types.Registration("donewhen-goals", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+    try:
+        await session.server.client_register_capability_async(types.RegistrationParams([registration]))
+    except ClientSilent as problem:
+        logger.info("%s", problem)
+
+
+async def _fetch_settings(session: Session) -> None:
+    try:
+        wanted = types.ConfigurationParams([types.ConfigurationItem(section="donewhen")])
+        items = await session.server.workspace_configuration_async(wanted)
+    except ClientSilent as problem:
+        logger.info("%s", problem)
+        return
+    if items:
+        session.host.settings = _object(items[0])
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _has_goals(root: Path) -> bool:
+    try:
+        return any(is_goal_file(entry) for entry in root.iterdir())
+    except OSError:
+        return False

@@ -13,8 +13,8 @@ from typing import Any, cast
 from donewhen.app.services import Adviser, Look, Services
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings, capped, load_settings, read_setting, workspace_choices
-from donewhen.core.survey import Survey
 from donewhen.engine.api import Runs
+from donewhen.goalfile.survey import Survey
 from donewhen.lsp.positions import file_path
 from donewhen.ports import EditorView
 from donewhen.settings.table import OWN, choices_of

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lsprotocol import types
 
@@ -16,26 +16,83 @@ from donewhen.app.workspace_context import plugins_there
 from donewhen.core.errors import NotTrusted
 from donewhen.goalfile.files import goal_name
 from donewhen.lsp.client_profile import ClientProfile
-from donewhen.lsp.documents import Texts
-from donewhen.lsp.editor_state import EditorState, Unsaved
+from donewhen.lsp.documents import EditorState, Texts, Unsaved
 from donewhen.lsp.host import no_editor, nothing_unsaved
 from donewhen.lsp.positions import Place, file_path, is_goal_file, locate
 from donewhen.lsp.proof_basis import ProofBases
 
 if TYPE_CHECKING:
-    from donewhen.core.survey import Survey
+    from donewhen.engine.api import RunView
     from donewhen.goalfile.source import ParsedGoalFile
+    from donewhen.goalfile.survey import Survey
     from donewhen.lsp.documents import OpenDocuments
     from donewhen.lsp.host import Folder, Host
     from donewhen.lsp.opening import OpenWorkspace
     from donewhen.lsp.protocol import Server
     from donewhen.lsp.transport import TokenGuard
-    from donewhen.lsp.views import ClientViews, DiagnosticsView
 
 logger = logging.getLogger(__name__)
 
 LONG_TEXT = 20_000
 """Longer goal files are parsed in a thread, so that the loop is not blocked."""
+
+
+# The views that show things to the client: imported and made only when there is something to show.
+
+
+class DiagnosticsView(Protocol):
+    """The diagnostics of every file."""
+
+    def at(self, path: Path) -> list[types.Diagnostic]: ...
+
+    async def pull(self, path: Path) -> list[types.Diagnostic]: ...
+
+    def closed(self, path: Path) -> None: ...
+
+
+class ProgressView(Protocol):
+    """The progress reports in the editor."""
+
+    async def cancel(self, token: object) -> None:
+        """The person cancelled a progress: its run is paused."""
+        ...
+
+
+class InterruptsView(Protocol):
+    """The messages that ask a person."""
+
+    def ask_again(self, folder: Folder, view: RunView, interrupt_id: str) -> None: ...
+
+    def offer_resume(self, folder: Folder, view: RunView) -> None: ...
+
+    def offer_overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None: ...
+
+
+class ClientViews(Protocol):
+    """Everything that one client is shown."""
+
+    @property
+    def diagnostics(self) -> DiagnosticsView: ...
+
+    @property
+    def progress(self) -> ProgressView: ...
+
+    @property
+    def interrupts(self) -> InterruptsView: ...
+
+    def run_changed(self, folder: Folder, view: RunView) -> None: ...
+
+    def goal_changed(self, root: Path, path: str) -> None: ...
+
+    def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
+        """From now on the client gets every new step of the run since `version`; None ends that."""
+        ...
+
+    def ask_to_pull_again(self) -> None: ...
+
+    async def settle_diagnostics(self) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 class Session:

@@ -1,16 +1,22 @@
-"""What follows for the views when documents are opened, changed, saved and closed; pygls keeps their texts."""
+"""What the client tells: documents opened, changed, saved and closed, its trust, its secrets, its own diagnostics.
+
+pygls keeps the documents' texts; what follows for the views is here.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from donewhen.lsp.positions import Place, file_path, is_goal_file
-from donewhen.lsp.workspaces import show_folder
+from donewhen.lsp.arguments import SecretParams, TrustParams, read
+from donewhen.lsp.lifecycle import offer_to_resume, show_folder
+from donewhen.lsp.positions import Place, file_path, from_client, is_goal_file, required_path
 
 if TYPE_CHECKING:
     from lsprotocol import types
 
+    from donewhen.core.evidence import Problem, Severity
+    from donewhen.lsp.arguments import EditorDiagnostic
     from donewhen.lsp.session import Session
 
 
@@ -93,3 +99,73 @@ def _goals_that_name(session: Session, place: Place) -> set[str]:
         if view.state.goal.path is not None
         and any(problem.path == place.path for problems in view.locations.values() for problem in problems)
     }
+
+
+# What the client forwards besides documents: its trust, its secrets, and its own diagnostics.
+
+
+SEVERITIES: dict[int, Severity] = {1: "error", 2: "warning"}
+
+
+async def editor_diagnostics(session: Session, params: Any) -> None:
+    """`donewhen/editorDiagnostics`: the editor's diagnostics of one file from other tools; ours are left out."""
+    uri: object = cast("dict[str, object]", params).get("uri") if isinstance(params, dict) else None
+    known = file_path(uri) if isinstance(uri, str) else None
+    opened = session.editor.openings(known)
+    await session.begin()
+    from donewhen.lsp.arguments import EditorDiagnosticsParams, read
+    from donewhen.lsp.diagnostics import SOURCE
+
+    given = read(EditorDiagnosticsParams, params)
+    path = required_path(given.uri, "uri")
+    problems = [_problem(session, path, one) for one in given.diagnostics if one.source != SOURCE]
+    if given.omitted:
+        problems.append(_omitted(problems, given.omitted))
+    version = given.version if session.editor.openings(path) == opened else None
+    if session.editor.forward(path, version, problems):
+        session.editor_changed(path)
+
+
+def _omitted(problems: list[Problem], count: int) -> Problem:
+    """Stands for the omitted diagnostics: at most as severe as the mildest that the client sent."""
+    from donewhen.core.evidence import Problem
+
+    sent = {one.severity for one in problems}
+    mildest: Severity = "information" if "information" in sent else "warning" if "warning" in sent else "error"
+    return Problem("", 0, f"and {count} more, which the editor did not forward", 0, mildest)
+
+
+def _problem(session: Session, path: Path, one: EditorDiagnostic) -> Problem:
+    from donewhen.core.evidence import Problem
+
+    start = one.range.start
+    lines = session.texts.lines(path)
+    line = lines[start.line] if start.line < len(lines) else ""
+    column = from_client(line, start.character, session.texts.encoding)
+    severity = SEVERITIES.get(one.severity or 1, "information")
+    return Problem("", start.line, one.message, column, severity, one.source or "")
+
+
+# What the client passes on besides documents: its trust and its secrets.
+
+
+async def trust_changed(session: Session, params: Any) -> None:
+    """`donewhen/didChangeTrust`: trust is granted or withdrawn; if it is withdrawn, active runs are paused."""
+    session.host.trusted = read(TrustParams, params).trusted
+    for folder in session.host.opened():
+        if session.host.trusted:
+            offer_to_resume(session, folder)
+            await folder.runs.watch()
+            continue
+        for view in folder.snapshots.newest_first():
+            if view.state.active and view.owned:
+                await folder.runs.pause(view.state.run_id, "the workspace is no longer trusted", "run")
+
+
+def secret(session: Session, params: Any) -> None:
+    """`donewhen/setSecret`: kept in memory, never stored, never traced; an empty value forgets it."""
+    given = read(SecretParams, params)
+    if given.value:
+        session.host.secrets[given.name] = given.value
+    else:
+        session.host.secrets.pop(given.name, None)

@@ -9,13 +9,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from donewhen.core.acts import Act, Where
+from donewhen.core.acts import Act, PausedBy, Where
 from donewhen.core.evidence import Problem
 from donewhen.core.plugging import Halted
 from donewhen.core.proof import proven, satisfied
 from donewhen.core.questions import question_context, runs_command
 from donewhen.core.state import IterationRecord, RunState
-from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import Grade, RequirementView
 from donewhen.core.work import Interrupt, Usage
 from donewhen.engine.api import RunView

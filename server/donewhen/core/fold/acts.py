@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from donewhen.core import events as e
-from donewhen.core.acts import Act
+from donewhen.core.acts import UNASKED, Act
 from donewhen.core.changing import replace
 from donewhen.core.state import RunState
-from donewhen.core.steering import UNASKED
 
 MAX_ACTS = 200
 """The latest are kept: a run of an agent may ask for hundreds of approvals."""

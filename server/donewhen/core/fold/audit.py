@@ -20,7 +20,7 @@ from donewhen.core.evidence import (
 from donewhen.core.fold.turn import judge_paid, recount, written_off
 from donewhen.core.globs import literal
 from donewhen.core.integrity import PROOF_FINDINGS, TRIAL_FINDINGS, IntegrityFinding
-from donewhen.core.proof import NOT_AFTER_A_FAILURE, STABLE_PASSES, assess, guardable
+from donewhen.core.proof import NOT_AFTER_A_FAILURE, STABLE_PASSES, assess, audit_unsettled, guardable
 from donewhen.core.state import (
     KEPT_COMMANDS,
     KEPT_OLD_COMMANDS,
@@ -35,7 +35,6 @@ from donewhen.core.state import (
     Tried,
 )
 from donewhen.core.trials.outcome import passing, said_at_start
-from donewhen.core.unsettled import audited
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.core.work import Actor
 
@@ -179,7 +178,7 @@ def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunSta
         findings=known,
         finding_ids=ids,
     )
-    return recount(concluded(audited(finished), at))
+    return recount(concluded(audit_unsettled(finished), at))
 
 
 def without_settled_question(state: RunState) -> RunState:

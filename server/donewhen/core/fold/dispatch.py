@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from donewhen.core import events as e
-from donewhen.core import unsettled
+from donewhen.core.acts import UNASKED
 from donewhen.core.changing import replace
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
 from donewhen.core.fold import acts, audit, turn
@@ -24,10 +24,9 @@ from donewhen.core.fold.audit import (
 )
 from donewhen.core.fold.turn import cut_off, turn_abandoned, turn_finished, turn_restored, turn_started
 from donewhen.core.goal import Goal
-from donewhen.core.proof import outdated, undecidable
+from donewhen.core.proof import outdated, revision_unsettled, undecidable
 from donewhen.core.questions import unaccepted
 from donewhen.core.state import SIGN_OF_LIFE, Judged, KnownFinding, RunState
-from donewhen.core.steering import UNASKED
 from donewhen.core.verdict import panel
 from donewhen.core.work import Answer, Interrupt, RunWarning
 
@@ -171,7 +170,7 @@ def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> R
     )
     if event.by == "person":
         moved = replace(moved, agreed={**state.agreed, **dict.fromkeys(event.paths, "")})
-    return audit.edited(unsettled.changed(state, moved, event), event)
+    return audit.edited(revision_unsettled(state, moved, event), event)
 
 
 def _revision_confirmed(state: RunState, event: e.RevisionConfirmed, at: float) -> RunState:

@@ -8,11 +8,11 @@ from typing import Any
 from donewhen.core import calls as c
 from donewhen.core import events as e
 from donewhen.core import plugging as p
+from donewhen.core.acts import hint_in, without
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.changing import replace
 from donewhen.core.proof import assess, unmet_signature
 from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, OpenTurn, Resuming, RunState
-from donewhen.core.steering import hint_in, without
 from donewhen.core.work import UNKNOWN, Claim, RunWarning, Usage
 
 
