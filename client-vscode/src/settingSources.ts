@@ -5,15 +5,7 @@ export interface Said {
   readonly workspaceFolderValue?: unknown;
 }
 
-/** What a file of a workspace may set. All else names programs, or says where data goes and what may run unasked. */
-export const OF_WORKSPACES: ReadonlySet<string> = new Set([
-  ...['worker', 'model', 'judgeModel', 'temperature'],
-  ...['window', 'judgeCalls', 'judgeTokens', 'maxToolCalls', 'maxTurnTokens'],
-  ...['maxIterations', 'timeout', 'budget', 'tokenBudget', 'checkTimeout', 'stallAfter'],
-  'protect',
-]);
-
-/** The person's settings by name, and in `workspace` those of the workspace's files. */
+/** The person's settings by name, and in `workspace` those of the workspace's files: the server says which may be. */
 export function saidBy(settings: readonly (readonly [string, Said])[]): Record<string, unknown> {
   const own: Record<string, unknown> = {};
   const workspace: Record<string, unknown> = {};
@@ -22,7 +14,7 @@ export function saidBy(settings: readonly (readonly [string, Said])[]): Record<s
     if (said.globalValue !== undefined) {
       own[name] = said.globalValue;
     }
-    if (ofWorkspace !== undefined && OF_WORKSPACES.has(name)) {
+    if (ofWorkspace !== undefined) {
       workspace[name] = ofWorkspace;
     }
   }

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from donewhen.core.errors import UsageError
 from donewhen.settings.kinds import VARIABLES, nearest
-from donewhen.settings.table import BY_NAME, JUDGE, LIMITS, SAFETY, SETTINGS, WORK
+from donewhen.settings.table import BY_NAME, GROUPS, SETTINGS
 from donewhen.version import __version__
 from donewhen.wire.reports import FORMATS
 
@@ -129,7 +129,7 @@ def _resume_arguments(parser: Parser) -> None:
 
 def _settings(command: str, parser: Parser) -> None:
     """The settings that are options of a command, grouped by topic."""
-    for title in (WORK, JUDGE, LIMITS, SAFETY):
+    for title in GROUPS:
         taken = [setting for setting in SETTINGS if setting.group == title and command in setting.commands]
         group = parser.add_argument_group(title) if taken else parser
         for setting in taken:

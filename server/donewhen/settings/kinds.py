@@ -55,6 +55,8 @@ class Kind:
     most: float | None = None
     members: Callable[[Sequence[str]], object] | None = None
     """What the members of a list make, where it is more than their text."""
+    pattern: str = ""
+    """A regular expression, as JavaScript has them, that a text or a list's member matches: for pages of settings."""
 
 
 def nearest(word: str, known: Sequence[str], cutoff: float = 0.6) -> str | None:
@@ -198,9 +200,12 @@ PANEL = Kind(
     lambda text: text.strip() if panel(text) else None,
     between=",",
 )
-DURATION = Kind("time", "a time such as 90s, 30m, 2h or 1h30m", _duration)
+DURATION = Kind(
+    "time", "a time such as 90s, 30m, 2h or 1h30m", _duration,
+    pattern=r"(\d+(\.\d+)?h)?(\d+(\.\d+)?m)?(\d+(\.\d+)?s)?",
+)  # fmt: skip
 MONEY = Kind("US dollars", "a number of US dollars greater than 0", _money, number=True)
-SIZE = Kind("size", "a size such as 512MB or 8GB", _size)
+SIZE = Kind("size", "a size such as 512MB or 8GB", _size, pattern=r"\d{1,6}(\.\d{1,3})? ?[MmGgTt][Bb]")
 GLOBS = Kind(
     "globs", 'a list of globs such as ["tests/**"]', lambda text: _globs(_lines(text)), between="\n", members=_globs
 )
@@ -213,5 +218,6 @@ VARIABLES = Kind(
     "names of variables such as OPENAI_API_KEY or OPENAI_*, without values; or none",
     _variables,
     between=",",
+    pattern=r"[A-Za-z_][A-Za-z0-9_]*\*?",
 )
 FLAG = Kind("true or false", "true or false", lambda text: {"true": True, "false": False}.get(text.casefold()))

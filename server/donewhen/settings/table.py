@@ -53,6 +53,9 @@ class Setting:
     argument: str = ""
     library: str = ""
     ceiling: bool = False
+    on_page: bool = True
+    note: str = ""
+    says: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def option(self) -> str:
@@ -135,7 +138,8 @@ _ADVISING = ("run", "resume", "init", "preflight")
 """A model that is configured helps with writing a goal, too."""
 _JUDGING = ("run", "check")
 
-WORK, JUDGE, LIMITS, SAFETY = "who works", "who judges", "limits", "safety"
+WORK, JUDGE, LIMITS, SAFETY, ROOMS = "who works", "who judges", "limits", "safety", "rooms"
+GROUPS = (WORK, JUDGE, LIMITS, SAFETY, ROOMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +163,21 @@ class Choices:
     pass_env: tuple[str, ...] | None = row(
         kind=kinds.VARIABLES,
         meaning="a variable that the worker `command` gets though it holds a key (NAME or NAME_*)",
-        more="What known agents log in with is passed without being named; `none` passes nothing. The option may be"
-        " repeated.",
+        more="What known agents log in with is passed without being named; `none` passes nothing. Values are never on"
+        " record, and checks get none of them.",
         commands=_RUN, group=WORK,
     )  # fmt: skip
     script: str | None = row(
-        kind=kinds.TEXT, meaning="the recording that the worker `scripted` plays (YAML)", commands=_RUN, group=WORK
-    )
+        kind=kinds.TEXT, meaning="the recording that the worker `scripted` plays (YAML)", commands=_RUN, group=WORK,
+        on_page=False,
+    )  # fmt: skip
     model: str | None = row(
         kind=kinds.MODEL,
         meaning="the model of the built-in agent, such as anthropic/NAME or openai/NAME",
-        more="As litellm names it; see models.md. With a model, the agent is the worker where no other one is named.",
+        more="As litellm names it. With a model, the agent is the worker where no other one is named.",
         goal_file=True, of_workspace="may", commands=_ADVISING, group=WORK, library="AgentConfig.model",
+        note="When the first model is set, the extension installs support for models: about 300 MB, from the package"
+        " index.",
     )  # fmt: skip
     judge_model: str | None = row(
         kind=kinds.PANEL,
@@ -220,41 +227,48 @@ class Choices:
         kind=choice("auto", "ask", "deny"),
         meaning="what happens when a worker needs approval",
         more="If absent: `ask` where a person can be asked, on a terminal and in an editor, else `deny`.",
+        says={"auto": "it is given without asking: for disposable machines only", "ask": "you are asked",
+              "deny": "it is denied"},
         of_workspace="tighten", commands=_RESUMED, group=SAFETY, library="approve",
     )  # fmt: skip
     sandbox: Literal["off", "auto", "on"] | None = row(
         kind=choice("off", "auto", "on"), default="auto",
-        meaning="whether what a worker runs is contained in a room",
-        more="`auto` contains the built-in agent's commands where rooms can be opened, `on` whatever a worker runs, or"
-        " refuses to start.",
-        of_workspace="tighten", commands=_RESUMED, group=SAFETY,
+        meaning="what runs in rooms, where it changes the workspace and reaches nothing else",
+        says={"off": "nothing: commands run as you, and need approval",
+              "auto": "the built-in agent's commands, where rooms can be opened; other agents run as you",
+              "on": "whatever a worker runs; where no room can be opened, no run starts"},
+        of_workspace="tighten", commands=_RESUMED, group=ROOMS,
     )  # fmt: skip
     network: Literal["on", "off"] | None = row(
         kind=choice("on", "off"), default="off",
         meaning="whether contained commands reach the network",
         more="Worker `command` does unless `off` is said: an agent asks its model itself.",
-        of_workspace="tighten", commands=_RUN, group=SAFETY,
+        says={"on": "they do: what they read can be sent anywhere, and this machine's own ports can be reached",
+              "off": "they don't"},
+        of_workspace="tighten", commands=_RUN, group=ROOMS,
     )  # fmt: skip
     sandbox_checks: Literal["off", "on"] | None = row(
-        kind=choice("off", "on"), default="off", meaning="whether checks run in rooms as well"
-    )
+        kind=choice("off", "on"), default="off", meaning="whether checks run in rooms as well", group=ROOMS,
+        says={"off": "they run as you", "on": "they run in rooms, without the network unless `network` is on"},
+    )  # fmt: skip
     room_writes: tuple[str, ...] | None = row(
         kind=kinds.FOLDERS, meaning="more folders that contained commands may change",
-        more="`.git` names the history of the workspace, without hooks and configuration.",
+        more="`.git` names the history of the workspace, without hooks and configuration.", group=ROOMS,
     )  # fmt: skip
     room_reads: tuple[str, ...] | None = row(
-        kind=kinds.FOLDERS, meaning="more folders that contained commands may read"
+        kind=kinds.FOLDERS, meaning="more folders that contained commands may read", group=ROOMS
     )
     room_processes: int | None = row(
-        kind=whole(), default="4096", meaning="processes and threads of a contained command, at most"
+        kind=whole(), default="4096", meaning="processes and threads of a contained command, at most", group=ROOMS
     )
     room_memory: int | None = row(
         kind=kinds.SIZE,
         meaning="memory that a contained command may take",
         more="If absent: three quarters of the machine's.",
+        group=ROOMS,
     )
     room_disk: int | None = row(
-        kind=kinds.SIZE, default="10GB", meaning="how much a contained command may write to the disk"
+        kind=kinds.SIZE, default="10GB", meaning="how much a contained command may write to the disk", group=ROOMS
     )
     temperature: float | None = row(
         kind=number(0, 2), meaning="the temperature of the agent's model", more="If absent: the model's own.",
@@ -266,6 +280,7 @@ class Choices:
     )  # fmt: skip
     judge_rule: Literal["majority", "unanimity"] | None = row(
         kind=choice("majority", "unanimity"), default="majority", meaning="how many of several judges must agree",
+        says={"majority": "more than half of them", "unanimity": "all of them"},
         of_workspace="tighten", commands=_JUDGING, group=JUDGE, library="JudgeConfig.rule",
     )  # fmt: skip
     judge_temperature: float | None = row(
@@ -288,27 +303,29 @@ class Choices:
         of_workspace="may", commands=_JUDGING, group=JUDGE, library="JudgeConfig.tokens", ceiling=True,
     )  # fmt: skip
     max_tool_calls: int | None = row(
-        kind=whole(), default="2000", meaning="tool calls of the agent in one turn", of_workspace="may",
-        library="AgentConfig.tool_calls", ceiling=True,
+        kind=whole(), default="2000", meaning="tool calls of the agent in one turn, at most", of_workspace="may",
+        group=WORK, library="AgentConfig.tool_calls", ceiling=True,
     )  # fmt: skip
     max_turn_tokens: int | None = row(
-        kind=whole(), default="50000000", meaning="tokens of the agent in one turn", of_workspace="may",
+        kind=whole(), default="50000000", meaning="tokens of the agent in one turn, at most", of_workspace="may",
+        group=WORK,
         library="AgentConfig.turn_tokens", ceiling=True,
     )  # fmt: skip
     check_timeout: float | None = row(
         kind=kinds.DURATION, default="10m", examples=("10m", "90s"), meaning="how long one check may take",
-        goal_file=True, of_workspace="may", library="check_timeout", ceiling=True,
+        goal_file=True, of_workspace="may", group=LIMITS, library="check_timeout", ceiling=True,
     )  # fmt: skip
     stall_after: int | Unlimited | None = row(
         kind=whole(), unlimited=True, default="3", examples=("3", "5"),
         meaning="iterations without progress that end a run",
         more="For worker `human` it counts only where it is set; in the library it is off if absent.",
-        also=("stall",), goal_file=True, of_workspace="may", library="stall_after", ceiling=True,
+        also=("stall",), goal_file=True, of_workspace="may", group=LIMITS, library="stall_after", ceiling=True,
     )  # fmt: skip
     protect: tuple[str, ...] | None = row(
         kind=kinds.GLOBS, adds=True, examples=('["tests/**"]',),
         meaning="files that a worker must not change",
-        also=("protected", "readonly"), goal_file=True, of_workspace="may",
+        more="Those that several sources name, such as your settings and a goal, count together.",
+        also=("protected", "readonly"), goal_file=True, of_workspace="may", group=SAFETY,
     )  # fmt: skip
     state_dir: Path | None = row(
         kind=kinds.FOLDER, meaning="where runs are recorded", more="If absent: in the platform's place for state.",
