@@ -196,7 +196,7 @@ class Choices:
     )  # fmt: skip
     max_iterations: int | Unlimited | None = row(
         kind=whole(), unlimited=True, default="10", examples=("10", "3", "20"),
-        meaning="how many worker turns at most",
+        meaning="how many turns the worker gets, at most",
         more="For worker `human` it counts only where it is set.",
         also=("iterations", "max_turns", "turns", "max"), goal_file=True, of_workspace="may", commands=_RESUMED,
         group=LIMITS, argument="maxIterations", library="max_iterations", ceiling=True,
@@ -210,7 +210,7 @@ class Choices:
     )  # fmt: skip
     budget: float | Unlimited | None = row(
         kind=kinds.MONEY, unlimited=True, examples=("5.00", "1.00"),
-        meaning="US dollars that it may cost",
+        meaning="what a run may cost, in US dollars",
         more="No limit if absent. The run ends before the call to a model that could pass it; a model of unknown price"
         " is refused.",
         also=("cost", "max_cost", "usd"), goal_file=True, of_workspace="may", commands=_RESUMED, group=LIMITS,
@@ -218,7 +218,7 @@ class Choices:
     )  # fmt: skip
     token_budget: int | Unlimited | None = row(
         kind=whole(), unlimited=True, examples=("200000",),
-        meaning="tokens that it may use",
+        meaning="how many tokens a run may use",
         more="No limit if absent.",
         also=("tokens", "max_tokens"), goal_file=True, of_workspace="may", commands=_RESUMED, group=LIMITS,
         argument="tokenBudget", library="token_budget", ceiling=True,

@@ -66,7 +66,7 @@ def tagged(members: tuple[type[Any], ...]) -> Shape:
         name = cast("dict[str, Any]", value).get(TAG) if isinstance(value, dict) else None
         shape = by_name.get(name) if isinstance(name, str) else None
         if shape is None:
-            raise ShapeError(f"{name!r} is none of {', '.join(by_name)}")
+            raise ShapeError(f"{name!r} is not one of {', '.join(by_name)}")
         return shape.read(value)
 
     return Shape(write, read)
@@ -210,7 +210,7 @@ def _choice(annotation: Any) -> Shape:
 
     def same(value: Any) -> Any:
         if not isinstance(value, str) or value not in allowed:
-            raise ShapeError(f"{value!r:.60} is none of {', '.join(map(str, allowed))}")
+            raise ShapeError(f"{value!r:.60} is not one of {', '.join(map(str, allowed))}")
         return value
 
     return Shape(same, same)
