@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
 from donewhen.lsp.documents import OpenDocuments
-from donewhen.lsp.positions import Encoding, choose_encoding, from_client, offset_of, split_lines, to_client
+from donewhen.lsp.positions import Encoding, choose_encoding, from_client, split_keeping_ends, split_lines, to_client
 
 LINE = "aé🎯b\u0301z"
 
@@ -48,12 +50,41 @@ def test_lines_end_as_lsp_says_and_nowhere_else() -> None:
     assert split_lines("a\r\nb\rc\nd\x0ce\u2028f\n") == ["a", "b", "c", "d\x0ce\u2028f", ""]
 
 
-@settings(max_examples=60)
-@given(
-    st.text(alphabet="a🎯\n\ré"), st.integers(0, 6), st.integers(0, 9), st.sampled_from(["utf-8", "utf-16", "utf-32"])
+@given(st.text(alphabet="a🎯\n\r\x0c\u2028"))
+def test_lines_with_their_ends_are_the_text(text: str) -> None:
+    lines = split_keeping_ends(text)
+    assert "".join(lines) == text
+    assert [line.rstrip("\r\n") for line in lines] == (
+        split_lines(text) if text[-1:] not in "\r\n" else split_lines(text)[:-1]
+    )
+
+
+EDITS = st.tuples(
+    st.integers(0, 6), st.integers(0, 5), st.integers(0, 6), st.integers(0, 5), st.text("a🎯\n\r\x0c", max_size=5)
 )
-def test_an_offset_is_always_inside_the_text(text: str, line: int, character: int, encoding: Encoding) -> None:
-    assert 0 <= offset_of(text, line, character, encoding) <= len(text)
+
+
+@given(st.text("a🎯\n\ré\u2028"), st.lists(EDITS, max_size=8), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
+def test_edits_one_after_another_make_the_text_that_the_client_has(
+    text: str, edits: list[tuple[int, int, int, int, str]], encoding: Encoding
+) -> None:
+    documents = opened(text, encoding)
+    for line, character, end_line, end_character, new in edits:
+        first = offset_of(text, line, character, encoding)
+        last = max(first, offset_of(text, end_line, end_character, encoding))
+        text = text[:first] + new + text[last:]
+        edit(documents, types.Position(line, character), types.Position(end_line, end_character), new)
+        if new:  # the text is asked for after some edits, and not after others
+            assert source(documents) == text
+    assert source(documents) == text
+
+
+def offset_of(text: str, line: int, character: int, encoding: Encoding) -> int:
+    """The offset of a client's position, by the shortest way: the whole text is cut."""
+    starts = [0, *(match.end() for match in re.finditer("\r\n|\n|\r", text))]
+    if line >= len(starts):
+        return len(text)
+    return starts[line] + from_client(split_lines(text)[line], character, encoding)
 
 
 def test_incremental_changes_land_behind_astral_characters() -> None:
@@ -80,11 +111,29 @@ def test_a_change_of_what_is_not_open_says_nothing() -> None:
 
 
 def changed(text: str, start: types.Position, end: types.Position, new: str) -> str:
-    documents = OpenDocuments(None)
-    documents.put_text_document(types.TextDocumentItem("file:///GOAL.md", types.LanguageKind.Markdown, 1, text))
-    change = types.TextDocumentContentChangePartial(types.Range(start, end), new)
-    documents.update_text_document(types.VersionedTextDocumentIdentifier(2, "file:///GOAL.md"), change)
-    after = documents.open("file:///GOAL.md")
+    documents = opened(text)
+    edit(documents, start, end, new)
+    after = documents.open(URI)
     assert after is not None
     assert after.version == 2
     return after.source
+
+
+URI = "file:///GOAL.md"
+
+
+def opened(text: str, encoding: Encoding = "utf-16") -> OpenDocuments:
+    documents = OpenDocuments(None, position_encoding=types.PositionEncodingKind(encoding))
+    documents.put_text_document(types.TextDocumentItem(URI, types.LanguageKind.Markdown, 1, text))
+    return documents
+
+
+def edit(documents: OpenDocuments, start: types.Position, end: types.Position, new: str) -> None:
+    change = types.TextDocumentContentChangePartial(types.Range(start, end), new)
+    documents.update_text_document(types.VersionedTextDocumentIdentifier(2, URI), change)
+
+
+def source(documents: OpenDocuments) -> str:
+    document = documents.open(URI)
+    assert document is not None
+    return document.source

@@ -1,7 +1,8 @@
 """The texts that the client has open: what a person sees, saved or not.
 
 pygls keeps them; the way it applies changes is corrected here. pygls splits lines at form feeds and similar characters,
-while LSP has only line feeds and carriage returns, and puts text past the end of a line before its last character.
+while LSP has only line feeds and carriage returns, and puts text past the end of a line before its last character; and
+it cuts the whole text into lines for each edit.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from donewhen.lsp.positions import (
     Place,
     choose_encoding,
     file_path,
+    from_client,
     is_goal_file,
-    offset_of,
+    split_keeping_ends,
     split_lines,
     to_client,
 )
@@ -36,14 +38,42 @@ if TYPE_CHECKING:
 
 
 class OpenDocument(TextDocument):
-    """One open document at one version."""
+    """One open document at one version: its lines, so that an edit costs by its own size, and its text when that is
+    asked for."""
+
+    _cut: list[str] | None = None
+    """The lines with their ends, once there was an edit: `_source` is made of them again when it is None."""
+
+    @property
+    def source(self) -> str:
+        if self._source is None and self._cut is not None:
+            self._source = "".join(self._cut)
+        return super().source
+
+    def _apply_full_change(self, change: types.TextDocumentContentChangeEvent) -> None:
+        super()._apply_full_change(change)
+        self._cut = None
 
     def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
-        text, start, end = self.source, change.range.start, change.range.end
+        lines = self._cut if self._cut is not None else split_keeping_ends(self.source)
         encoding = choose_encoding([self.position_codec.encoding])
-        first = offset_of(text, start.line, start.character, encoding)
-        last = max(first, offset_of(text, end.line, end.character, encoding))
-        self._source = text[:first] + change.text + text[last:]
+        first = _place(lines, change.range.start, encoding)
+        last = max(first, _place(lines, change.range.end, encoding))
+        before = "".join(lines[first[0] : first[0] + 1])[: first[1]]
+        after = "".join(lines[last[0] : last[0] + 1])[last[1] :]
+        # A line break may be made, or undone, of what stands in the neighbouring lines: they are cut again, too.
+        above = max(0, first[0] - 1)
+        edited = "".join((*lines[above : first[0]], before, change.text, after, *lines[last[0] + 1 : last[0] + 2]))
+        lines[above : last[0] + 2] = split_keeping_ends(edited)
+        self._cut, self._source = lines, None
+
+
+def _place(lines: Sequence[str], position: types.Position, encoding: Encoding) -> tuple[int, int]:
+    """The line and our column of a client's position; positions past the end of a line or of the text become that."""
+    if position.line >= len(lines):
+        return len(lines), 0
+    line = lines[position.line]
+    return position.line, from_client(line.rstrip("\r\n"), position.character, encoding)
 
 
 class OpenDocuments(Workspace):

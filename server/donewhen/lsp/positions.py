@@ -20,6 +20,8 @@ DEFAULT_ENCODING: Encoding = "utf-16"
 KNOWN_ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 
 _LINE = re.compile(r"\r\n|\n|\r")
+_OTHER_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""Where `str.splitlines` cuts, and LSP doesn't."""
 
 
 def choose_encoding(offered: Iterable[object]) -> Encoding:
@@ -65,19 +67,14 @@ def from_client(line: str, character: int, encoding: Encoding) -> int:
     return len(line)
 
 
-def line_starts(text: str) -> list[int]:
-    """The offset of each line's first code point."""
-    return [0, *(match.end() for match in _LINE.finditer(text))]
-
-
-def offset_of(text: str, line: int, character: int, encoding: Encoding) -> int:
-    """The offset in code points of a client's position; positions past the end become the end."""
-    starts = line_starts(text)
-    if line >= len(starts):
-        return len(text)
-    end = _LINE.search(text, starts[line])
-    content = text[starts[line] : end.start() if end else len(text)]
-    return starts[line] + from_client(content, character, encoding)
+def split_keeping_ends(text: str) -> list[str]:
+    """The lines with their ends, none of them empty: a text that ends in a line break has no line after it here."""
+    if _OTHER_ENDS.search(text) is None:
+        return text.splitlines(keepends=True)
+    ends = [match.end() for match in _LINE.finditer(text)]
+    if not ends or ends[-1] < len(text):
+        ends.append(len(text))
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 # From a client's uris to the workspace's paths and back.
