@@ -23,7 +23,6 @@ from donewhen.core.errors import DoneWhenError, UnknownRun, WrongAnswer
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
-from donewhen.core.proof import assess
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.work import Answer, Interrupt, Usage
@@ -84,7 +83,7 @@ def state_of(*, red: bool = False, **changes: Any) -> RunState:
 
 
 def view_of(state: RunState) -> RunView:
-    return RunView(state, assess(state), Live(), "file:///w/GOAL.md", {}, owned=True)
+    return RunView(state, Live(), "file:///w/GOAL.md", owned=True)
 
 
 def view(*, red: bool = False, **changes: Any) -> RunView:

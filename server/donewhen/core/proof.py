@@ -5,12 +5,12 @@ each requirement; `proven` is the only gate to `complete`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from donewhen.core import events as e
 from donewhen.core.changing import replace
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, first_problems, reason_text
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Problem, first_problems, reason_text
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.state import MAX_DROPPED, Judged, KnownFinding, Regression, RunState, Unsettled
@@ -430,6 +430,24 @@ def outdated(state: RunState, paths: tuple[str, ...], *, known: bool) -> dict[st
         else value
         for key, value in state.judged.items()
     }
+
+
+def locations(state: RunState) -> Mapping[str, tuple[Problem, ...]]:
+    """By requirement id: where its failing checks, or the editor, point. Paths are relative to the workspace."""
+    return {requirement.id: _places(state, requirement) for requirement in state.goal.requirements}
+
+
+def _places(state: RunState, requirement: Requirement) -> tuple[Problem, ...]:
+    found: dict[tuple[str, int, str], Problem] = {}
+    for check in requirement.checks:
+        evidence = state.results.get(check.id)
+        if evidence is not None and isinstance(evidence.observation, CheckResult) and not evidence.observation.passed:
+            found.update({(p.path, p.line, p.message): p for p in evidence.observation.problems})
+    report = state.editor.get(requirement.id)
+    if report is not None and isinstance(report.observation, EditorReport):
+        errors = [p for p in report.observation.problems if p.severity == "error"]
+        found.update({(p.path, p.line, p.message): p for p in errors})
+    return tuple(found.values())
 
 
 # Files that go on changing without a worker or a person: a build left running, a log, a check that rewrites a source.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -18,7 +19,7 @@ from donewhen.core.events import Approve
 from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.goal import Limits
 from donewhen.core.integrity import ChangedProof
-from donewhen.core.proof import Present
+from donewhen.core.proof import Present, as_of, assess, locations
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementView
@@ -66,16 +67,16 @@ class StartOptions:
     askable: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunView:
-    """One run as it is now: for snapshots. `views` are its requirements, `live` what is not an event."""
+    """One run as it is now: for snapshots. `live` is what is not an event.
+
+    A view is made for each event, and few of them are looked at: what follows from the state is worked out then.
+    """
 
     state: RunState
-    views: tuple[RequirementView, ...]
     live: Live
     goal_uri: str | None
-    locations: Mapping[str, tuple[Problem, ...]]
-    """The places that the latest evidence names, by requirement id; paths relative to the workspace."""
     owned: bool = False
     """True if this process supervises it."""
     present: Present | None = None
@@ -84,6 +85,16 @@ class RunView:
     changed_proof: ChangedProof = field(default_factory=ChangedProof)
     """The proof files that its worker has changed: the originals are tried once everything else is proven. Known to the
     process that supervises it."""
+
+    @cached_property
+    def views(self) -> tuple[RequirementView, ...]:
+        """Its requirements, as they stand in the current workspace."""
+        return assess(as_of(self.state, self.present))
+
+    @cached_property
+    def locations(self) -> Mapping[str, tuple[Problem, ...]]:
+        """The places that the latest evidence names, by requirement id; paths relative to the workspace."""
+        return locations(self.state)
 
     @property
     def elapsed(self) -> float:

@@ -16,12 +16,11 @@ from donewhen.core.evidence import CheckResult, Evidence, PastResult
 from donewhen.core.fold.audit import remembered
 from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.markdown import evidence_markdown
-from donewhen.core.proof import Present, as_of, assess
+from donewhen.core.proof import Present, assess
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Claim, TurnResult, WorkerStep
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail, RunView
-from donewhen.engine.turns import locations
 from donewhen.ports import Ledger, Live, RunSummary
 from donewhen.regular import read_text
 
@@ -246,7 +245,7 @@ async def _in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
 def view_of(root: Path, state: RunState, live: Live, *, owned: bool, present: Present | None = None) -> RunView:
     """A run's state as front ends are given it: its requirements as they stand in the current workspace."""
     uri = (root / state.goal.path).as_uri() if state.goal.path is not None else None
-    return RunView(state, assess(as_of(state, present)), live, uri, locations(state), owned, present)
+    return RunView(state, live, uri, owned, present)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from donewhen.core.acts import unasked
@@ -20,14 +20,13 @@ from donewhen.core.events import (
     TurnStarted,
     Warned,
 )
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedResponse, Problem
+from donewhen.core.evidence import Evidence, ObservedResponse
 from donewhen.core.feedback import feedback_text, keep_ends, outputs_of
-from donewhen.core.goal import Requirement
 from donewhen.core.integrity import ChangedProof, first_change
 from donewhen.core.plugging import Halt, Refine, ResumeDirective
-from donewhen.core.proof import assess
+from donewhen.core.proof import assess, locations
 from donewhen.core.proof_files import ProofFiles
-from donewhen.core.state import OpenTurn, Resuming, RunState
+from donewhen.core.state import OpenTurn, Resuming
 from donewhen.core.work import UNKNOWN, Claim, Interrupt, TurnResult, Usage
 from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.contexts import Context
@@ -181,24 +180,6 @@ def _listed(paths: tuple[str, ...]) -> str:
 
 
 # The places in the workspace that the latest evidence names.
-
-
-def locations(state: RunState) -> Mapping[str, tuple[Problem, ...]]:
-    """By requirement id: where its failing checks, or the editor, point. Paths are relative to the workspace."""
-    return {requirement.id: _places(state, requirement) for requirement in state.goal.requirements}
-
-
-def _places(state: RunState, requirement: Requirement) -> tuple[Problem, ...]:
-    found: dict[tuple[str, int, str], Problem] = {}
-    for check in requirement.checks:
-        evidence = state.results.get(check.id)
-        if evidence is not None and isinstance(evidence.observation, CheckResult) and not evidence.observation.passed:
-            found.update({(p.path, p.line, p.message): p for p in evidence.observation.problems})
-    report = state.editor.get(requirement.id)
-    if report is not None and isinstance(report.observation, EditorReport):
-        errors = [p for p in report.observation.problems if p.severity == "error"]
-        found.update({(p.path, p.line, p.message): p for p in errors})
-    return tuple(found.values())
 
 
 # Which proof files a worker has changed so far: reported during the run, before trials say what that means.

@@ -242,7 +242,7 @@ def _prose_lines(layout: Layout, blocks: Blocks, start: int, end: int) -> list[i
 # Turns the task items of a goal file into its requirements, with the position of each of their parts.
 
 
-MOST_REQUIREMENTS = 500
+MOST_REQUIREMENTS = 2_000
 
 
 def task_items(items: Sequence[Item]) -> list[Item]:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -43,6 +43,14 @@ class OpenDocument(TextDocument):
 
     _cut: list[str] | None = None
     """The lines with their ends, once there was an edit: `_source` is made of them again when it is None."""
+    _bare: list[str] | None = None
+
+    @property
+    def bare_lines(self) -> list[str]:
+        """The lines without their ends, as `split_lines` gives them. Not to be changed."""
+        if self._bare is None:
+            self._bare = split_lines(self.source)
+        return self._bare
 
     @property
     def source(self) -> str:
@@ -52,7 +60,7 @@ class OpenDocument(TextDocument):
 
     def _apply_full_change(self, change: types.TextDocumentContentChangeEvent) -> None:
         super()._apply_full_change(change)
-        self._cut = None
+        self._cut = self._bare = None
 
     def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
         lines = self._cut if self._cut is not None else split_keeping_ends(self.source)
@@ -65,7 +73,7 @@ class OpenDocument(TextDocument):
         above = max(0, first[0] - 1)
         edited = "".join((*lines[above : first[0]], before, change.text, after, *lines[last[0] + 1 : last[0] + 2]))
         lines[above : last[0] + 2] = split_keeping_ends(edited)
-        self._cut, self._source = lines, None
+        self._cut, self._source, self._bare = lines, None, None
 
 
 def _place(lines: Sequence[str], position: types.Position, encoding: Encoding) -> tuple[int, int]:
@@ -89,8 +97,8 @@ class OpenDocuments(Workspace):
     def encoding(self) -> Encoding:
         return choose_encoding([self.position_encoding])
 
-    def open(self, uri: str) -> TextDocument | None:
-        return self.text_documents.get(unquote(uri))
+    def open(self, uri: str) -> OpenDocument | None:
+        return cast("OpenDocument | None", self.text_documents.get(unquote(uri)))
 
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
@@ -148,7 +156,7 @@ class Texts:
     def lines(self, path: Path) -> list[str]:
         document = self._documents().open(self.uri(path))
         if document is not None:
-            return split_lines(document.source)
+            return document.bare_lines
         return self._from_disk(path)
 
     def character(self, path: Path, line: int, column: int) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -34,7 +36,11 @@ logger = logging.getLogger(__name__)
 SNAPSHOT_SECONDS = 0.1
 ACTIVITY_SECONDS = 0.08
 DIAGNOSTICS_SECONDS = 0.005
+CHECKING_SECONDS = 0.08
+"""As long as checks run, diagnostics follow their results at this pace; what an audit ends with is shown at once."""
 REFRESH_SECONDS = 0.25
+REST = 4.0
+"""What takes long to show, such as a thousand requirements, is followed by so many times its own seconds of rest."""
 
 
 @dataclass(slots=True)
@@ -74,7 +80,9 @@ class Publisher:
         if run_id in self._followed:
             self._followed[run_id].trigger()
         if view.state.goal.path is not None:
-            self.goal_changed(folder.root, view.state.goal.path)
+            self.goal_changed(
+                folder.root, view.state.goal.path, CHECKING_SECONDS if view.state.audit is not None else 0.0
+            )
 
     def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
         """See `ClientViews.follow`."""
@@ -86,10 +94,10 @@ class Publisher:
             self._followed[run_id] = Throttle(ACTIVITY_SECONDS, partial(self._publish_steps, followed))
             self._followed[run_id].trigger()
 
-    def goal_changed(self, root: Path, path: str) -> None:
+    def goal_changed(self, root: Path, path: str, patience: float = 0.0) -> None:
         """A goal file, or what is known about it, changed."""
         self._goals.add((root, path))
-        self._diagnostics.trigger()
+        self._diagnostics.trigger(patience)
 
     def ask_to_pull_again(self) -> None:
         self._pull_again.trigger()
@@ -150,16 +158,25 @@ class Publisher:
 
 
 class Throttle:
-    """Runs `act` at once when triggered, one at a time, then at most once per `interval` seconds."""
+    """Runs `act` at once when triggered, one at a time, then at most once per `interval` seconds; where acts take long,
+    they get a share of the time, not all of it."""
 
     def __init__(self, interval: float, act: Callable[[], Awaitable[None]]) -> None:
         self._interval = interval
         self._act = act
         self._due = False
+        self._patience = 0.0
+        """Seconds from the last act for which what is due can wait."""
+        self._hurried = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    def trigger(self) -> None:
+    def trigger(self, patience: float = 0.0) -> None:
+        """Something is due. It can wait until `patience` seconds after the last act, if nothing else comes by then
+        that can't."""
+        self._patience = min(self._patience, patience) if self._due else patience
         self._due = True
+        if not patience:
+            self._hurried.set()
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
 
@@ -171,16 +188,24 @@ class Throttle:
     async def flush(self) -> None:
         """Returns when nothing is due: for callers that must see the last state."""
         while self._task is not None and not self._task.done():
+            self._patience = 0.0
+            self._hurried.set()
             await asyncio.wait((self._task,))
 
     async def _run(self) -> None:
         while self._due:
             self._due = False
+            self._hurried.clear()
+            began = time.monotonic()
             try:
                 await self._act()
             except Exception:  # One failed publication must not end all later ones.
                 logger.exception("publishing failed")
-            await asyncio.sleep(self._interval)
+            ended = time.monotonic()
+            await asyncio.sleep(max(self._interval, REST * (ended - began)))
+            if self._due and self._patience:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._hurried.wait(), max(0.0, ended + self._patience - time.monotonic()))
 
 
 # Snapshots for one client: the contract's JSON, with columns in the client's encoding.
