@@ -26,7 +26,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "ten megabytes of text": ("x\n" * 5_000_000, "too-large", "shorten it"),
     "too many lines": ("a\n" * 10_001, "too-large", "10,002 lines"),
     "too many lines with carriage returns": ("a\r" * 10_001, "too-large", "10,002 lines"),
-    "too many requirements": ("- [ ] a\n" * 501, "too-many", "500"),
+    "too many requirements": ("- [ ] a\n" * 2_001, "too-many", "2000"),
     "unclosed front matter": ("---\nworker: agent\n# T\n", "unclosed-front-matter", "write a line `---`"),
     "duplicate keys": ("---\nworker: agent\nworker: human\n---\n# T", "duplicate-key", "set twice"),
     "not UTF-8": (b"# Title\n\xff\xfe\n", "encoding", "line 2"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import dedent
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
+from donewhen.goalfile.markdown import Layout, Passage, Section, read_sections
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import ParsedGoalFile, Span
 
@@ -334,6 +336,39 @@ fragments = st.sampled_from([
 def test_any_mixture_of_the_syntax_is_read_without_an_exception(text: str) -> None:
     check_consistent(parse(text))
     check_consistent(parse("---\n" + text + "\n---\n# T"))
+
+
+pieces = st.sampled_from([
+    "- [ ] a", "- [x] b `c` passes", "* [ ] d", "+ [ ] e", "1. [ ] f", "- g", "  - check: `h`", "   i", "  ", "",
+    "# J", "k", "---", "===", "```", "  ```", "~~~", "<!--", "-->", "  <!-- l", "> m", "> - [ ] n", "    - [ ] o",
+    " - [ ] p", "-    [ ] q", "<div>", "</div>", "<script>", "</script>", "\t- [ ] r", "- [ ]", "-", "- ",
+    "  - [ ] s", "[t]: /u", "* * *", "\\", "|v|", "|-|",
+])  # fmt: skip
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(pieces, max_size=14), st.booleans())
+def test_a_text_is_read_the_same_in_sections_and_as_a_whole(rows: list[str], marked: bool) -> None:
+    layout = Layout.of(("\ufeff" if marked else "") + "\n".join(rows))
+    for first_line in range(min(2, len(layout.lines))):
+        assert blocks_of(read_sections(layout, first_line)) == blocks_of(read_sections(layout, first_line, cut=False))
+
+
+def blocks_of(sections: Sequence[Section]) -> list[object]:
+    """All that is read of the sections, with lines of the file."""
+    found: list[object] = []
+    for at, blocks in sections:
+        found += [("silent", at + first, at + end) for first, end in blocks.silent]
+        found += [(at + one.first_line, at + one.end_line, placed(one.passage, at)) for one in blocks.headings]
+        for item in blocks.items:
+            parts = [(part.depth, part.opens_item, part.code, *placed(part.passage, at)) for part in item.parts]
+            found.append((at + item.first_line, at + item.end_line, parts))
+    return sorted(found, key=repr)
+
+
+def placed(passage: Passage, at: int) -> tuple[str, Span | None]:
+    """The text and where it is; what is empty, such as a fence without a line, is nowhere."""
+    return passage.text, passage.span(0, len(passage.text)).down(at) if passage.text else None
 
 
 def check_consistent(parsed: ParsedGoalFile) -> None:

@@ -53,7 +53,7 @@ class Check:
         return cls(check_id(command, expected_exit), command.strip(), expected_exit)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Requirement:
     """One statement that must be proven.
 

@@ -130,24 +130,57 @@ class Heading:
     end_line: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
-    """The document's own blocks, not those inside others. `silent` lines have no content: HTML comments, rules."""
+    """A section's own blocks, not those inside others; line numbers are those of `layout`, the section's lines.
+    `silent` lines have no content: HTML comments, rules."""
 
+    layout: Layout
     headings: tuple[Heading, ...]
     items: tuple[Item, ...]
     silent: tuple[tuple[int, int], ...]
 
 
-def read_blocks(layout: Layout, first_line: int) -> Blocks:
-    """Reads the Markdown from `first_line` on; line numbers are those of the file."""
-    tokens = _markdown().parse("\n".join(layout.lines[first_line:]))
-    for token in tokens:
-        if token.map is not None:
-            token.map = [token.map[0] + first_line, token.map[1] + first_line]
+Section = tuple[int, Blocks]
+"""The line of the file at which it begins, and its blocks."""
+
+_TASK_AT_MARGIN = re.compile(r"([-*+]) {1,4}\[[ xX]\] +\S")
+
+
+def read_sections(layout: Layout, first_line: int, *, cut: bool = True) -> list[Section]:
+    """The Markdown from `first_line` on, in sections that can be read by themselves.
+
+    A long list of requirements is read anew with each keystroke, so the text is `cut` before every task item at the
+    margin, and what is known of a section is kept. Where a cut would change how something is read, as inside of a
+    fence, the text is one section.
+    """
+    lines = layout.lines[first_line:]
+    tasks = [number for number, line in enumerate(lines) if number and _TASK_AT_MARGIN.match(line)] if cut else []
+    sections: list[Section] = []
+    for start, end in zip([0, *tasks], [*tasks, len(lines)], strict=True):
+        next_marker = lines[end][0] if end < len(lines) else None
+        at = first_line + start
+        blocks = _read_blocks(lines[start:end], 0 if at else layout.shift, next_marker)
+        if blocks is None:
+            return read_sections(layout, first_line, cut=False)
+        sections.append((at, blocks))
+    return sections
+
+
+@lru_cache(maxsize=4096)
+def _read_blocks(lines: tuple[str, ...], shift: int, next_marker: str | None) -> Blocks | None:
+    """The blocks of these lines; None if a task item with that marker right below them would be part of one."""
+    below = [] if next_marker is None else [f"{next_marker} [ ] x"]
+    tokens = _markdown().parse("\n".join([*lines, *below]))
+    if below:
+        last = max((n for n, one in enumerate(tokens) if one.type == "list_item_open"), default=None)
+        if last is None or tokens[last].level != 1 or _lines(tokens[last])[0] != len(lines):
+            return None
+        tokens = tokens[:last]
+    layout = Layout(lines, shift)
     headings = tuple(_headings(layout, tokens))
     items = tuple(_item(layout, span) for span in _top_items(tokens))
-    return Blocks(headings, items, tuple(_lines(token) for token in tokens if _is_silent(token)))
+    return Blocks(layout, headings, items, tuple(_lines(token) for token in tokens if _is_silent(token)))
 
 
 def _is_silent(token: Token) -> bool:

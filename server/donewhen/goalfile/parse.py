@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any
 
+from donewhen.core.changing import replace
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.goalfile.front_matter import read_front_matter, read_settings
-from donewhen.goalfile.markdown import Blocks, Item, Layout, Passage, read_blocks
+from donewhen.goalfile.markdown import Blocks, Item, Layout, Passage, Section, read_sections
 from donewhen.goalfile.preflight import preflight
 from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource, Span
 from donewhen.goalfile.statements import (
@@ -71,15 +73,17 @@ class _Body:
 
 
 def _read_body(layout: Layout, first_line: int) -> _Body:
-    blocks = read_blocks(layout, first_line)
-    tasks = task_items(blocks.items)
-    objective = read_objective(layout, blocks, first_line, tasks[0].first_line if tasks else len(layout.lines))
+    sections = read_sections(layout, first_line)
+    tasks = [(at, task) for at, blocks in sections for task in _read_tasks(blocks)]
+    first_task = tasks[0][0] + tasks[0][1].first_line if tasks else len(layout.lines)
+    objective = read_objective(layout, sections, first_line, first_task)
     requirements, problems = read_requirements(layout, tasks)
     if not tasks:
         requirements = whole_objective(objective)
     if not requirements and not problems:
         problems = (FileProblem(layout.line_span(0), "error", "empty", EMPTY),)
-    return _Body(objective, requirements, (*problems, *near_tasks(blocks.items)))
+    near = [problem.down(at) for at, blocks in sections for problem in _near_tasks(blocks)]
+    return _Body(objective, requirements, (*problems, *near))
 
 
 def _goal(body: _Body, said: Choices, path: str | None, name: str) -> Goal:
@@ -202,12 +206,12 @@ class Objective:
         return self.prose or self.title
 
 
-def read_objective(layout: Layout, blocks: Blocks, start: int, end: int) -> Objective:
+def read_objective(layout: Layout, sections: Sequence[Section], start: int, end: int) -> Objective:
     """The first heading of the file, and the prose of the lines [start, end)."""
-    heading = blocks.headings[0] if blocks.headings else None
+    at, heading = next(((at, one) for at, blocks in sections for one in blocks.headings), (0, None))
     title = one_line(heading.passage.text) if heading else ""
-    span = heading.passage.span(0, len(heading.passage.text)) if heading and title else None
-    lines = _prose_lines(layout, blocks, start, end)
+    span = heading.passage.span(0, len(heading.passage.text)).down(at) if heading and title else None
+    lines = _prose_lines(layout, sections, start, end)
     if not lines:
         return Objective(title, span, "", None)
     prose = "\n".join(layout.lines[line].rstrip() for line in lines)
@@ -226,10 +230,14 @@ def whole_objective(objective: Objective) -> tuple[RequirementSource, ...]:
     return (RequirementSource(requirement, span, objective.prose_span or span),)
 
 
-def _prose_lines(layout: Layout, blocks: Blocks, start: int, end: int) -> list[int]:
+def _prose_lines(layout: Layout, sections: Sequence[Section], start: int, end: int) -> list[int]:
     """The lines of prose: without the title, comments, rules, and headings that introduce only the requirements."""
-    dropped = {line for first, after in blocks.silent for line in range(first, after)}
-    headings = [set(range(heading.first_line, heading.end_line)) for heading in blocks.headings]
+    dropped = {at + line for at, blocks in sections for first, after in blocks.silent for line in range(first, after)}
+    headings = [
+        set(range(at + heading.first_line, at + heading.end_line))
+        for at, blocks in sections
+        for heading in blocks.headings
+    ]
     dropped.update(*headings[:1])
     heading_lines = set[int]().union(*headings)
     kept = [line for line in range(start, end) if line not in dropped]
@@ -245,35 +253,61 @@ def _prose_lines(layout: Layout, blocks: Blocks, start: int, end: int) -> list[i
 MOST_REQUIREMENTS = 2_000
 
 
-def task_items(items: Sequence[Item]) -> list[Item]:
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A task item, read by itself: lines are those of its section. Its requirement has no number yet, and an id that
+    others may have too; None if it says nothing."""
+
+    first_line: int
+    source: RequirementSource | None
+    faults: tuple[FileProblem, ...]
+
+
+@lru_cache(maxsize=4096)
+def _read_tasks(blocks: Blocks) -> tuple[_Task, ...]:
     """The items that are requirements: those whose first paragraph begins with a box."""
-    return [item for item in items if (first := _opening(item)) and TASK.match(first.text)]
+    return tuple(_task(blocks.layout, item) for item in blocks.items if _is_task(item))
+
+
+def _is_task(item: Item) -> bool:
+    first = _opening(item)
+    return first is not None and TASK.match(first.text) is not None
+
+
+def _task(layout: Layout, item: Item) -> _Task:
+    bound = Bound()
+    source = _requirement(layout, item, bound)
+    return _Task(item.first_line, source, tuple(bound.faults))
 
 
 def read_requirements(
-    layout: Layout, tasks: Sequence[Item]
+    layout: Layout, tasks: Sequence[tuple[int, _Task]]
 ) -> tuple[tuple[RequirementSource, ...], tuple[FileProblem, ...]]:
-    """The requirements, numbered in order, and their problems."""
+    """The requirements, numbered in order, and their problems. With each task comes the line of its section."""
     sources: list[RequirementSource] = []
     problems: list[FileProblem] = []
     seen: Counter[str] = Counter()
-    for item in tasks[:MOST_REQUIREMENTS]:
-        bound = Bound()
-        source = _requirement(layout, item, len(sources) + 1, seen, bound)
-        problems.extend(bound.faults)
-        if source is not None:
-            sources.append(source)
+    for at, task in tasks[:MOST_REQUIREMENTS]:
+        problems.extend(fault.down(at) for fault in task.faults)
+        if task.source is None:
+            continue
+        known = task.source.requirement
+        seen[known.id] += 1
+        own_id = known.id if seen[known.id] == 1 else requirement_id(known.text, seen[known.id])
+        numbered = replace(known, id=own_id, number=len(sources) + 1, line=known.line + at)
+        sources.append(task.source.down(at, numbered))
     if len(tasks) > MOST_REQUIREMENTS:
-        span = layout.line_span(tasks[MOST_REQUIREMENTS].first_line)
+        at, task = tasks[MOST_REQUIREMENTS]
         message = f"a goal may have at most {MOST_REQUIREMENTS} requirements; this has {len(tasks)}: split it"
-        problems.append(FileProblem(span, "error", "too-many", message))
+        problems.append(FileProblem(layout.line_span(at + task.first_line), "error", "too-many", message))
     return tuple(sources), tuple(problems)
 
 
-def near_tasks(items: Sequence[Item]) -> tuple[FileProblem, ...]:
+@lru_cache(maxsize=4096)
+def _near_tasks(blocks: Blocks) -> tuple[FileProblem, ...]:
     """Warnings for items that look like requirements, but by Markdown's rules are not task items."""
     bound = Bound()
-    for item in items:
+    for item in blocks.items:
         first = _opening(item)
         if first is None or TASK.match(first.text):
             continue
@@ -291,7 +325,7 @@ def _opening(item: Item) -> Passage | None:
     return first.passage if first is not None and first.opens_item and first.depth == 0 else None
 
 
-def _requirement(layout: Layout, item: Item, number: int, seen: Counter[str], bound: Bound) -> RequirementSource | None:
+def _requirement(layout: Layout, item: Item, bound: Bound) -> RequirementSource | None:
     passage = item.parts[0].passage
     box = TASK.match(passage.text)
     assert box is not None  # only task items come here
@@ -306,10 +340,8 @@ def _requirement(layout: Layout, item: Item, number: int, seen: Counter[str], bo
     shown = None if sole else editor_statement(passage, box.end(), bound)
     bound.problems = bound.problems or shown or []
     commands = [*([sole] if sole else []), *bound.checks]
-    plain = requirement_id(text)
-    seen[plain] += 1
     requirement = Requirement(
-        id=requirement_id(text, seen[plain]), number=number, text=text,
+        id=requirement_id(text), number=0, text=text,
         checks=_once(commands), sole_check=sole is not None or shown is not None,
         files=tuple(dict.fromkeys(value.text for value in bound.files)),
         problems=tuple(dict.fromkeys(value.text for value in bound.problems)),

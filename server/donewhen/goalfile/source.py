@@ -22,6 +22,10 @@ class Span:
     end_line: int
     end_column: int
 
+    def down(self, lines: int) -> Span:
+        """The same so many lines further down."""
+        return Span(self.start_line + lines, self.start_column, self.end_line + lines, self.end_column)
+
     def holds(self, line: int, column: int) -> bool:
         """True if the position is in the span, including its end."""
         return (self.start_line, self.start_column) <= (line, column) <= (self.end_line, self.end_column)
@@ -37,6 +41,9 @@ class FileProblem:
     message: str
     suggestion: str | None = None
 
+    def down(self, lines: int) -> FileProblem:
+        return FileProblem(self.span.down(lines), self.severity, self.code, self.message, self.suggestion)
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -44,6 +51,9 @@ class Value:
 
     text: str
     span: Span
+
+    def down(self, lines: int) -> Value:
+        return Value(self.text, self.span.down(lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,15 @@ class RequirementSource:
     checks: tuple[Value, ...] = ()
     files: tuple[Value, ...] = ()
     problems: tuple[Value, ...] = ()
+
+    def down(self, lines: int, requirement: Requirement) -> RequirementSource:
+        """The same so many lines further down, as the source of this requirement."""
+        return RequirementSource(
+            requirement, self.span.down(lines), self.text_span.down(lines),
+            None if self.checkbox is None else self.checkbox.down(lines),
+            *(tuple(one.down(lines) for one in values)
+              for values in (self.commands, self.checks, self.files, self.problems)),
+        )  # fmt: skip
 
     @property
     def id(self) -> str:
