@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from donewhen.core.evidence import CheckResult, EditorReport, Problem
+from donewhen.core.evidence import CheckResult, EditorReport, Observation, Problem
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import satisfied
 from donewhen.core.verdict import RequirementStatus, RequirementView
@@ -97,13 +97,14 @@ def collect(
     ticked = _ticked(path, parsed, by_id, memory)
     diagnostics: list[GoalDiagnostic] = []
     remembered: dict[str, Remembered] = {}
+    evidence = {one.id: one.observation for one in view.state.results.values()}
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
         if one is not None:
             diagnostic = _requirement(path, source, one, view, memory, context)
             last = memory.get(one.requirement_id) if one.renewing else None
             last = last or Remembered(
-                one.status, diagnostic, _code(path, source, one, view, context), _begun(view, one)
+                one.status, diagnostic, _code(path, source, one, view, context), _begun(evidence, one)
             )
             last = replace(last, code=()) if _goal_file_only(view) else last
             remembered[one.requirement_id] = last
@@ -231,9 +232,9 @@ def _unchanged(last: Remembered, goal_place: Related, context: DiagnosticContext
     ]
 
 
-def _begun(view: RunView, one: RequirementView) -> float | None:
+def _begun(evidence: Mapping[str, Observation], one: RequirementView) -> float | None:
     """When the evidence that names the positions was gathered: a later change of a file moves its lines."""
-    observations = (evidence.observation for evidence in view.state.results.values() if evidence.id in one.evidence_ids)
+    observations = (evidence.get(name) for name in one.evidence_ids)
     times = [result.started_at + result.seconds for result in observations if isinstance(result, CheckResult)]
     return max(times, default=None)
 

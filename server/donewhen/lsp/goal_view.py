@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from donewhen.lsp.session import Session
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GoalView:
     """`lines` are the file's, for columns; `view` is None if no run of it is known. `trusted` says whether anything may
     be executed."""
@@ -33,9 +34,11 @@ class GoalView:
 
     def status(self, source: RequirementSource) -> RequirementView | None:
         """Where a requirement stands; None if no run knows it."""
-        if self.view is None:
-            return None
-        return next((one for one in self.view.views if one.requirement_id == source.requirement.id), None)
+        return self._standing.get(source.requirement.id)
+
+    @cached_property
+    def _standing(self) -> Mapping[str, RequirementView]:
+        return {} if self.view is None else {one.requirement_id: one for one in self.view.views}
 
     def range(self, span: Span) -> types.Range:
         return types.Range(
@@ -57,10 +60,13 @@ class GoalView:
 
     def evidence_of(self, one: RequirementView) -> list[Evidence]:
         """The latest evidence that a requirement's verdict cites."""
+        return [self._evidence[name] for name in one.evidence_ids if name in self._evidence]
+
+    @cached_property
+    def _evidence(self) -> Mapping[str, Evidence]:
         if self.view is None:
-            return []
-        known = (*self.view.state.results.values(), *self.view.state.editor.values())
-        return [evidence for evidence in known if evidence.id in one.evidence_ids]
+            return {}
+        return {one.id: one for one in (*self.view.state.results.values(), *self.view.state.editor.values())}
 
 
 async def goal_view(session: Session, uri: str) -> GoalView | None:
