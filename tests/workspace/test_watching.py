@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -228,7 +229,7 @@ async def test_a_storm_of_changes_is_heard_of_whole(watched: Watched) -> None:
     write(workspace.root, "d/a", b"")
     await workspace.open([])
     await workspace.current()
-    # More than the system keeps for who doesn't listen; the loop doesn't run meanwhile.
+    # More than the system keeps for somebody who doesn't listen; the loop doesn't run meanwhile.
     with (
         (workspace.root / "d/a").open("wb", buffering=0) as one,
         (workspace.root / "d/b").open("wb", buffering=0) as two,
@@ -244,7 +245,7 @@ async def test_a_storm_of_changes_is_heard_of_whole(watched: Watched) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of other systems are text")
-async def test_names_that_are_no_text_are_found_all_the_same(watched: Watched) -> None:
+async def test_files_whose_names_are_not_utf8_are_found_all_the_same(watched: Watched) -> None:
     workspace = watched()
     write(workspace.root, "d/a", b"1")
     await workspace.open([])
@@ -262,7 +263,7 @@ async def test_names_that_are_no_text_are_found_all_the_same(watched: Watched) -
     assert "UTF-8" in workspace.warning
 
 
-async def test_the_folder_of_cookies_may_go(watched: Watched, tmp_path: Path) -> None:
+async def test_the_folder_of_marks_may_go(watched: Watched, tmp_path: Path) -> None:
     workspace = watched()
     write(workspace.root, "d/a", b"1")
     await workspace.open([])
@@ -278,47 +279,116 @@ import asyncio, sys
 from pathlib import Path
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.settling import Quiet
+from donewhen.workspace.watching import FolderWatcher
 
-async def main(place):
+watchers = []
+
+def watcher(root, state):
+    watchers.append(FolderWatcher(root, state))
+    return watchers[0]
+
+async def main(place, refused):
     root = place / "workspace"
     for number in range(9):
         (root / f"d{number}").mkdir(parents=True)
         (root / f"d{number}/a").write_text("1")
-    workspace = FolderWorkspace(root, place / "state", quiet=Quiet(poll=0.05))
+    workspace = FolderWorkspace(root, place / "state", watcher=watcher, quiet=Quiet(poll=0.05))
     await workspace.open([])
     async with asyncio.timeout(20):
-        while workspace.warning is None:
+        while workspace.warning is None if refused else await watchers[0].drain():
+            await workspace.current()
             await asyncio.sleep(0.01)
-    print(workspace.warning)
+    (root / "new").mkdir()
+    (root / "new/b").write_text("1")
+    print((await workspace.current()).changed)
+    async with asyncio.timeout(20):
+        while not refused and await watchers[0].drain():
+            await workspace.current()
+            await asyncio.sleep(0.01)
     (root / "d4/a").write_text("22")
     print((await workspace.current()).changed)
     waiting = asyncio.create_task(workspace.settled())
     await asyncio.sleep(0)
-    (root / "d3/a").write_text("22")
+    (root / "new/b").write_text("22")
     print((await asyncio.wait_for(waiting, 10)).changed)
+    print(workspace.warning)
     await workspace.close()
+
+asyncio.run(main(Path(sys.argv[1]), sys.argv[2] == "refused"))
+"""
+
+
+def _under_a_limit(limit: str, most: int, place: Path, what: str) -> str:
+    """What the warning is, in a process of a user namespace with a limit of its own; the changes were found."""
+    limited = f'echo {most} >/proc/sys/user/{limit} && exec "$@"'
+    inside = ["unshare", "--user", "--map-root-user", "sh", "-c", limited, "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*inside, "true"], check=False).returncode:
+        pytest.skip("no user namespace can be made here")
+    done = subprocess.run(
+        [*inside, sys.executable, "-c", UNDER_A_LIMIT, str(place), what],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    *changed, warning = done.stdout.splitlines()
+    assert changed == ["('new/b',)", "('d4/a',)", "('new/b',)"]
+    return warning
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+@pytest.mark.parametrize(("limit", "most"), [("max_inotify_watches", 4), ("max_inotify_instances", 0)])
+def test_a_full_system_is_said_and_changes_are_found_by_looking(limit: str, most: int, tmp_path: Path) -> None:
+    warning = _under_a_limit(limit, most, tmp_path, "refused")
+    assert "changes are looked for every few seconds" in warning
+    assert "fs.inotify.max_user_watches" in warning
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+@pytest.mark.parametrize(("limit", "most"), [("max_inotify_watches", 14), ("max_inotify_instances", 1)])
+def test_a_limit_that_fits_all_folders_once_is_enough_when_folders_come(limit: str, most: int, tmp_path: Path) -> None:
+    assert _under_a_limit(limit, most, tmp_path, "fits") == "None"
+
+
+UNCLOSED = """
+import asyncio, sys
+from pathlib import Path
+from donewhen.workspace.folder import FolderWorkspace
+
+async def main(place):
+    (place / "workspace").mkdir()
+    workspace = FolderWorkspace(place / "workspace", place / "state")
+    await workspace.open([])
+    while await workspace._watcher.drain():
+        await workspace.current()
 
 asyncio.run(main(Path(sys.argv[1])))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
-@pytest.mark.parametrize("limit", ["max_inotify_watches", "max_inotify_instances"])
-def test_a_full_system_is_said_and_changes_are_found_by_looking(limit: str, tmp_path: Path) -> None:
-    few = 4 if limit.endswith("watches") else 0
-    limited = f'echo {few} >/proc/sys/user/{limit} && exec "$@"'
-    inside = ["unshare", "--user", "--map-root-user", "sh", "-c", limited, "sh"]
-    if shutil.which("unshare") is None or subprocess.run([*inside, "true"], check=False).returncode:
-        pytest.skip("no user namespace can be made here")
+def test_a_process_that_never_closes_its_workspace_ends_quietly(tmp_path: Path) -> None:
     done = subprocess.run(
-        [*inside, sys.executable, "-c", UNDER_A_LIMIT, str(tmp_path)],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    warning, *changed = done.stdout.splitlines()
-    assert "changes are looked for every few seconds" in warning
-    assert "fs.inotify.max_user_watches" in warning
-    assert changed == ["('d4/a',)", "('d3/a',)"]
+        [sys.executable, "-c", UNCLOSED, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list((tmp_path / "state" / "watching").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems don't wake us")
+async def test_listening_wakes_nobody_while_nothing_happens(folder: Open) -> None:
+    watching = Watching(folder)
+    write(watching.workspace.root, "src/a", b"1")
+    before = {thread.native_id for thread in threading.enumerate()}
+    await watching.workspace.open([])
+    await watching.until_quiet()
+    (thread,) = (one for one in threading.enumerate() if one.name == "watching" and one.native_id not in before)
+    await asyncio.sleep(0.5)  # what it still looks for after the last change
+    woken = _wake_ups(thread)
+    await asyncio.sleep(1)
+    assert _wake_ups(thread) - woken <= 2
+
+
+def _wake_ups(thread: threading.Thread) -> int:
+    status = Path(f"/proc/self/task/{thread.native_id}/status").read_text(encoding="utf-8")
+    return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
 
 
 async def test_whoever_waits_learns_that_the_root_is_gone(folder: Open) -> None:

@@ -41,7 +41,10 @@ _QUIET = 0.01
 """Seconds without a new folder after which those that came are watched: a walk names them one by one."""
 _QUIET_SHARE = 5
 """But at least this many times as long as it took to watch them all the last time."""
-_FAILURES, _FAILURES_WITHIN, _RETRY = 8, 10.0, 30.0
+_FAILURES, _FAILURES_WITHIN, _REFUSALS = 8, 10.0, 2
+"""How often a source may fail within these seconds, and the system refuse to watch in a row, before walks alone find
+changes."""
+_RETRY = 30.0
 
 _LOOKS = (0.0, 0.0002, 0.0004, 0.0016, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)
 """Seconds before each look for what came, once something may have: its way to us takes a moment."""
@@ -152,6 +155,7 @@ class FolderWatcher:
         self._quiet = _QUIET
         self._awaited: dict[str, asyncio.Event] = {}
         self._failed_at: list[float] = []
+        self._refusals = 0
         self._listener: _Listener | None = None
         self.warning: str | None = None
 
@@ -170,6 +174,7 @@ class FolderWatcher:
             self._wanted, self._covered, self._heard, self._nameless = {""}, set(), set(), set()
             self._lost, self._given_up, self.warning = False, False, None
             self._grown_at, self._quiet, self._failed_at = time.monotonic(), _QUIET, []
+            self._refusals = 0
             listener = self._listener = _Listener(asyncio.get_running_loop(), wake, _Marks(self._state))
         listener.start(self._listen)
 
@@ -267,12 +272,9 @@ class FolderWatcher:
         try:
             source = _Source(readable, listener, self._renewal_in)
         except OSError as error:
-            if before is None or isinstance(error, FileNotFoundError | PermissionError):
-                raise
-            # While two sources watch, each folder counts twice for the system's limit: try without the old one.
-            before.close()
-            self._lose(listener)
-            return self._renewed(None, listener)
+            if before is not None and not isinstance(error, FileNotFoundError | PermissionError):
+                before.close()  # while two sources watch, each folder counts twice for the system's limit
+            raise
         with self._lock:
             if not listener.stopped:
                 self._heard |= places - self._covered
@@ -336,10 +338,11 @@ class FolderWatcher:
         self._wanted -= below
 
     def _begin_anew(self, error: Exception, listener: _Listener) -> None:
-        """After a failure: soon, or if the system refuses or it failed too often, after a while."""
+        """Waits after a failure: a moment or, if there were too many, so long that changes have to be looked for."""
         now = time.monotonic()
         self._failed_at = [at for at in self._failed_at if now - at < _FAILURES_WITHIN] + [now]
-        refused = isinstance(error, OSError) or len(self._failed_at) > _FAILURES
+        self._refusals += isinstance(error, OSError)
+        refused = self._refusals > _REFUSALS or len(self._failed_at) > _FAILURES
         with self._lock:
             if listener.stopped:
                 return
@@ -355,6 +358,7 @@ class FolderWatcher:
 
     def _trust(self) -> None:
         """All is watched, perhaps again."""
+        self._refusals = 0
         if self._given_up:
             self._given_up = False
             self.warning = _NAMELESS if self._nameless else None
@@ -371,13 +375,13 @@ class FolderWatcher:
         listener.call(listener.wake)
 
     def _give_up(self, error: Exception, listener: _Listener) -> None:
-        raising = "; raise fs.inotify.max_user_watches and max_user_instances for prompt updates"
+        limited = sys.platform == "linux" and isinstance(error, OSError)
+        raising = "; raise fs.inotify.max_user_watches and fs.inotify.max_user_instances for prompt updates"
         with self._lock:
             if listener.stopped:
                 return
             self.warning = (
-                f"folders can't be watched ({error}): changes are looked for every few seconds"
-                f"{raising if sys.platform == 'linux' else ''}"
+                f"folders can't be watched ({error}): changes are looked for every few seconds{raising * limited}"
             )
             self._given_up = True
         self._lose(listener)
