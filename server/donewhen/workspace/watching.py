@@ -46,6 +46,10 @@ _FAILURES, _FAILURES_WITHIN, _REFUSALS = 8, 10.0, 2
 changes."""
 _RETRY = 30.0
 
+_CROWD, _EVENT_SIZE = 1000, 32
+"""More events at once than this, and everything is looked at: the system keeps some thousands, and drops the rest. The
+size is that of one with a short name."""
+
 _LOOKS = (0.0, 0.0002, 0.0004, 0.0016, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)
 """Seconds before each look for what came, once something may have: its way to us takes a moment."""
 _UNINTERRUPTED = 0.002
@@ -241,6 +245,8 @@ class FolderWatcher:
                     if source is None or self._renewal_in() == 0:
                         source = self._renewed(source, listener)
                     self._understand(source.hear(), listener)
+                    if source.may_have_lost():
+                        self._lose(listener)
                 except (FileNotFoundError, PermissionError):
                     listener.wait(_QUIET)  # a folder went before it was watched: the next try leaves it out
                 except (OSError, RuntimeError, StopIteration) as error:
@@ -304,7 +310,7 @@ class FolderWatcher:
             return False
         finally:
             source.close()
-        return True
+        return not source.may_have_lost()
 
     def _understand(self, heard: Set[str], listener: _Listener, answered: Set[str] | None = None) -> None:
         """Keeps what was heard, and answers the marks in it: all, or those of `answered`."""
@@ -407,7 +413,8 @@ class _Source:
         self._due: Callable[[], float | None] = lambda: 0.0
         self._marked = False
         self._looks = 0
-        self._rings = False
+        self._descriptor: int | None = None
+        self._crowded = False
         self._moved_at = time.monotonic()
         known = _inotify_descriptors()
         self._changes = watch(
@@ -430,7 +437,7 @@ class _Source:
                 raise
             raise OSError(str(error)) from error  # no watcher could be made
         self._due = due
-        self._rings = any([listener.is_rung_by(one) for one in _inotify_descriptors() - known])
+        self._descriptor = next((one for one in _inotify_descriptors() - known if listener.is_rung_by(one)), None)
 
     def hear(self) -> Set[str]:
         """The absolute paths of what changed. Waits until something has, or its caller is due. Raises StopIteration if
@@ -438,10 +445,17 @@ class _Source:
         self._looks, self._marked = 0, False
         heard = {path for _, path in next(self._changes)}
         self._moved_at = time.monotonic()
+        self._crowded |= len(heard) > _CROWD
         return heard
+
+    def may_have_lost(self) -> bool:
+        """Whether so much came since the last call that the system may have dropped something: it isn't said."""
+        crowded, self._crowded = self._crowded, False
+        return crowded
 
     def is_set(self) -> bool:
         """Whether to stop; waits first."""
+        self._crowded |= self._descriptor is not None and _backlog(self._descriptor) > _CROWD
         due = None if self._marked else self._due()
         if due == 0:
             self._marked = True
@@ -451,7 +465,7 @@ class _Source:
                 return True
         if self._looks < len(_LOOKS):
             pause = _LOOKS[self._looks]
-        elif self._rings:
+        elif self._descriptor is not None:
             pause = _ASLEEP
         else:
             since = time.monotonic() - self._moved_at
@@ -588,6 +602,17 @@ class _Listener:
         except OSError:
             return False
         return True
+
+
+def _backlog(descriptor: int) -> int:
+    """About how many events wait in the system's queue."""
+    import fcntl  # doesn't exist everywhere
+    import termios  # likewise
+
+    try:
+        return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder) // _EVENT_SIZE
+    except OSError:
+        return 0
 
 
 _F_SETOWN_EX, _F_OWNER_TID = 15, 0  # of Linux: fcntl.h
