@@ -33,17 +33,16 @@ settings.load_profile("quick")
 HERE = Path(__file__).parent
 FIRST = ("agent", "lsp", "rooms", "models", "cli", "faults", "acts", "library", "goalbench", "evidence")
 """The folders whose tests start processes: what takes longest begins first, so that no worker is left with it."""
-WHOLE = ("agent", "models")
-"""The folders that one worker takes whole: their tests share a model host, which takes seconds to start."""
+HOSTED = ("tests/agent/", "tests/models/", "tests/rooms/test_contained_runs.py")
+"""What one worker takes whole: these tests share a model host, which takes seconds of CPU to start."""
 
 
 class ByFile(LoadFileScheduling):
-    """Hands a file's tests to one worker, and all tests of some folders."""
+    """Hands a file's tests to one worker, and all that ask a real model host."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        folder = Path(file).parts[1:2]
-        return f"tests/{folder[0]}" if folder and folder[0] in WHOLE else file
+        return "hosted" if file.startswith(HOSTED) else file
 
 
 @pytest.hookimpl(optionalhook=True)

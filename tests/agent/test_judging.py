@@ -137,8 +137,9 @@ def test_text_that_addresses_the_judge_is_a_finding_and_a_gullible_judge_is_not_
     (room.root / "judged/note.txt").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A12", "A18")
-@pytest.mark.parametrize("most", [20, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [20, 100])
 def test_the_decisive_line_reaches_the_judge_however_much_was_done(room: Room, most: int) -> None:
     """The judge's prompt is as long after many calls of 2 kB as after a few."""
     room.write("judged/noisy.py", "print(('x' * 99 + '\\n') * 3000)\nprint('DECISIVE: 41 of 41 rows match')\n")

@@ -15,6 +15,7 @@ __all__ = ["place"]
 posix = pytest.mark.skipif(os.name != "posix", reason="the shell's commands are POSIX's here")
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.conformance("C22")
 def test_the_newest_run_is_paused_resumed_stopped_and_cleared(place: Place) -> None:

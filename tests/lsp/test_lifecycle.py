@@ -178,10 +178,10 @@ def test_a_client_that_declares_nothing_gets_plain_text_and_no_related_informati
 SLOW = "# G\n\n- [ ] `echo $$ > {0}.new; mv {0}.new {0}; sleep 100` passes\n"
 
 
-SELDOM = [pytest.param(way, marks=pytest.mark.slow) for way in ("exit", "terminate", "killed")]
+SELDOM = [pytest.param(way, marks=pytest.mark.slow) for way in ("shutdown", "exit", "terminate", "killed")]
 
 
-@pytest.mark.parametrize("way", ["end of input", "shutdown", *SELDOM])
+@pytest.mark.parametrize("way", ["end of input", *SELDOM])
 def test_when_the_client_is_gone_children_end_and_the_run_is_interrupted(tmp_path: Path, root: Path, way: str) -> None:
     started = tmp_path / "pid"
     (root / "GOAL.md").write_text(SLOW.format(started))
