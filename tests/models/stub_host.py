@@ -1,7 +1,8 @@
 """A host that speaks the protocol and knows no model: what its first argument says happens to each call.
 
-echo: answers with the last message; begins: does so but for the first call, whose reply never ends; exit: ends; silent: never answers; noisy: prints lines that are no JSON first;
-unusable: tells why it can't work; mute: is never ready.
+echo: answers with the last message; begins: does so but for the first call, whose reply never ends; exit: ends;
+silent: never answers; noisy: prints lines that are no JSON first; unusable: tells why it can't work; mute: is never
+ready.
 """
 
 import json
