@@ -149,7 +149,6 @@ def test_ctrl_c_pauses_at_once_in_the_middle_of_a_call_and_stop_ends_the_run(sit
     assert not (site.root / "b.txt").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.conformance("A6")
 @pytest.mark.parametrize("dies", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["models", "host, too"])
 def test_outages_are_waited_for_and_cost_no_iteration(room: Room, dies: bool) -> None:
