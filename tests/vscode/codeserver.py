@@ -48,9 +48,9 @@ QUIET: dict[str, Any] = {
 """What keeps a window still. Only names that this VS Code knows: it rewrites the file for those that it renamed."""
 
 BUILT_IN = (
-    "configuration-editing", "css", "diff", "git", "git-base", "html", "ini", "javascript", "json",
-    "json-language-features", "markdown-basics", "markdown-language-features", "python", "search-result", "shellscript",
-    "theme-defaults", "theme-modern-icons", "theme-seti", "typescript-basics", "yaml",
+    "configuration-editing", "css", "diff", "git", "git-base", "github-authentication", "html", "ini", "javascript",
+    "json", "json-language-features", "markdown-basics", "markdown-language-features", "python", "search-result",
+    "shellscript", "theme-defaults", "theme-modern-icons", "theme-seti", "typescript-basics", "yaml",
 )  # fmt: skip
 """What a window has of VS Code's own extensions, unless all are asked for: each window would read, and partly run, the
 other seventy too, which takes two seconds of CPU."""
