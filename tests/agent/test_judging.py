@@ -270,6 +270,7 @@ def test_a08_a_lying_agent_and_a_gullible_judge_complete_nothing(room: Room) -> 
     assert last["requirements"][0]["decidedBy"] == "check"
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A17")
 def test_a17_prose_makes_no_difference_to_the_judge(room: Room) -> None:
     seen: list[object] = []

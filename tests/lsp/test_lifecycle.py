@@ -313,6 +313,7 @@ def test_the_workspace_is_found_however_the_client_names_it(editor: Editor, root
     assert editor.goodbye() == 0
 
 
+@pytest.mark.slow
 def test_over_tcp_runs_outlive_the_client(tmp_path: Path, root: Path) -> None:
     command = [sys.executable, "-m", "donewhen", "serve", "--tcp", "0", "--state-dir", str(tmp_path / "state")]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
