@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -33,17 +34,23 @@ settings.load_profile("quick")
 HERE = Path(__file__).parent
 FIRST = ("agent", "lsp", "rooms", "models", "cli", "faults", "acts", "library", "goalbench", "evidence")
 """The folders whose tests start processes: what takes longest begins first, so that no worker is left with it."""
-WHOLE = ("agent", "models")
-"""The folders that one worker takes whole: their tests share a model host, which takes seconds to start."""
+HOSTED = ("tests/agent/", "tests/models/", "tests/rooms/test_contained_runs.py")
+"""What one worker takes whole: these tests share a model host, which takes seconds of CPU to start."""
+
+
+TABLES = ("tests/goalbench/test_cheats.py", "tests/goalbench/test_table.py")
+"""Files whose tests share nothing, and take minutes: they are handed out in parts."""
+PARTS = 8
 
 
 class ByFile(LoadFileScheduling):
-    """Hands a file's tests to one worker, and all tests of some folders."""
+    """Hands a file's tests to one worker, and all that ask a real model host; the long tables in parts."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        folder = Path(file).parts[1:2]
-        return f"tests/{folder[0]}" if folder and folder[0] in WHOLE else file
+        if file in TABLES:
+            return f"{file} {crc32(nodeid.encode()) % PARTS}"
+        return "hosted" if file.startswith(HOSTED) else file
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -56,8 +63,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | Non
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """For `-n auto`: one more than there are cores, since a third of the time the tests wait for processes."""
-    return (os.cpu_count() or 1) + 1
+    """For `-n auto`: two more than there are cores, since a third of the time the tests wait for processes."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture(scope="session")

@@ -135,9 +135,8 @@ def refused(ended: Ended) -> list[str]:
 @pytest.mark.parametrize(
     ("how", "act"),
     [
-        ("directly", "waive"),
         ("as a daemon with a terminal", "accept"),
-        *(pytest.param("directly", act, marks=pytest.mark.slow) for act in CALLS if act != "waive"),
+        *(pytest.param("directly", act, marks=pytest.mark.slow) for act in CALLS),
         *(pytest.param("without the mark", act, marks=pytest.mark.slow) for act in ("waive", "stop")),
         *(pytest.param("as a daemon", act, marks=pytest.mark.slow) for act in ("waive", "accept", "stop")),
         pytest.param("by the library", "waive", marks=pytest.mark.slow),
@@ -177,6 +176,7 @@ out.write(repr(reply))
     ]
 
 
+@pytest.mark.slow
 def test_a_signed_request_is_taken_once(site: Site) -> None:
     """Whoever copies the row of another process, or opens it again, asks for nothing."""
     run = site.begin_run("--worker", "human")
@@ -246,6 +246,7 @@ def in_terminal(site: Site, *words: str) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said.decode()
 
 
+@pytest.mark.slow
 def test_while_a_turn_is_open_a_person_acts_from_a_terminal(site: Site) -> None:
     run = waiting(site)
     refused_one = site.call("waive", site.run_id, "R1", "--reason", "fine")
@@ -265,6 +266,7 @@ def test_while_a_turn_is_open_a_person_acts_from_a_terminal(site: Site) -> None:
     assert f"By people: {act['by']} in a terminal waived R1: it was agreed" in text
 
 
+@pytest.mark.slow
 def test_a_script_without_a_terminal_stops_its_run_at_any_time(site: Site) -> None:
     run = waiting(site)
     stopped = site.call("stop", site.run_id)

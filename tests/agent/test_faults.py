@@ -150,8 +150,9 @@ def test_ctrl_c_pauses_at_once_in_the_middle_of_a_call_and_stop_ends_the_run(sit
 
 
 @pytest.mark.conformance("A6")
-def test_outages_are_waited_for_and_cost_no_iteration(room: Room) -> None:
-    """Of the model, of the judge, and of the host that asks them."""
+@pytest.mark.parametrize("dies", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["models", "host, too"])
+def test_outages_are_waited_for_and_cost_no_iteration(room: Room, dies: bool) -> None:
+    """Of the model, of the judge, and of the host that asks them, whose successor takes seconds to start."""
     found: dict[str, int] = {}
 
     def worker(call: ModelCall) -> Reply:
@@ -164,16 +165,17 @@ def test_outages_are_waited_for_and_cost_no_iteration(room: Room) -> None:
         found["judge"] = found.get("judge", 0) + 1
         if found["judge"] == 1:
             return fails(429, retry_after=0.05)
-        if found["judge"] == 2:
+        if dies and found["judge"] == 2:
             (host,) = room.hosts()
             host.kill()
             return hangs()
         return says(verdict(call))
 
+    (room.root / "up/note.txt").unlink(missing_ok=True)
     room.play(worker=worker, judge=judge)
-    last = room.pursue("up", "# Up\n\n- [ ] The note says hello\n  - file: `up/note.txt`\n")
+    last = room.pursue("up", f"# Up {dies}\n\n- [ ] The note says hello\n  - file: `up/note.txt`\n")
     assert (last["status"], last["iteration"], met(last)) == ("complete", 1, ["met"]), last
-    assert (found["worker"], found["judge"]) == (4, 3)
+    assert (found["worker"], found["judge"]) == (4, 3 if dies else 2)
 
 
 @pytest.mark.conformance("A6", "A3", "C19")

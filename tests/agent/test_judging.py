@@ -137,13 +137,14 @@ def test_text_that_addresses_the_judge_is_a_finding_and_a_gullible_judge_is_not_
     (room.root / "judged/note.txt").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A12", "A18")
-@pytest.mark.parametrize("most", [30, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [20, 100])
 def test_the_decisive_line_reaches_the_judge_however_much_was_done(room: Room, most: int) -> None:
     """The judge's prompt is as long after many calls of 2 kB as after a few."""
     room.write("judged/noisy.py", "print(('x' * 99 + '\\n') * 3000)\nprint('DECISIVE: 41 of 41 rows match')\n")
     check = f"`{sys.executable} judged/noisy.py`"
-    goal = f"# Rows\n\n- [ ] All rows match\n  - check: {check}\n  - file: `judged/note.txt`\n"
+    goal = f"# Rows, {most}\n\n- [ ] All rows match\n  - check: {check}\n  - file: `judged/note.txt`\n"
     sizes: list[int] = []
     for count in (10, most):
         (room.root / "judged/note.txt").unlink(missing_ok=True)
@@ -269,6 +270,7 @@ def test_a08_a_lying_agent_and_a_gullible_judge_complete_nothing(room: Room) -> 
     assert last["requirements"][0]["decidedBy"] == "check"
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A17")
 def test_a17_prose_makes_no_difference_to_the_judge(room: Room) -> None:
     seen: list[object] = []

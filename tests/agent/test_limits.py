@@ -108,6 +108,7 @@ def test_calls_are_limited_by_turn_and_circles_are_broken(room: Room) -> None:
     assert "same" in room.asked("worker")[3].last.text
 
 
+@pytest.mark.slow
 def test_a_long_conversation_is_compacted_and_keeps_what_matters(room: Room) -> None:
     """Within a small window: the goal and what was changed stay; old output goes."""
     room.configure(window=6_000)

@@ -15,6 +15,7 @@ __all__ = ["place"]
 posix = pytest.mark.skipif(os.name != "posix", reason="the shell's commands are POSIX's here")
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.conformance("C22")
 def test_the_newest_run_is_paused_resumed_stopped_and_cleared(place: Place) -> None:
@@ -39,6 +40,7 @@ def test_the_newest_run_is_paused_resumed_stopped_and_cleared(place: Place) -> N
     assert [path.name for path in place.root.iterdir()] == ["GOAL.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C22")
 def test_an_objective_loses_the_prefix_and_other_text_nothing(place: Place) -> None:
     # Something has to prove them.

@@ -63,6 +63,7 @@ def place(tmp_path: Path) -> Iterator[Plugged]:
     made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C23")
 def test_a_halt_reaches_whoever_called_and_is_answered_by_another_process(place: Plugged) -> None:
     shown = place.shown(place.process(*place.pursue("Halt")), 3)
@@ -240,6 +241,7 @@ async def test_of_answers_at_the_same_moment_only_one_is_said_to_count(count: in
     assert all(isinstance(one, UnknownInterrupt) for number, one in enumerate(said) if number not in won)
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A3")
 async def test_of_processes_that_answer_a_run_without_an_owner_only_one_is_said_to_count(place: Plugged) -> None:
     run_id = place.shown(await asyncio.to_thread(place.process, *place.pursue("Question")), 3)["runId"]

@@ -273,6 +273,7 @@ def test_a_terminal_keeps_a_complete_goal_on_guard_until_ctrl_c(place: Place) ->
     assert (last["guard"], last["counts"]["unmet"]) == (None, 1)
 
 
+@pytest.mark.slow
 def test_a_worker_can_not_waive_what_it_is_to_prove(place: Place) -> None:
     place.goal("`false` passes")
     waiver = place.root.parent / "waiver.py"
@@ -344,7 +345,9 @@ def test_a_worker_that_proves_nothing_is_capped_and_goes_on_with_more(place: Pla
 
 
 @posix
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 3)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 3, marks=pytest.mark.slow)]
+)
 def test_a_signal_pauses_and_resume_goes_on(number: signal.Signals, code: int, place: Place) -> None:
     place.goal("`test -f done.txt` passes")
     process = place.start("run", "--json", "--worker-command", "test -f ../go && touch done.txt || sleep 60")
@@ -446,6 +449,7 @@ def test_what_nothing_can_decide_says_at_each_step_how_to_go_on(place: Place) ->
     assert place.run("resume", run_id).returncode == 0
 
 
+@pytest.mark.slow
 @posix
 def test_what_a_person_lets_a_revert_overwrite_is_undone_with_the_rest(place: Place) -> None:
     import pty

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_processes import Place
 from tests.lsp.editor import Editor
 
 RUN = [sys.executable, "-m", "donewhen"]
@@ -31,17 +32,15 @@ def kept(tmp_path: Path) -> Iterator[Path]:
     """The state folder, and beside it a workspace with a run on record."""
     if os.name != "posix":
         pytest.skip("modes are POSIX's here")
-    root, state = tmp_path / "workspace", tmp_path / "state"
-    root.mkdir()
-    (root / "GOAL.md").write_text("# Goal\n\n- [ ] `true` passes\n")
-    command = [*RUN, "--state-dir", str(state), "run", "--worker-command", "true"]
-    subprocess.run(command, cwd=root, check=True, capture_output=True, timeout=60)
-    for place in (state, *state.rglob("*")):
-        place.chmod(0o555 if place.is_dir() else 0o444)
+    place, state = Place(tmp_path), tmp_path / "state"
+    place.goal("`true` passes")
+    assert place.run("run", "--worker-command", "true").returncode == 0
+    for path in (state, *state.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
     yield state
-    for place in (state, *state.rglob("*")):
-        if place.is_dir():
-            place.chmod(0o755)
+    for path in (state, *state.rglob("*")):
+        if path.is_dir():
+            path.chmod(0o755)
 
 
 def listing(state: Path) -> dict[str, int]:

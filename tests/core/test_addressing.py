@@ -230,8 +230,9 @@ def test_no_text_is_too_strange(text: str) -> None:
         "# \n#", "ai ", "#", "-", "the\n", "=" * 5_000 + " evidence verdict ",
     ],
 )  # fmt: skip
-def test_no_text_takes_long(word: str) -> None:
-    text = f"evidence verdict ai <<< {word * 20_000}"[:100_000]
+@pytest.mark.parametrize("length", [30_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_no_text_takes_long(word: str, length: int) -> None:
+    text = f"evidence verdict ai <<< {word * 20_000}"[:length]
     before = time.process_time()
     addressed(text)
 

@@ -105,7 +105,7 @@ def editor(tmp_path: Path) -> Iterator[Editor]:
     client.close()
 
 
-@pytest.mark.parametrize("kind", [EGLOT, LSP_MODE], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [EGLOT, pytest.param(LSP_MODE, marks=pytest.mark.slow)], ids=lambda kind: kind.name)
 def test_an_editor_is_served_as_far_as_it_goes(editor: Editor, folder: Path, kind: Kind) -> None:
     offered = editor.start(root=folder, capabilities=kind.capabilities)["capabilities"]
     assert "diagnosticProvider" not in offered  # neither can be told to pull again

@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -26,6 +26,7 @@ from donewhen.cli.terminal import Terminal
 from donewhen.engine.api import Runs
 from tests.cli.fakes import Typed
 from tests.cli.test_processes import served_elsewhere
+from tests.faults import forked
 
 T = TypeVar("T")
 Snapshot = dict[str, Any]
@@ -148,9 +149,7 @@ class Site:
 
     def begin(self, *arguments: str, fault: int | None = None) -> subprocess.Popen[str]:
         """Starts a command and returns at once."""
-        faulty = {} if fault is None else {"DONEWHEN_FAULT_AFTER": str(fault)}
-        command = [sys.executable, "-m", "donewhen", *arguments]
-        command += ["--json", "--workspace", str(self.root), "--state-dir", str(self.folder / "state")]
+        command = [sys.executable, "-m", "donewhen", *self._words(arguments)]
         # Files, not pipes: an orphan that keeps a pipe open would keep the test waiting.
         out, errors = self._place(len(self.started))
         with out.open("w") as to, errors.open("w") as err:
@@ -160,7 +159,7 @@ class Site:
                 stdout=to,
                 stderr=err,
                 text=True,
-                env={**_inherited(), **faulty, **self.variables},
+                env=self._around(fault),
                 start_new_session=os.name != "nt",
             )
         self.started.append(process)
@@ -172,12 +171,25 @@ class Site:
             code = process.wait(within)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running after {within} s; last: {self._told(process)}") from None
-        out, errors = self._place(self.started.index(process))
-        lines = [line for line in out.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-        return Ended(code, tuple(json.loads(line) for line in lines), errors.read_text(encoding="utf-8"))
+        return _ended(code, *self._place(self.started.index(process)))
 
     def call(self, *arguments: str, fault: int | None = None, within: float = 60.0) -> Ended:
-        return self.end(self.begin(*arguments, fault=fault), within)
+        """A command in a process of its own, to its end."""
+        number = len(list(self.folder.glob("called*.jsonl")))
+        out, errors = self.folder / f"called{number}.jsonl", self.folder / f"called{number}.txt"
+        code = forked.call(
+            self._words(arguments), cwd=self.folder, variables=self._around(fault), out=out, errors=errors,
+            within=within,
+        )  # fmt: skip
+        assert code is not None, f"still running after {within} s: {errors.read_text(encoding='utf-8')[-2000:]}"
+        return _ended(code, out, errors)
+
+    def _words(self, arguments: Sequence[str]) -> list[str]:
+        return [*arguments, "--json", "--workspace", str(self.root), "--state-dir", str(self.folder / "state")]
+
+    def _around(self, fault: int | None) -> dict[str, str]:
+        faulty = {} if fault is None else {"DONEWHEN_FAULT_AFTER": str(fault)}
+        return {**_inherited(), **faulty, **self.variables}
 
     def inside(self, *arguments: str) -> Ended:
         """The same in this process, which spares the start of a Python: for what is not about the process and is not an
@@ -267,6 +279,11 @@ def eventually(found: Callable[[], T], within: float = 30.0) -> T:
             return value
         assert time.monotonic() < deadline, f"did not happen within {within} s: {found}"
         time.sleep(0.02)
+
+
+def _ended(code: int, out: Path, errors: Path) -> Ended:
+    lines = [line for line in out.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+    return Ended(code, tuple(json.loads(line) for line in lines), errors.read_text(encoding="utf-8"))
 
 
 def alive(pid: int) -> bool:

@@ -91,11 +91,9 @@ async def test_a_request_reaches_the_owner_within_half_a_second(site: Site) -> N
 # -------------------------------------------------------------------------------------- pause, resume
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C20")
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [("SIGINT", 130), *(pytest.param(name, 3, marks=pytest.mark.slow) for name in ("SIGTERM", "SIGHUP"))],
-)
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 3), ("SIGHUP", 3)])
 def test_signals_pause_and_resume_goes_on(make_site: Make, name: str, code: int) -> None:
     site = make_site(script=HANGS)
     run = site.begin_run()
@@ -109,6 +107,7 @@ def test_signals_pause_and_resume_goes_on(make_site: Make, name: str, code: int)
     assert ended.last["elapsedSeconds"] >= paused.last["elapsedSeconds"]
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C19", "C20")
 def test_one_run_at_a_time_and_its_owner_is_named(make_site: Make) -> None:
     """A second run, and a resumption, are refused while the owner lives; pausing it lets the run go on elsewhere."""

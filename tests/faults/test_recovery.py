@@ -75,6 +75,7 @@ def test_orphans_are_ended_before_the_turn_runs_again(make_site: Callable[..., S
     assert site.read("numbers.txt") == "zero\none\ntwo\nthree\n"
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A13", "A2")
 def test_a_persons_edits_after_a_crash_are_kept_and_asked_about(hanging: Site) -> None:
     killed_in_turn_two(hanging)

@@ -127,8 +127,8 @@ async def test_a_message_takes_the_place_of_a_goal_that_is_under_way() -> None:
 async def test_a_fresh_middleware_takes_up_the_goal_that_is_on_record(tmp_path: Path) -> None:
     folder = tmp_path / "w"
     folder.mkdir()
-    (folder / "test_it.py").write_text("from it import ok\n\n\ndef test_ok():\n    assert ok()\n")
-    condition = "`python -m pytest -q` passes"
+    (folder / "check.py").write_text("from it import ok\n\nassert ok()\n")
+    condition = "`python -S check.py` passes"
     second, prompts = asyncio.Event(), list[str]()
 
     async def first(prompt: str) -> str:

@@ -110,8 +110,9 @@ def builder(folder: Path) -> Callable[[str], str]:
 def test_a_loop_with_a_workspace_runs_the_command_itself(tmp_path: Path, judge: Any) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
+    (folder / "check.py").write_text("from it import ok\n\nassert ok()\n")
     loop = GoalLoop(
-        "`python -m pytest -q` passes", judge=judge, workspace=red(folder), state_dir=tmp_path / "state", max_attempts=3
+        "`python -S check.py` passes", judge=judge, workspace=folder, state_dir=tmp_path / "state", max_attempts=3
     )
     liar_s = loop.attach(lambda prompt: "All tests pass.")
     assert liar_s("Make it work") == "All tests pass."

@@ -123,16 +123,9 @@ def check_printed(printed: str, wanted: str) -> None:
     assert re.fullmatch(pattern, printed), printed
 
 
+@pytest.mark.slow  # the default suite has the examples of docs/library.md
 @pytest.mark.conformance("C2", "C5", "C6", "C15", "C17", "C22")
-@pytest.mark.parametrize(
-    "example",
-    [
-        pytest.param(one, marks=[] if one.name == "Quick start" else [pytest.mark.slow])
-        for one in ALL
-        if not one.asks_a_model
-    ],
-    ids=lambda one: one.name,
-)
+@pytest.mark.parametrize("example", [one for one in ALL if not one.asks_a_model], ids=lambda one: one.name)
 def test_an_example_without_models(example: Example, tmp_path: Path) -> None:
     check_printed(run(example, tmp_path), example.printed)
 

@@ -31,6 +31,7 @@ def fill(filler: Path) -> None:
             file.write(b"x" * 4096)
 
 
+@pytest.mark.slow
 def test_a_full_disk_interrupts_the_run_and_leaves_the_server_up(small_disk: Path, tmp_path: Path) -> None:
     root = tmp_path / "workspace"
     root.mkdir()

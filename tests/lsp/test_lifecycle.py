@@ -178,10 +178,10 @@ def test_a_client_that_declares_nothing_gets_plain_text_and_no_related_informati
 SLOW = "# G\n\n- [ ] `echo $$ > {0}.new; mv {0}.new {0}; sleep 100` passes\n"
 
 
-SELDOM = [pytest.param(way, marks=pytest.mark.slow) for way in ("exit", "terminate", "killed")]
+SELDOM = [pytest.param(way, marks=pytest.mark.slow) for way in ("shutdown", "exit", "terminate", "killed")]
 
 
-@pytest.mark.parametrize("way", ["end of input", "shutdown", *SELDOM])
+@pytest.mark.parametrize("way", ["end of input", *SELDOM])
 def test_when_the_client_is_gone_children_end_and_the_run_is_interrupted(tmp_path: Path, root: Path, way: str) -> None:
     started = tmp_path / "pid"
     (root / "GOAL.md").write_text(SLOW.format(started))
@@ -313,6 +313,7 @@ def test_the_workspace_is_found_however_the_client_names_it(editor: Editor, root
     assert editor.goodbye() == 0
 
 
+@pytest.mark.slow
 def test_over_tcp_runs_outlive_the_client(tmp_path: Path, root: Path) -> None:
     command = [sys.executable, "-m", "donewhen", "serve", "--tcp", "0", "--state-dir", str(tmp_path / "state")]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)

@@ -1,20 +1,17 @@
-"""One model host for all tests of a session: importing litellm takes seconds."""
+"""Calls of the model host that this worker shares, which are answered by scripted models."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-import pytest_asyncio
 
 from donewhen.core.calls import Message
-from donewhen.models.hosted import HostedModel
-from donewhen.models.hosting import ModelHost
+from donewhen.models.hosted import Host, HostedModel
 from donewhen.ports import ModelFacts, ModelRequest, ToolSpec
-from donewhen.workspace.processes.companions import SystemCompanions
+from tests.agent.host import SharedHost
 from tests.scripted_models import Reply, ScriptedModels
 
 ASKED = Message("user", "What is still missing?")
@@ -43,11 +40,9 @@ async def until(happens: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def host() -> AsyncIterator[ModelHost]:
-    host = ModelHost(SystemCompanions(), os.environ)
-    yield host
-    await host.close()
+@pytest.fixture
+def host(shared_host: SharedHost) -> SharedHost:
+    return shared_host
 
 
 @pytest.fixture
@@ -59,6 +54,6 @@ def scripted(*replies: Reply) -> ScriptedModels:
     return ScriptedModels({"scripted": list(replies)})
 
 
-def model(host: ModelHost, server: ScriptedModels, pauses: Pauses | None = None, **options: object) -> HostedModel:
+def model(host: Host, server: ScriptedModels, pauses: Pauses | None = None, **options: object) -> HostedModel:
     given = {"api_base": server.base_url, "facts": ModelFacts(), "sleep": pauses or Pauses(), **options}
     return HostedModel(NAME, host, **given)  # type: ignore[arg-type]

@@ -1,7 +1,8 @@
 """A host that speaks the protocol and knows no model: what its first argument says happens to each call.
 
-echo: answers with the last message; exit: ends; silent: never answers; noisy: prints lines that are no JSON first;
-unusable: tells why it can't work; mute: is never ready.
+echo: answers with the last message; begins: does so but for the first call, whose reply never ends; exit: ends;
+silent: never answers; noisy: prints lines that are no JSON first; unusable: tells why it can't work; mute: is never
+ready.
 """
 
 import json
@@ -41,7 +42,10 @@ def main() -> None:
             os._exit(7)
         if kind == "noisy":
             print("Give Feedback / Get Help", flush=True)
-        if "ask" in said and kind in ("echo", "noisy", "child"):
+        if "ask" in said and kind == "begins":
+            kind = "echo"
+            say({"id": said["ask"], "text": "hel"})
+        elif "ask" in said and kind in ("echo", "noisy", "child"):
             answer(said, messages)
     time.sleep(0 if kind != "stays" else 60)
 

@@ -6,8 +6,7 @@ import pytest
 
 from donewhen.core.errors import ModelFailed
 from donewhen.models.failures import LONGEST_WAIT, meaning, wait_before
-from donewhen.models.hosted import Abilities, HostedModel
-from donewhen.models.hosting import ModelHost
+from donewhen.models.hosted import Abilities, Host, HostedModel
 from donewhen.models.protocol import Failure
 from tests.models.conftest import LOOK, NAME, Pauses, model, request, scripted
 from tests.scripted_models import (
@@ -55,7 +54,7 @@ loop = pytest.mark.asyncio(loop_scope="session")
         (verbatim('data: {"error": {"message": "Overloaded", "code": 503}}\n\n'), True),
     ],
 )
-async def test_what_a_retry_can_mend_is_asked_again(host: ModelHost, broken: Reply, stream: bool) -> None:
+async def test_what_a_retry_can_mend_is_asked_again(host: Host, broken: Reply, stream: bool) -> None:
     pauses = Pauses()
     async with scripted(broken, says("well")) as server:
         heard: list[str] = []
@@ -67,7 +66,7 @@ async def test_what_a_retry_can_mend_is_asked_again(host: ModelHost, broken: Rep
 
 
 @loop
-async def test_a_reply_that_does_not_come_in_time_is_asked_again(host: ModelHost) -> None:
+async def test_a_reply_that_does_not_come_in_time_is_asked_again(host: Host) -> None:
     async with scripted(hangs(), hangs(2), says("well")) as server:
         reply = await model(host, server).complete(request(stream=True, timeout=0.3))
     assert reply.message.text == "well"
@@ -75,7 +74,7 @@ async def test_a_reply_that_does_not_come_in_time_is_asked_again(host: ModelHost
 
 @loop
 @pytest.mark.parametrize("asked", [0.2, 7, "Fri, 31 Dec 1999 23:59:59 GMT"])
-async def test_what_the_provider_asks_for_is_waited(host: ModelHost, asked: float | str) -> None:
+async def test_what_the_provider_asks_for_is_waited(host: Host, asked: float | str) -> None:
     pauses = Pauses()
     now = 946684799.0 - 33  # 33 s before that date
     async with scripted(fails(429, retry_after=asked), says("well")) as server:
@@ -84,7 +83,7 @@ async def test_what_the_provider_asks_for_is_waited(host: ModelHost, asked: floa
 
 
 @loop
-async def test_an_outage_ends_after_five_attempts_within_a_minute(host: ModelHost) -> None:
+async def test_an_outage_ends_after_five_attempts_within_a_minute(host: Host) -> None:
     pauses = Pauses()
     async with scripted(*(fails(500) for _ in range(5))) as server:
         with pytest.raises(ModelFailed, match=f"{NAME} can't be reached") as caught:
@@ -96,7 +95,7 @@ async def test_an_outage_ends_after_five_attempts_within_a_minute(host: ModelHos
 
 
 @loop
-async def test_a_server_that_never_streams_is_asked_for_streams_once(host: ModelHost) -> None:
+async def test_a_server_that_never_streams_is_asked_for_streams_once(host: Host) -> None:
     whole = '{"choices": [{"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]}'
     async with scripted(*(verbatim(whole) for _ in range(3))) as server:
         asked = model(host, server)
@@ -108,7 +107,7 @@ async def test_a_server_that_never_streams_is_asked_for_streams_once(host: Model
 
 
 @loop
-async def test_a_server_that_only_streams_is_asked_for_streams_again(host: ModelHost) -> None:
+async def test_a_server_that_only_streams_is_asked_for_streams_again(host: Host) -> None:
     event = '{"choices": [{"index": 0, "delta": {"content": "piece"}, "finish_reason": "stop"}]}'
     stream = verbatim(f"data: {event}\n\ndata: [DONE]\n\n", content_type="text/event-stream")
     async with scripted(*[stream] * 4) as server:
@@ -120,7 +119,7 @@ async def test_a_server_that_only_streams_is_asked_for_streams_again(host: Model
 
 
 @loop
-async def test_nobody_listens(host: ModelHost) -> None:
+async def test_nobody_listens(host: Host) -> None:
     async with scripted() as server:
         address = server.base_url
     asked = model(host, server, api_base=address)
@@ -143,7 +142,7 @@ async def test_nobody_listens(host: ModelHost) -> None:
         (fails(400, "The messages are odd."), "refused", "The messages are odd."),
     ],
 )
-async def test_what_no_retry_mends_is_told_at_once(host: ModelHost, reply: Reply, kind: str, told: str) -> None:
+async def test_what_no_retry_mends_is_told_at_once(host: Host, reply: Reply, kind: str, told: str) -> None:
     pauses = Pauses()
     async with scripted(reply) as server:
         with pytest.raises(ModelFailed, match=told) as caught:
@@ -154,14 +153,14 @@ async def test_what_no_retry_mends_is_told_at_once(host: ModelHost, reply: Reply
 
 
 @loop
-async def test_a_judge_is_told_of_the_judges_key(host: ModelHost) -> None:
+async def test_a_judge_is_told_of_the_judges_key(host: Host) -> None:
     async with scripted(fails(401)) as server:
         with pytest.raises(ModelFailed, match="OPENAI_API_KEY or DONEWHEN_JUDGE_API_KEY"):
             await model(host, server, role="judge").complete(request())
 
 
 @loop
-async def test_a_name_without_a_provider_is_told_how_to_write_it(host: ModelHost) -> None:
+async def test_a_name_without_a_provider_is_told_how_to_write_it(host: Host) -> None:
     async with scripted() as server:
         for name in ("llama-of-mine", "nobody/llama"):
             with pytest.raises(ModelFailed, match="write `provider/model`") as caught:
@@ -171,7 +170,7 @@ async def test_a_name_without_a_provider_is_told_how_to_write_it(host: ModelHost
 
 
 @loop
-async def test_a_schema_that_is_not_taken_is_never_sent_again(host: ModelHost) -> None:
+async def test_a_schema_that_is_not_taken_is_never_sent_again(host: Host) -> None:
     schema = {"type": "object"}
     refused = unsupported("response_format")
     async with scripted(refused, refused, says("{}"), says("{}")) as server:
@@ -182,7 +181,7 @@ async def test_a_schema_that_is_not_taken_is_never_sent_again(host: ModelHost) -
 
 
 @loop
-async def test_each_parameter_that_is_not_taken_is_left_out_and_stays_out(host: ModelHost) -> None:
+async def test_each_parameter_that_is_not_taken_is_left_out_and_stays_out(host: Host) -> None:
     replies = [unsupported("temperature"), unsupported("max_tokens"), says("a"), says("b")]
     async with scripted(*replies) as server:
         asked = model(host, server)
@@ -194,7 +193,7 @@ async def test_each_parameter_that_is_not_taken_is_left_out_and_stays_out(host: 
 
 
 @loop
-async def test_a_refusal_without_a_reason_costs_one_parameter_after_another(host: ModelHost) -> None:
+async def test_a_refusal_without_a_reason_costs_one_parameter_after_another(host: Host) -> None:
     def refuse(call: ModelCall) -> Reply:
         return fails(422, "unprocessable") if call.response_format else says("{}")
 
@@ -204,7 +203,7 @@ async def test_a_refusal_without_a_reason_costs_one_parameter_after_another(host
 
 
 @loop
-async def test_what_was_not_sent_is_not_left_out(host: ModelHost) -> None:
+async def test_what_was_not_sent_is_not_left_out(host: Host) -> None:
     async with scripted(unsupported("temperature")) as server:
         with pytest.raises(ModelFailed, match="temperature"):
             await model(host, server).complete(request())
@@ -213,7 +212,7 @@ async def test_what_was_not_sent_is_not_left_out(host: ModelHost) -> None:
 
 @loop
 @pytest.mark.conformance("C13")
-async def test_what_providers_say_is_masked(host: ModelHost) -> None:
+async def test_what_providers_say_is_masked(host: Host) -> None:
     async with scripted(fails(401, "sk-secret is wrong, and so is hunter2")) as server:
         asked = model(host, server, key=lambda: "sk-secret", mask=lambda text: text.replace("hunter2", "*******"))
         with pytest.raises(ModelFailed) as caught:
@@ -291,7 +290,7 @@ def test_a_reply_limit_that_is_too_large_is_left_out_rather_than_the_prompt_cut(
 
 
 @loop
-async def test_a_reply_without_an_end_is_refused(host: ModelHost) -> None:
+async def test_a_reply_without_an_end_is_refused(host: Host) -> None:
     async with scripted(says("x" * 4_100_000)) as server:
         with pytest.raises(ModelFailed, match="no end") as failed:
             await model(host, server).complete(request())

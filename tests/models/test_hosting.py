@@ -122,6 +122,16 @@ def host_gone(host: ModelHost) -> bool:
     return host._gone()  # pyright: ignore[reportPrivateUsage]
 
 
+async def test_a_listener_that_fails_ends_its_own_call_only() -> None:
+    def broken(_: str) -> None:
+        raise RuntimeError("the view is gone")
+
+    async with stub("begins") as (host, _):
+        with pytest.raises(RuntimeError, match="the view is gone"):
+            await host.ask(CALL, broken)
+        assert (await host.ask(CALL)).message.text == "hello"
+
+
 async def test_a_host_that_is_never_ready_is_ended() -> None:
     async with stub("mute", ready_within=0.2) as (host, watched):
         with pytest.raises(ModelFailed, match="doesn't answer"):

@@ -12,8 +12,8 @@ import pytest
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed
-from donewhen.models.hosted import HostedModel
-from donewhen.models.hosting import ModelHost, host_environment
+from donewhen.models.hosted import Host, HostedModel
+from donewhen.models.hosting import host_environment
 from donewhen.models.keys import find_base, without_keys
 from donewhen.models.protocol import Answered, Call
 from tests.models.conftest import LOOK, request
@@ -136,7 +136,7 @@ async def test_the_marks_are_at_the_system_message_and_the_last_stable_text() ->
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_marked_prompt_reaches_anthropic_and_its_cache_is_counted(host: ModelHost) -> None:
+async def test_a_marked_prompt_reaches_anthropic_and_its_cache_is_counted(host: Host) -> None:
     async with anthropic() as (base, bodies):
         model = HostedModel("anthropic/claude-sonnet-4-5", host, key=lambda: "sk-ant", api_base=base)
         reply = await model.complete(request(*CONVERSATION, tools=(LOOK,), stable=6))
@@ -153,7 +153,7 @@ async def test_a_marked_prompt_reaches_anthropic_and_its_cache_is_counted(host: 
 
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("stream", [False, True])
-async def test_what_a_known_model_costs_is_reckoned_by_litellm(host: ModelHost, stream: bool) -> None:
+async def test_what_a_known_model_costs_is_reckoned_by_litellm(host: Host, stream: bool) -> None:
     from tests.scripted_models import ScriptedModels, says
 
     async with ScriptedModels({"gpt-4o": [says("yes").spending(1000, 100, cached=400)]}) as server:

@@ -67,7 +67,9 @@ async def test_nothing_that_is_written_stays(site: Site) -> None:
     assert list((site.state / "rooms").rglob("*")) == []
 
 
-@pytest.mark.parametrize("kind", KINDS, indirect=True)
+@pytest.mark.parametrize(
+    "kind", [KINDS[0], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])], indirect=True
+)
 async def test_checks_give_the_results_of_the_laid_files(site: Site) -> None:
     """The report is read, failures have their names, and the workspace's own check says something else."""
     site.write("src/product.py", "VALUE = 'new'\n")

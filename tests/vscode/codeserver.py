@@ -47,6 +47,14 @@ QUIET: dict[str, Any] = {
 }
 """What keeps a window still. Only names that this VS Code knows: it rewrites the file for those that it renamed."""
 
+BUILT_IN = (
+    "configuration-editing", "css", "diff", "git", "git-base", "github-authentication", "html", "ini", "javascript",
+    "json", "json-language-features", "markdown-basics", "markdown-language-features", "python", "search-result",
+    "shellscript", "theme-defaults", "theme-modern-icons", "theme-seti", "typescript-basics", "yaml",
+)  # fmt: skip
+"""What a window has of VS Code's own extensions, unless all are asked for: each window would read, and partly run, the
+other seventy too, which takes two seconds of CPU."""
+
 # What a terminal inside VS Code, and our own settings, would pass on to the server under test.
 FOREIGN = re.compile(
     r"VSCODE_|CODE_SERVER_|DONEWHEN_|OPENAI_|ANTHROPIC_|OTEL_|(NODE_OPTIONS|PASSWORD|PORT)$|.*_proxy$", re.I
@@ -55,7 +63,7 @@ FOREIGN = re.compile(
 
 class CodeServer:
     """`settings` are the user's; `machine` those of scope machine(-overridable), which a window in a browser would
-    get from the user's file only after its extensions have started. `home` is HOME for all that it starts."""
+    get from the user's file only after its extensions have started. `whole` is with all that VS Code brings."""
 
     def __init__(
         self,
@@ -65,6 +73,7 @@ class CodeServer:
         machine: Mapping[str, Any] | None = None,
         env: Mapping[str, str] | None = None,
         trust: bool = True,
+        whole: bool = False,
     ) -> None:
         self.folder = folder.resolve()
         self.user = self.folder / "user"
@@ -72,6 +81,7 @@ class CodeServer:
         self.settings = {**QUIET, **(settings or {})}
         self.machine = dict(machine or {})
         self._trust = trust
+        self._whole = whole
         kept = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
         # With VSCODE_CLI it takes this environment as it is, not that of a login shell.
         own = {"VSCODE_CLI": "1", "EXTENSIONS_GALLERY": "{}", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -124,6 +134,8 @@ class CodeServer:
         ]  # fmt: skip
         if self._trust:
             options.append("--disable-workspace-trust")
+        if not self._whole:
+            options += ["--builtin-extensions-dir", str(self._built_in())]
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(
                 [*self._command(), *options], env=self._env, stdin=subprocess.DEVNULL, stdout=output,
@@ -131,6 +143,15 @@ class CodeServer:
             )  # fmt: skip
         self.port = int(until(self._listening, "a VS Code that listens", 60)[1])
         return self
+
+    def _built_in(self) -> Path:
+        place = self.folder / "built-in"
+        if not place.exists():
+            place.mkdir()
+            # What its packages share is found from where each of them really is.
+            for name in BUILT_IN:
+                (place / name).symlink_to(rig() / "app/node_modules/code-server/lib/vscode/extensions" / name)
+        return place
 
     def stop(self) -> None:
         """Ends the server with all that it started: its own group, and language servers in groups of theirs."""

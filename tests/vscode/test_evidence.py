@@ -36,7 +36,7 @@ def started(open_window: Opener, server: CodeServer, folder: Path) -> Workbench:
     return window
 
 
-def test_hovers_and_related_places_lead_to_the_evidence(
+def test_hovers_and_related_places_lead_to_the_evidence_and_quick_fixes_waive(
     server: CodeServer, open_window: Opener, tmp_path: Path
 ) -> None:
     window = started(open_window, server, project(tmp_path / "adder", GOAL))
@@ -59,6 +59,7 @@ def test_hovers_and_related_places_lead_to_the_evidence(
     (name,) = {text for text, _ in hover.links if text.startswith("E") and ".md" in text}
     window.hovers.press(name)
     evidence_is_shown(window, name.partition("(")[0], "pytest")
+    quick_fixes_waive_with_a_reason(window)
 
 
 def evidence_is_shown(window: Workbench, name: str, text: str) -> None:
@@ -123,9 +124,8 @@ def the_report_is_shown(window: Workbench) -> None:
     window.until(lambda: "Make add right" in page.inner_text(), "the report as a page")
 
 
-def test_quick_fixes_waive_with_a_reason(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
-    folder = project(tmp_path / "adder", GOAL)
-    window = started(open_window, server, folder)
+def quick_fixes_waive_with_a_reason(window: Workbench) -> None:
+    window.editor.open("GOAL.md")
     window.editor.wait_marked("python -m pytest", "said.txt")
     window.palette.go_to(6)
     offered = window.hovers.fixes()

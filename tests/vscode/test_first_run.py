@@ -34,7 +34,8 @@ def test_the_server_runs_from_an_environment_that_the_extension_made(
 ) -> None:
     folder = project(tmp_path / "adder", GOAL)
     place = tmp_path_factory.mktemp("vscode")
-    with CodeServer(place, machine={"donewhen.judgeApiBase": models.served.base_url}, env=environment(place)) as server:
+    judged = {"donewhen.judgeApiBase": models.served.base_url}
+    with CodeServer(place, machine=judged, env=environment(place), whole=True) as server:
         server.install(vsix)
         server.start()
         window = open_window(server, folder)

@@ -19,22 +19,21 @@ GOAL = "---\nworker: human\n---\n# Make add right\n\n- [ ] `python -m pytest -q`
 WRONG_LINE = "return a - b"
 
 
-def completed(window: Workbench, folder: Path) -> None:
-    """The goal is started and met."""
+def test_a_complete_goal_turns_stale_with_an_edit_and_on_guard_one_that_breaks_it_is_an_error(
+    server: CodeServer, open_window: Opener, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder", GOAL)
+    window = open_window(server, folder)
     (folder / "calc.py").write_text(RIGHT, encoding="utf-8")
     window.editor.open("GOAL.md")
     window.palette.run("Done When: Start")
     window.notices.wait_bar(BAR, "1 of 1 met")
     window.until(lambda: any("Guard" in one for one in window.editor.lenses()), "complete, and to be guarded")
+    it_turns_stale_with_an_edit_and_is_met_again_without_it(window, folder)
+    what_breaks_it_on_guard_is_an_error_until_it_is_mended(window, server)
 
 
-def test_a_complete_goal_turns_stale_with_an_edit_and_is_met_again_without_it(
-    server: CodeServer, open_window: Opener, tmp_path: Path
-) -> None:
-    folder = project(tmp_path / "adder", GOAL)
-    window = open_window(server, folder)
-    completed(window, folder)
-
+def it_turns_stale_with_an_edit_and_is_met_again_without_it(window: Workbench, folder: Path) -> None:
     (folder / "calc.py").write_text(WRONG, encoding="utf-8")
     window.notices.wait_bar(BAR, "0 of 1 met.*1 stale")
     window.editor.open("GOAL.md")
@@ -45,12 +44,7 @@ def test_a_complete_goal_turns_stale_with_an_edit_and_is_met_again_without_it(
     window.notices.wait_bar(BAR, "1 of 1 met")
 
 
-def test_on_guard_an_edit_that_breaks_it_is_an_error_until_it_is_mended(
-    server: CodeServer, open_window: Opener, tmp_path: Path
-) -> None:
-    folder = project(tmp_path / "adder", GOAL)
-    window = open_window(server, folder)
-    completed(window, folder)
+def what_breaks_it_on_guard_is_an_error_until_it_is_mended(window: Workbench, server: CodeServer) -> None:
     window.palette.run("Done When: Guard")
     window.until(lambda: any("Lift guard" in one for one in window.editor.lenses()), "on guard")
 

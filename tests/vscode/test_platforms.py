@@ -69,7 +69,7 @@ def test_the_first_start_needs_no_network_and_no_pip(
     python.chmod(0o755)
     for newer in ("3.14", "3.13", "3.12", "3.11"):
         (place / "bin" / f"python{newer}").symlink_to(python)
-    with CodeServer(place, env=own) as server:
+    with CodeServer(place, env=own, whole=True) as server:
         server.install(packaged_for("linux-x64"))
         server.start()
         window = open_window(server, folder)

@@ -36,15 +36,18 @@ def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models)
         yield server
 
 
-def started(server: CodeServer, open_window: Opener, folder: Path) -> Workbench:
-    window = open_window(server, folder)
+def started(server: CodeServer, opener: Opener, folder: Path) -> Workbench:
+    window = opener(server, folder)
     window.notices.wait_bar(BAR, "Goal")
     window.palette.run("Done When: Start")
     window.notices.press_dialog("Start this run?", "Start")
     return window
 
 
-def finished(server: CodeServer, open_window: Opener, models: Models, folder: Path) -> Workbench:
+@pytest.fixture(scope="module")
+def complete(
+    server: CodeServer, keep_open: Opener, models: Models, tmp_path_factory: pytest.TempPathFactory
+) -> Workbench:
     """A run of two iterations that is complete."""
     models.play(
         worker=one_by_one(
@@ -56,9 +59,16 @@ def finished(server: CodeServer, open_window: Opener, models: Models, folder: Pa
             calls("report", state="finished", text="add adds now."),
         )
     )
-    window = started(server, open_window, project(folder, GOAL))
+    window = started(server, keep_open, project(tmp_path_factory.mktemp("complete") / "adder", GOAL))
     window.notices.wait_bar(BAR, "1 of 1 met", 60)
     return window
+
+
+@pytest.fixture
+def finished(complete: Workbench) -> Iterator[Workbench]:
+    """Its window, without any editor."""
+    yield complete
+    complete.palette.run("View: Close All Editors")
 
 
 def test_an_open_timeline_follows_the_run_and_takes_nothing_away(
@@ -145,12 +155,10 @@ def test_what_a_worker_says_is_text_in_notification_timeline_and_tooltip(
     assert hover.locator("img, b, a").count() == 0
 
 
-def test_it_can_be_used_with_the_keyboard_alone(
-    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
-) -> None:
+def test_it_can_be_used_with_the_keyboard_alone(finished: Workbench, tmp_path: Path) -> None:
     from tests.vscode.timeline import Timeline
 
-    window = finished(server, open_window, models, tmp_path / "adder")
+    window = finished
     timeline = Timeline(window).open()
     keys = window.page.keyboard
     timeline.chart.focus()
@@ -191,12 +199,10 @@ def test_it_can_be_used_with_the_keyboard_alone(
     )
 
 
-def test_it_is_accessible_in_every_theme(
-    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
-) -> None:
+def test_it_is_accessible_in_every_theme(finished: Workbench) -> None:
     from tests.vscode.timeline import Timeline
 
-    window = finished(server, open_window, models, tmp_path / "adder")
+    window = finished
     timeline = Timeline(window).open()
     timeline.expand(1, "python -m pytest -q")
     timeline.expand(2, "add adds now.")
@@ -209,13 +215,10 @@ def test_it_is_accessible_in_every_theme(
         timeline.frame.get_by_role("button", name="Show as chart").click()
 
 
-def test_nothing_runs_or_loads_in_it_but_its_own_files(
-    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
-) -> None:
+def test_nothing_runs_or_loads_in_it_but_its_own_files(finished: Workbench) -> None:
     from tests.vscode.timeline import Timeline
 
-    window = finished(server, open_window, models, tmp_path / "adder")
-    timeline = Timeline(window).open()
+    timeline = Timeline(finished).open()
     policy = timeline.evaluate("() => document.querySelector('meta[http-equiv=Content-Security-Policy]').content")
     parts = dict(part.strip().split(" ", 1) for part in policy.rstrip("; ").split(";"))
     assert parts["default-src"] == "'none'"

@@ -41,9 +41,7 @@ def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models)
         yield server
 
 
-def test_an_empty_view_says_what_to_do_with_one_button(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
-    window = open_window(server, project(tmp_path / "adder"))
-    window.palette.run("View: Show Done When")
+def an_empty_view_says_what_to_do_with_one_button(window: Workbench, folder: Path) -> None:
     window.until(lambda: "No goals here yet" in window.views.welcome(), "the welcome")
     (button,) = window.views.welcome_buttons()
     assert button.inner_text() == "Set Goal"
@@ -51,7 +49,7 @@ def test_an_empty_view_says_what_to_do_with_one_button(server: CodeServer, open_
     window.until(lambda: "Set Goal" in window.palette.title(), "the first question")
     window.palette.dismiss()
 
-    (tmp_path / "adder" / "GOAL.md").write_text(GOAL, encoding="utf-8")
+    (folder / "GOAL.md").write_text(GOAL, encoding="utf-8")
     assert window.views.wait_tree("Goals", "Make add right") == "Goal Make add right: not started"
     assert window.views.welcome() == ""
     window.notices.press_bar(BAR)
@@ -62,10 +60,10 @@ def test_an_empty_view_says_what_to_do_with_one_button(server: CodeServer, open_
     window.editor.shown("GOAL.md")
 
 
-def test_a_run_is_steered_and_read_in_the_view(
+def test_a_run_is_steered_and_read_in_the_view_which_says_at_first_what_to_do(
     server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
 ) -> None:
-    folder = project(tmp_path / "adder", GOAL)
+    folder = project(tmp_path / "adder")
     (folder / "test_calc.py").write_text(TEST + SECOND, encoding="utf-8")
     models.play(
         worker=one_by_one(
@@ -80,7 +78,7 @@ def test_a_run_is_steered_and_read_in_the_view(
     )
     window = open_window(server, folder)
     window.palette.run("View: Show Done When")
-    window.views.wait_tree("Goals", "not started")
+    an_empty_view_says_what_to_do_with_one_button(window, folder)
     window.views.press_row("Goals", "Make add right", "Start")
     window.notices.press_dialog("Start this run?", "Start")
     window.views.wait_tree("Goals", f"touch {MARK}")
