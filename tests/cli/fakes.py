@@ -25,6 +25,7 @@ from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import (
     HaltAnswer,
@@ -88,6 +89,13 @@ def view_of(state: RunState) -> RunView:
 
 def view(*, red: bool = False, **changes: Any) -> RunView:
     return view_of(state_of(red=red, **changes))
+
+
+def with_views(shown: RunView, *views: RequirementView) -> RunView:
+    """`shown` with requirements that stand otherwise than its state says."""
+    changed = replace(shown)
+    vars(changed)["views"] = views
+    return changed
 
 
 def complete() -> RunView:

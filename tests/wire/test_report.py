@@ -23,7 +23,7 @@ from donewhen.core.work import RunWarning, Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.reports import ReportFormat, cited, render
 from donewhen.wire.reports.markdown import code, text
-from tests.cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of
+from tests.cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of, with_views
 
 ROOT = Path("/w")
 FINDING = KnownFinding("F1", IntegrityFinding("k", "test_skipped", "tests/test_x.py", 4, "a test is skipped now"))
@@ -109,8 +109,8 @@ def test_receipts_name_what_a_person_accepted_and_who_it_was() -> None:
 def test_what_is_on_a_persons_word_is_not_counted_as_proven() -> None:
     shown = complete()
     first, second = shown.views
-    shown = replace(shown, views=(replace(first, grade="person"), replace(second, grade="own")))
     shown = replace(shown, state=replace(shown.state, findings=(ACCEPTED,)))
+    shown = with_views(shown, replace(first, grade="person"), replace(second, grade="own"))
     assert rendered("short", shown).splitlines()[0].endswith(": complete, 1 of 2 proven, 1 on a person's word")
     head = "**complete** · 1 of 2 requirements proven, 1 on a person's word, 1 finding accepted by a person"
     assert head in rendered("markdown", shown).splitlines()
@@ -260,7 +260,7 @@ def test_text_from_files_stays_text() -> None:
 @pytest.mark.parametrize("grade", ["own", "worker", "judge", "person", "untried"])
 def test_reports_say_what_a_proof_is_worth(grade: Grade) -> None:
     shown = complete()
-    graded = replace(shown, views=tuple(replace(one, grade=grade) for one in shown.views))
+    graded = with_views(shown, *(replace(one, grade=grade) for one in shown.views))
     assert f"12 passed ({GRADES[grade]})" in rendered("markdown", graded)
     assert f"| 12 passed ({GRADES[grade]}) |" in rendered("short", graded)
     assert f"R1, R2: {GRADES[grade]}" in closing(graded)

@@ -205,7 +205,8 @@ class Throttle:
             await asyncio.sleep(max(self._interval, REST * (ended - began)))
             if self._due and self._patience:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._hurried.wait(), max(0.0, ended + self._patience - time.monotonic()))
+                    async with asyncio.timeout(max(0.0, ended + self._patience - time.monotonic())):
+                        await self._hurried.wait()
 
 
 # Snapshots for one client: the contract's JSON, with columns in the client's encoding.
