@@ -14,7 +14,6 @@ import pytest_asyncio
 from donewhen.ports import Workspace
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.memory import MemoryWorkspace
-from donewhen.workspace.native import NativeWatcher
 from donewhen.workspace.settling import Quiet
 
 IGNORED = "*.log\n/out/\n"
@@ -84,7 +83,7 @@ def make_repository(root: Path, files: Mapping[str, bytes]) -> None:
 
 
 Make = Callable[[Mapping[str, bytes]], Subject]
-KINDS = ["memory", "git", "no git", "no watching", "native watcher"]
+KINDS = ["memory", "git", "no git", "no watching"]
 
 
 @pytest_asyncio.fixture(params=KINDS)
@@ -108,8 +107,6 @@ def _on_disk(kind: str, place: Path, files: Mapping[str, bytes]) -> OnDisk:
         make_repository(root, files)
     for path, data in files.items():
         write(root, path, data)
-    if kind == "native watcher":
-        return OnDisk(FolderWorkspace(root, state, watcher=NativeWatcher))
     return OnDisk(FolderWorkspace(root, state, watch=kind != "no watching", quiet=Quiet(poll=0.2)))
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-import pytest
-
 from donewhen.workspace.folder import FolderWorkspace
-from donewhen.workspace.inotify import InotifyWatcher
 from donewhen.workspace.sharing import SharedWatcher
-from donewhen.workspace.watching import Watcher
+from donewhen.workspace.watching import FolderWatcher, Watcher
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
 async def test_all_hear_of_each_change_through_one_watcher_that_ends_with_the_last(tmp_path: Path) -> None:
-    made: list[InotifyWatcher] = []
+    made: list[FolderWatcher] = []
 
     def make(root: Path, state: Path) -> Watcher:
-        made.append(InotifyWatcher(root))
+        made.append(FolderWatcher(root, state))
         return made[-1]
 
     shared, root = SharedWatcher(make), tmp_path / "w"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
-import errno
 import os
 import shutil
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,25 +16,17 @@ import pytest
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.workspace.folder import FolderWorkspace
-from donewhen.workspace.inotify import InotifyWatcher
-from donewhen.workspace.native import NativeWatcher
 from donewhen.workspace.settling import Quiet
-from donewhen.workspace.watching import Watcher
+from donewhen.workspace.watching import FolderWatcher, Watcher
 
 from .conftest import Open, write
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "O_NONBLOCK"), reason="inotify is Linux's")
-
-
-@pytest.fixture(params=["inotify", "native"])
-def watched(request: pytest.FixtureRequest, folder: Open) -> Callable[[], FolderWorkspace]:
-    def by_inotify(root: Path, _: Path) -> Watcher:
-        return InotifyWatcher(root)
-
-    return lambda: folder(watcher=by_inotify if request.param == "inotify" else NativeWatcher)
-
-
 Watched = Callable[[], FolderWorkspace]
+
+
+@pytest.fixture
+def watched(folder: Open) -> Watched:
+    return lambda: folder(watcher=FolderWatcher)
 
 
 async def _current_equals_walked(workspace: FolderWorkspace) -> tuple[str, ...]:
@@ -178,40 +171,71 @@ async def test_a_change_of_the_mode_is_heard_of(watched: Watched) -> None:
     assert await _current_equals_walked(workspace) == ("a.sh",)
 
 
+class Watching:
+    """Makes a workspace whose watcher can be looked at."""
+
+    def __init__(self, folder: Open) -> None:
+        self._watchers: list[FolderWatcher] = []
+        self.workspace = folder(watcher=self._make)
+
+    def _make(self, root: Path, state: Path) -> Watcher:
+        self._watchers.append(FolderWatcher(root, state))
+        return self._watchers[0]
+
+    @property
+    def watcher(self) -> FolderWatcher:
+        return self._watchers[0]
+
+    async def until_quiet(self) -> None:
+        """Until every folder is watched and nothing is left to look at."""
+        async with asyncio.timeout(10):
+            while await self.watcher.drain():
+                await self.workspace.current()
+                await asyncio.sleep(0.01)
+
+
 async def test_ignored_trees_are_not_watched(folder: Open) -> None:
-    watchers: list[InotifyWatcher] = []
-
-    def watcher(root: Path, _: Path) -> Watcher:
-        watchers.append(InotifyWatcher(root))
-        return watchers[0]
-
-    workspace = folder(watcher=watcher)
+    watching = Watching(folder)
+    workspace = watching.workspace
     write(workspace.root, ".gitignore", b"/ignored/\n")
     for number in range(20):
         write(workspace.root, f"ignored/{number}/a", b"")
         write(workspace.root, f"node_modules/{number}/a", b"")
     write(workspace.root, "src/a", b"")
     await workspace.open([])
-    assert watchers[0].places == {"", "src"}
+    await watching.until_quiet()
+    assert watching.watcher.places == {"", "src"}
+    write(workspace.root, "ignored/1/a", b"1")
+    assert not await watching.watcher.drain()
 
 
-def _queue_limit() -> int:
-    return int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+async def test_a_new_folder_is_watched_and_what_came_before_that_is_found(folder: Open) -> None:
+    watching = Watching(folder)
+    workspace = watching.workspace
+    write(workspace.root, "a", b"1")
+    await workspace.open([])
+    await watching.until_quiet()
+    write(workspace.root, "new/deep/b", b"1")
+    assert (await workspace.current()).changed == ("new/deep/b",)
+    await watching.until_quiet()
+    assert watching.watcher.places == {"", "new", "new/deep"}
+    waiting = asyncio.create_task(workspace.settled())
+    await asyncio.sleep(0)
+    write(workspace.root, "new/deep/b", b"2")
+    assert (await asyncio.wait_for(waiting, 10)).changed == ("new/deep/b",)
 
 
-async def test_lost_events_lead_to_a_walk(folder: Open) -> None:
-    limit = _queue_limit()
-    workspace = folder()
-    if limit > 20_000:
-        pytest.skip("the system's queue of events is too long to overflow quickly")
+async def test_a_storm_of_changes_is_heard_of_whole(watched: Watched) -> None:
+    workspace = watched()
     write(workspace.root, "d/a", b"")
     await workspace.open([])
-    # The queue is full after this; the loop doesn't run meanwhile.
+    await workspace.current()
+    # More than the system keeps for somebody who doesn't listen; the loop doesn't run meanwhile.
     with (
         (workspace.root / "d/a").open("wb", buffering=0) as one,
         (workspace.root / "d/b").open("wb", buffering=0) as two,
     ):
-        for _ in range(limit // 2 + 100):
+        for _ in range(20_000):
             one.write(b"1")
             two.write(b"1")
     (workspace.root / "d").rename(workspace.root / "e")
@@ -221,32 +245,162 @@ async def test_lost_events_lead_to_a_walk(folder: Open) -> None:
     assert await _current_equals_walked(workspace) == ("e/c",)
 
 
-class FullWatcher(InotifyWatcher):
-    """As on a system whose limit of watches is reached after two folders."""
-
-    limit = 2
-
-    def add_watch(self, path: bytes) -> int:
-        self.limit -= 1
-        if self.limit >= 0:
-            return super().add_watch(path)
-        ctypes.set_errno(errno.ENOSPC)
-        return -1
-
-
-async def test_a_full_system_is_said_and_changes_are_found_by_looking(folder: Open) -> None:
-    workspace = folder(watcher=lambda root, _: FullWatcher(root), quiet=Quiet(poll=0.05))
-    for number in range(5):
-        write(workspace.root, f"d{number}/a", b"1")
+@pytest.mark.skipif(sys.platform != "linux", reason="names of other systems are text")
+async def test_files_whose_names_are_not_utf8_are_found_all_the_same(watched: Watched) -> None:
+    workspace = watched()
+    write(workspace.root, "d/a", b"1")
     await workspace.open([])
+    await workspace.current()
+    odd = os.fsdecode(b"d/\xff")
+    for content in (b"1", b"2"):
+        write(workspace.root, odd, content)
+        assert await _current_equals_walked(workspace) == (odd,)
+    assert workspace.warning is None
+    inside = os.fsdecode(b"\xfe/inside")
+    for content in (b"1", b"2", b"3"):
+        write(workspace.root, inside, content)
+        assert await _current_equals_walked(workspace) == (inside,)
     assert workspace.warning is not None
-    assert "fs.inotify.max_user_watches" in workspace.warning
-    write(workspace.root, "d4/a", b"2")
-    assert (await workspace.current()).changed == ("d4/a",)
+    assert "UTF-8" in workspace.warning
+
+
+async def test_the_folder_of_marks_may_go(watched: Watched, tmp_path: Path) -> None:
+    workspace = watched()
+    write(workspace.root, "d/a", b"1")
+    await workspace.open([])
+    await workspace.current()
+    shutil.rmtree(tmp_path / "state" / "watching")
+    for content in (b"2", b"3"):
+        write(workspace.root, "d/a", content)
+        assert await _current_equals_walked(workspace) == ("d/a",)
+
+
+UNDER_A_LIMIT = """
+import asyncio, sys
+from pathlib import Path
+from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.settling import Quiet
+from donewhen.workspace.watching import FolderWatcher
+
+watchers = []
+
+def watcher(root, state):
+    watchers.append(FolderWatcher(root, state))
+    return watchers[0]
+
+async def main(place, refused):
+    root = place / "workspace"
+    for number in range(9):
+        (root / f"d{number}").mkdir(parents=True)
+        (root / f"d{number}/a").write_text("1")
+    workspace = FolderWorkspace(root, place / "state", watcher=watcher, quiet=Quiet(poll=0.05))
+    await workspace.open([])
+    async with asyncio.timeout(20):
+        while workspace.warning is None if refused else await watchers[0].drain():
+            await workspace.current()
+            await asyncio.sleep(0.01)
+    (root / "new").mkdir()
+    (root / "new/b").write_text("1")
+    print((await workspace.current()).changed)
+    async with asyncio.timeout(20):
+        while not refused and await watchers[0].drain():
+            await workspace.current()
+            await asyncio.sleep(0.01)
+    (root / "d4/a").write_text("22")
+    print((await workspace.current()).changed)
     waiting = asyncio.create_task(workspace.settled())
     await asyncio.sleep(0)
-    write(workspace.root, "d3/a", b"2")
-    assert (await asyncio.wait_for(waiting, 10)).changed == ("d3/a",)
+    (root / "new/b").write_text("22")
+    print((await asyncio.wait_for(waiting, 10)).changed)
+    print(workspace.warning)
+    await workspace.close()
+
+asyncio.run(main(Path(sys.argv[1]), sys.argv[2] == "refused"))
+"""
+
+
+def _under_a_limit(limit: str, most: int, place: Path, what: str) -> str:
+    """What the warning is, in a process of a user namespace with a limit of its own; the changes were found."""
+    limited = f'echo {most} >/proc/sys/user/{limit} && exec "$@"'
+    inside = ["unshare", "--user", "--map-root-user", "sh", "-c", limited, "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*inside, "true"], check=False).returncode:
+        pytest.skip("no user namespace can be made here")
+    done = subprocess.run(
+        [*inside, sys.executable, "-c", UNDER_A_LIMIT, str(place), what],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    *changed, warning = done.stdout.splitlines()
+    assert changed == ["('new/b',)", "('d4/a',)", "('new/b',)"]
+    return warning
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+@pytest.mark.parametrize(("limit", "most"), [("max_inotify_watches", 4), ("max_inotify_instances", 0)])
+def test_a_full_system_is_said_and_changes_are_found_by_looking(limit: str, most: int, tmp_path: Path) -> None:
+    warning = _under_a_limit(limit, most, tmp_path, "refused")
+    assert "changes are looked for every few seconds" in warning
+    assert "fs.inotify.max_user_watches" in warning
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+@pytest.mark.parametrize(("limit", "most"), [("max_inotify_watches", 14), ("max_inotify_instances", 1)])
+def test_a_limit_that_fits_all_folders_once_is_enough_when_folders_come(limit: str, most: int, tmp_path: Path) -> None:
+    assert _under_a_limit(limit, most, tmp_path, "fits") == "None"
+
+
+UNCLOSED = """
+import asyncio, sys
+from pathlib import Path
+from donewhen.workspace.folder import FolderWorkspace
+
+async def main(place):
+    (place / "workspace").mkdir()
+    workspace = FolderWorkspace(place / "workspace", place / "state")
+    await workspace.open([])
+    while await workspace._watcher.drain():
+        await workspace.current()
+
+asyncio.run(main(Path(sys.argv[1])))
+"""
+
+
+def test_a_process_that_never_closes_its_workspace_ends_quietly(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UNCLOSED, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list((tmp_path / "state" / "watching").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems don't wake us")
+async def test_listening_wakes_nobody_while_nothing_happens(folder: Open) -> None:
+    watching = Watching(folder)
+    write(watching.workspace.root, "src/a", b"1")
+    before = {thread.native_id for thread in threading.enumerate()}
+    await watching.workspace.open([])
+    await watching.until_quiet()
+    (thread,) = (one for one in threading.enumerate() if one.name == "watching" and one.native_id not in before)
+    await asyncio.sleep(0.5)  # what it still looks for after the last change
+    woken = _wake_ups(thread)
+    await asyncio.sleep(1)
+    assert _wake_ups(thread) - woken <= 2
+
+
+def _wake_ups(thread: threading.Thread) -> int:
+    status = Path(f"/proc/self/task/{thread.native_id}/status").read_text(encoding="utf-8")
+    return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
+
+async def test_a_save_that_the_editor_reports_is_looked_at_at_once(folder: Open) -> None:
+    workspace = folder(watch=False, quiet=Quiet(poll=600))
+    write(workspace.root, "a", b"1")
+    await workspace.open([])
+    waiting = asyncio.create_task(workspace.settled())
+    await asyncio.sleep(0.1)
+    write(workspace.root, "a", b"2")
+    workspace.saved_by_client("a", "2")
+    assert (await asyncio.wait_for(waiting, 10)).changed == ("a",)
 
 
 async def test_whoever_waits_learns_that_the_root_is_gone(folder: Open) -> None:
@@ -260,7 +414,7 @@ async def test_whoever_waits_learns_that_the_root_is_gone(folder: Open) -> None:
         await asyncio.wait_for(waiting, 10)
 
 
-class CountingWatcher(InotifyWatcher):
+class CountingWatcher(FolderWatcher):
     looks = 0
 
     async def drain(self) -> bool:
@@ -269,10 +423,13 @@ class CountingWatcher(InotifyWatcher):
 
 
 async def test_waiting_looks_at_nothing_while_nothing_happens(folder: Open) -> None:
-    workspace = folder(watcher=lambda root, _: CountingWatcher(root))
+    workspace = folder(watcher=CountingWatcher)
     watcher: CountingWatcher = workspace._watcher
     write(workspace.root, "a", b"1")
     await workspace.open([])
+    while await watcher.drain():
+        await workspace.current()
+    watcher.looks = 0
     waiting = asyncio.create_task(workspace.settled())
     await asyncio.wait([waiting], timeout=0.2)
     looks = watcher.looks
@@ -331,9 +488,11 @@ async def test_after_a_failed_look_nothing_is_missed(watched: Watched) -> None:
 async def test_a_workspace_behind_a_link_is_watched(tmp_path: Path) -> None:
     write(tmp_path, "real/d/a", b"1")
     (tmp_path / "link").symlink_to("real")
-    for watcher in (lambda root, _: InotifyWatcher(root), NativeWatcher):
-        workspace = FolderWorkspace(tmp_path / "link", tmp_path / "state", watcher=watcher)
-        await workspace.open([])
-        write(tmp_path, "real/d/a", watcher.__name__.encode())
-        assert (await workspace.current()).changed == ("d/a",)
-        await workspace.close()
+    workspace = FolderWorkspace(tmp_path / "link", tmp_path / "state")
+    await workspace.open([])
+    await workspace.current()
+    waiting = asyncio.create_task(workspace.settled())
+    await asyncio.sleep(0)
+    write(tmp_path, "real/d/a", b"2")
+    assert (await asyncio.wait_for(waiting, 10)).changed == ("d/a",)
+    await workspace.close()

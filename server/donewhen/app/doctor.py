@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
-
-import watchfiles
 
 from donewhen.app.keys import key_variables
 from donewhen.app.plugins import GATE, approval_gate
@@ -39,12 +39,15 @@ from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.overlay import others_files
+from donewhen.workspace.watching import watcher_for
 
 SHELL_WORDS = frozenset((*":.[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "test", "true"))
 OLDEST = (1, 100)
 BROKEN = (1, 106)
 """Every 1.106 version breaks any call with tools on the base install."""
 OFF = "switched off in your settings"
+WATCHED_BY = {"linux": "inotify", "darwin": "FSEvents", "win32": "ReadDirectoryChangesW"}
+_WATCHED_WITHIN = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,8 @@ class DoctorFacts:
     path: tuple[str, ...] = ()
     checks: tuple[CheckProgram, ...] = ()
     watcher: str = ""
+    """What reports changes in the workspace folder; if nothing does, `watcher_hindrance` says why."""
+    watcher_hindrance: str = ""
     state_folder: str = ""
     problems: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
@@ -130,13 +135,15 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
         own, others = _goals(root)
         checks, problems = _checks(root, own, checker)
         state = _state_folder(problems)
+        watcher, unwatched = asyncio.run(_watcher(root, Path(scratch)))
         rooms, hindrance, owners = asyncio.run(_rooms(root, Path(state or scratch), checker))
         return DoctorFacts(
             interpreter=python,
             why=f"from {environment}" if environment else "the first on PATH",
             path=tuple(path.split(os.pathsep)),
             checks=checks,
-            watcher=_watcher(root),
+            watcher=watcher,
+            watcher_hindrance=unwatched,
             state_folder=state,
             problems=tuple(problems),
             goals=own,
@@ -198,14 +205,28 @@ def _program(check: Check, checker: CommandChecker) -> str | None:
     return checker.program(check) or ("the shell" if words and words <= SHELL_WORDS else None)
 
 
-def _watcher(root: Path) -> str:
-    """What really watches the workspace folder."""
-    if sys.platform != "linux":
-        return f"watchfiles {watchfiles.__version__}"
-    from donewhen.workspace.inotify import remote_file_system  # it loads what Linux alone has
-
-    remote = remote_file_system(root)
-    return f"nothing: {remote} reports no changes; they are looked for" if remote is not None else "inotify"
+async def _watcher(root: Path, scratch: Path) -> tuple[str, str]:
+    """What reports changes in the folder, found out by watching it, and why nothing does."""
+    watcher = watcher_for(root, scratch)
+    watcher.start(lambda: None)
+    try:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_WATCHED_WITHIN):
+                while await watcher.drain() and not watcher.polls:
+                    watcher.take()
+                    await asyncio.sleep(0.01)
+                if watcher.warning is None:
+                    begun = time.monotonic()
+                    await watcher.drain()
+                    heard = 1000 * (time.monotonic() - begun)
+                    system = WATCHED_BY.get(sys.platform, sys.platform)
+                    return (
+                        f"{system}, through watchfiles {version('watchfiles')}: a change is heard after {heard:.0f} ms",
+                        "",
+                    )
+    finally:
+        watcher.close()
+    return "", watcher.warning or "the system reports no changes: they are looked for every few seconds"
 
 
 def _state_folder(problems: list[str]) -> str:

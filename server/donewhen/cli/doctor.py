@@ -81,7 +81,7 @@ def _package(group: str, name: str) -> Finding:
 def _record(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
     group = "workspace"
     yield Finding(group, "folder", "ok", str(call.root))
-    yield Finding(group, "watching", "ok" if facts.watcher else "missing", facts.watcher)
+    yield Finding(group, "watching", "ok" if facts.watcher else "missing", facts.watcher or facts.watcher_hindrance)
     yield _folder(group, str(call.state_dir or facts.state_folder))
     yield _goals(group, facts)
     for problem in facts.problems:

@@ -22,8 +22,7 @@ from donewhen.workspace.repository import Repository, find_repository
 from donewhen.workspace.scanning import Scanner, read_entry
 from donewhen.workspace.settling import Notifier, Quiet, wait_settled
 from donewhen.workspace.shielding import shielded
-from donewhen.workspace.watchers import watcher_for
-from donewhen.workspace.watching import NoWatcher, Watcher
+from donewhen.workspace.watching import NoWatcher, Watcher, watcher_for
 
 # The files that this process prints to: `donewhen run --json > out.jsonl` must not mistake its own output for work.
 
@@ -380,6 +379,7 @@ class FolderWorkspace:
 
     def saved_by_client(self, path: str, text: str) -> None:
         self._saves.note(path, text)
+        self._notifier.notify()  # an editor may say so sooner than the system
 
     def is_persons(self, path: str) -> bool:
         try:

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from donewhen.workspace.watchers import watcher_for
-from donewhen.workspace.watching import Hints, Wake, Watcher
+from donewhen.workspace.watching import Hints, Wake, Watcher, watcher_for
 
 
 class SharedWatcher:
