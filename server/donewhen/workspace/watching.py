@@ -292,6 +292,7 @@ class FolderWatcher:
                 self._trust()
         if before is not None and not self._heard_out(before, earlier, listener):
             self._lose(listener)
+        self._understand(source.first, listener)
         listener.call(listener.wake)
         return source
 
@@ -431,7 +432,8 @@ class _Source:
             ignore_permission_denied=False,  # True would also pass over the system's limit
         )
         try:
-            self.hear()
+            self.first = self.hear()
+            """What it heard while it was made."""
         except RuntimeError as error:
             if self._marked:
                 raise
