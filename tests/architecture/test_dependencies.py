@@ -57,7 +57,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "markdown_it": ("goalfile",),
     "yaml": ("marked_yaml", "yaml_shapes", "goalfile", "goalbench"),
     "pathspec": ("workspace",),
-    "watchfiles": ("workspace", "app"),
+    "watchfiles": ("workspace",),
     "psutil": ("workspace",),
     "sqlite3": ("store",),
     "pydantic_core": ("yaml_shapes",),

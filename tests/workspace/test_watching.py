@@ -16,6 +16,7 @@ import pytest
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.settling import Quiet
 from donewhen.workspace.watching import FolderWatcher, Watcher
 
 from .conftest import Open, write
@@ -389,6 +390,17 @@ async def test_listening_wakes_nobody_while_nothing_happens(folder: Open) -> Non
 def _wake_ups(thread: threading.Thread) -> int:
     status = Path(f"/proc/self/task/{thread.native_id}/status").read_text(encoding="utf-8")
     return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
+
+async def test_a_save_that_the_editor_reports_is_looked_at_at_once(folder: Open) -> None:
+    workspace = folder(watch=False, quiet=Quiet(poll=600))
+    write(workspace.root, "a", b"1")
+    await workspace.open([])
+    waiting = asyncio.create_task(workspace.settled())
+    await asyncio.sleep(0.1)
+    write(workspace.root, "a", b"2")
+    workspace.saved_by_client("a", "2")
+    assert (await asyncio.wait_for(waiting, 10)).changed == ("a",)
 
 
 async def test_whoever_waits_learns_that_the_root_is_gone(folder: Open) -> None:

@@ -41,7 +41,7 @@ _QUIET = 0.01
 """Seconds without a new folder after which those that came are watched: a walk names them one by one."""
 _QUIET_SHARE = 5
 """But at least this many times as long as it took to watch them all the last time."""
-_FAILURES, _FAILURES_WITHIN, _REFUSALS = 8, 10.0, 2
+_FAILURES, _FAILURES_WITHIN, _REFUSALS = 8, 10.0, 5
 """How often a source may fail within these seconds, and the system refuse to watch in a row, before walks alone find
 changes."""
 _RETRY = 30.0
@@ -292,6 +292,7 @@ class FolderWatcher:
                 self._trust()
         if before is not None and not self._heard_out(before, earlier, listener):
             self._lose(listener)
+        self._understand(source.first, listener)
         listener.call(listener.wake)
         return source
 
@@ -431,7 +432,8 @@ class _Source:
             ignore_permission_denied=False,  # True would also pass over the system's limit
         )
         try:
-            self.hear()
+            self.first = self.hear()
+            """What it heard while it was made."""
         except RuntimeError as error:
             if self._marked:
                 raise
