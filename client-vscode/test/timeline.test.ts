@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { ceiling, chartOf, pointAt, wholeTicks } from '../src/timeline/chart';
-import { fromPage } from '../src/timeline/messages';
 import { changedRows, chartRows, headerOf } from '../src/timeline/model';
 import { row, snapshot } from './samples';
 
@@ -92,28 +91,5 @@ describe('ticks', () => {
 
   it('end at a round number', () => {
     expect([0, 0.03, 0.2, 1, 1.2, 37, 999].map(ceiling)).toEqual([0, 0.05, 0.2, 1, 2, 50, 1000]);
-  });
-});
-
-describe('fromPage', () => {
-  const change = { kind: 'change', number: 3, uri: 'file:///w/a' };
-
-  it('takes what the page sends', () => {
-    expect(fromPage({ kind: 'ready' })).toEqual({ kind: 'ready' });
-    expect(fromPage({ kind: 'expand', runId: 'r', number: 3 })).toEqual({ kind: 'expand', runId: 'r', number: 3 });
-    expect(fromPage({ kind: 'open', runId: 'r', action: change })).toEqual({ kind: 'open', runId: 'r', action: change });
-  });
-
-  it.each([
-    undefined,
-    null,
-    'ready',
-    {},
-    { kind: 'expand', runId: 'r' },
-    { kind: 'expand', runId: 'r', number: -1 },
-    { kind: 'open', runId: 'r', action: { kind: 'command', command: 'x' } },
-    { kind: 'open', action: change },
-  ])('takes nothing else: %o', (message) => {
-    expect(fromPage(message)).toBeUndefined();
   });
 });

@@ -247,10 +247,3 @@ def test_the_extension_describes_a_setting_as_the_table_does(name: str) -> None:
     list_type = "array" if setting.kind.name in ("globs", "folders", "names of variables") else "string"
     number_type = "integer" if setting.kind.name == "whole number" else "number"
     assert types[0] == (number_type if setting.kind.number else list_type)
-
-
-def test_the_extension_passes_on_of_a_workspace_what_it_may_set() -> None:
-    source = (CLIENT / "src" / "settingSources.ts").read_text(encoding="utf-8")
-    listed = source.partition("new Set([")[2].partition("]);")[0]
-    may = {name for name, (setting, _) in mirrored().items() if setting.of_workspace == "may"}
-    assert set(re.findall(r"'(\w+)'", listed)) == may

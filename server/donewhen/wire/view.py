@@ -1061,7 +1061,7 @@ def _asked(run: Snapshot, one: WireInterrupt) -> WireAsked:
         edits="command" if edits else None,
         words=words,
         open=best_in_words,
-        document=_document(run.title, one),
+        document=question_document(run.title, one),
         extension="diff" if diff else "sh" if one.input.get("command") == one.preview else "txt",
         path=path if diff and isinstance(path, str) else None,
         node=_asked_node(run, one, choices, listed, words=words, edits=edits, best_in_words=best_in_words),
@@ -1119,7 +1119,7 @@ def _changed_lines(diff: str) -> tuple[int, int]:
     return added, removed
 
 
-def _document(goal_title: str, one: WireInterrupt) -> str:
+def question_document(goal_title: str, one: WireInterrupt) -> str:
     """All that is asked, with what stands around it. A command is as it is, between comments; words stand under their
     title, on short lines."""
     if _is_diff(one.preview):
