@@ -229,6 +229,7 @@ export interface View {
 export interface StatusLine {
   readonly icon: string;
   readonly text: string;
+  readonly elsewhere: string;
   readonly tooltip: string;
   readonly spoken: string;
 }
@@ -260,6 +261,8 @@ export interface Node {
 export interface Timeline {
   readonly facts: string;
   readonly activity: string;
+  readonly chart: string;
+  readonly news: string;
   readonly before: Row | null;
   readonly rows: readonly Row[];
   readonly underWay: Row | null;

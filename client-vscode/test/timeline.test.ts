@@ -24,37 +24,21 @@ describe('the rows of the chart', () => {
   });
 });
 
-describe('the chart in words', () => {
-  const header = (...prices: (number | null)[]) => headerOf(snapshot(), rowsOf(...prices), t);
-
-  it('says where the score went and what it cost', () => {
-    const rows = chartRows([row(1), row(2, { score: 1 })], null, t);
-    expect(headerOf(snapshot(), rows, t)).toMatchObject({
-      chart: 'Score and cost over 2 iterations: the score went from 40 % to 100 %, the cost is $0.08.',
-      note: '',
-      news: 'running. Iteration 2 has ended: 2 of 5 met',
-    });
-  });
-
-  it('says nothing of the cost where no model was asked', () => {
-    expect(header(0, 0)).toMatchObject({ chart: 'Score over 2 iterations: the score went from 40 % to 40 %.', note: '' });
-  });
+describe('what stands above the rows', () => {
+  const note = (...prices: (number | null)[]) => headerOf(snapshot(), rowsOf(...prices), t).note;
 
   it('says once that the cost is not known', () => {
-    expect(header(null, null)).toMatchObject({
-      chart: 'Score over 2 iterations: the score went from 40 % to 40 %. What it cost is not known.',
-      note: 'The cost isn’t shown: the price of the model is not known.',
-    });
-    expect(header(0.5, null).note).toBe('The cost is shown up to where the price of a model is not known.');
+    expect(note(0, 0)).toBe('');
+    expect(note(null, null)).toBe('The cost isn’t shown: the price of the model is not known.');
+    expect(note(0.5, null)).toBe('The cost is shown up to where the price of a model is not known.');
   });
 
   it('begins before the first iteration, where that is known', () => {
-    const timeline = { facts: '', activity: '', before: row(0, { score: 0.25 }), rows: [], underWay: null };
-    const run = snapshot({ view: { timeline } });
-    const { before, chart } = headerOf(run, rowsOf(1), t);
-    expect(before).toMatchObject({ number: 0, score: 0.25, cost: 0 });
-    expect(chart).toContain('the score went from 25 % to 40 %');
-    expect(headerOf(run, chartRows([row(7)], null, t), t).before).toBeUndefined();
+    const run = snapshot();
+    const timeline = { ...run.view.timeline, before: row(0, { score: 0.25 }) };
+    const begun = snapshot({ view: { timeline } });
+    expect(headerOf(begun, rowsOf(1), t).before).toMatchObject({ number: 0, score: 0.25, cost: 0 });
+    expect(headerOf(begun, chartRows([row(7)], null, t), t).before).toBeUndefined();
   });
 });
 
