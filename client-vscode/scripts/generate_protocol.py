@@ -72,6 +72,7 @@ RESULTS: Mapping[str, str] = {
     "donewhen.run.proposed": "{ readonly before: string | null; readonly after: string | null }",
     "donewhen.run.evidence": "EvidenceDocument",
     "donewhen.run.report": "{ readonly text: string }",
+    "donewhen.run.document": "{ readonly text: string | null }",
     "donewhen.run.activity": "Activity",
     "donewhen.run.hint": "{ readonly when: 'nextCall' | 'nextTurn' | 'resume'; readonly message: string }",
     "donewhen.run.tell": "{ readonly text: string }",

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { isOn } from './configuration';
-import { documentUri } from './documentUris';
+import { fileUri } from './documents';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
 
@@ -68,7 +68,7 @@ class ChangeMarks implements vscode.Disposable {
     const uri = file.toString();
     try {
       const { text } = await this.services.client.request('donewhen.run.file', { runId, iteration: 0, uri });
-      return text === null ? undefined : vscode.Uri.from(documentUri({ kind: 'file', runId, iteration: 0, uri }));
+      return text === null ? undefined : fileUri(runId, 0, uri);
     } catch (problem) {
       this.services.log.debug(`no marks in ${file.fsPath}: ${String(problem)}`);
       return undefined;

@@ -1,17 +1,19 @@
 import * as vscode from 'vscode';
-import { type Said, saidBy } from './settingSources';
 import type { ProgramSettings } from './serverCommand';
 
 const SECTION = 'donewhen';
 
 /**
  * The settings that somebody made, by name: what they say nothing about, the server knows better. What a file of the
- * workspace says is in `workspace`: it may say less than a person.
+ * workspace says is in `workspace`: the server, and the scopes in the manifest, leave out what only a person may say.
  */
 export function configured(): Readonly<Record<string, unknown>> {
   const settings = vscode.workspace.getConfiguration(SECTION);
   const names = Object.keys(vscode.workspace.getConfiguration().get<object>(SECTION) ?? {});
-  return saidBy(names.map((name): [string, Said] => [name, settings.inspect(name) ?? {}]));
+  const said = names.map((name) => ({ name, ...settings.inspect(name) }));
+  const own = said.map(({ name, globalValue }) => [name, globalValue] as const);
+  const workspace = said.map(({ name, workspaceValue, workspaceFolderValue }) => [name, workspaceFolderValue ?? workspaceValue] as const);
+  return { ...Object.fromEntries(own), workspace: Object.fromEntries(workspace.filter(([, value]) => value !== undefined)) };
 }
 
 export function text(name: string): string {

@@ -46,7 +46,7 @@ class QuietClient extends LanguageClient {
 }
 
 /** What is told of a connection. */
-export interface ConnectionEvents {
+interface ConnectionEvents {
   closed(): void;
   /** What the other side writes is not a message. */
   garbled(problem: Error): void;

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { asBytes, documentUri, type EvidenceName, OPEN_EVIDENCE, SCHEME, type Shown, shownBy } from './documentUris';
 import { say, told } from './notices';
 import { baseName, messageOf } from './plainText';
-import type { Asked, CommandResults } from './protocol';
+import type { Asked } from './protocol';
 import type { Services } from './services';
 
 /** Read-only documents: evidence, files after an iteration, reports, what an interrupt is about. */
@@ -14,12 +14,13 @@ export function registerDocuments(services: Services): vscode.Disposable {
     }),
     opens(OPEN_EVIDENCE, async ({ runId, evidenceId }) => {
       if (runId !== undefined && evidenceId !== undefined) {
-        await show({ kind: 'evidence', runId, evidenceId });
+        await show(evidenceUri({ runId, evidenceId }));
       }
     }),
     opens('donewhen.openStep', async ({ runId, stepId, diff }) => {
       if (runId !== undefined && stepId !== undefined) {
-        await show({ kind: 'step', runId, stepId, diff: diff === true });
+        const shown = { kind: 'step', runId, stepId, diff: diff === true } as const;
+        await show(uriOf(shown, `${stepId}.${shown.diff ? 'diff' : 'txt'}`));
       }
     }),
     opens('donewhen.openReport', (given) => openReport(services, given)),
@@ -54,7 +55,16 @@ function read(about: unknown): Given {
 
 /** The document that shows one evidence, however it is come to. */
 export function evidenceUri({ runId, evidenceId }: EvidenceName): vscode.Uri {
-  return vscode.Uri.from(documentUri({ kind: 'evidence', runId, evidenceId }));
+  return uriOf({ kind: 'evidence', runId, evidenceId }, `${evidenceId}.md`);
+}
+
+/** A file of a run as it was after an iteration; 0 is before the first one. */
+export function fileUri(runId: string, iteration: number, uri: string): vscode.Uri {
+  return uriOf({ kind: 'file', runId, iteration, uri }, `${iteration}/${baseName(uri)}`);
+}
+
+function uriOf(shown: Shown, name: string): vscode.Uri {
+  return vscode.Uri.from(documentUri(shown, name));
 }
 
 /** As a page: whoever wants its text finds it in the menu of the page. */
@@ -64,19 +74,19 @@ async function openReport(services: Services, given: Given): Promise<void> {
     say('information', vscode.l10n.t('There is no run to report on yet.'));
     return;
   }
-  const uri = vscode.Uri.from(documentUri({ kind: 'report', runId }));
+  const uri = uriOf({ kind: 'report', runId }, 'report.md');
   // Rejects where it can't be made, which the page would only say.
   await services.client.request('donewhen.run.report', { runId, format: 'markdown' });
   try {
     await vscode.commands.executeCommand('markdown.showPreview', uri);
   } catch (problem) {
     services.log.warn(`no preview of Markdown: ${String(problem)}`);
-    await show({ kind: 'report', runId });
+    await show(uri);
   }
 }
 
-async function show(shown: Shown, extension?: string): Promise<void> {
-  await vscode.window.showTextDocument(vscode.Uri.from(documentUri(shown, extension)), { preview: true });
+async function show(uri: vscode.Uri): Promise<void> {
+  await vscode.window.showTextDocument(uri, { preview: true });
 }
 
 /** What one iteration changed in one file; the iteration before it, or the baseline, is on the left. */
@@ -86,9 +96,8 @@ async function openDiff(services: Services, given: Given): Promise<void> {
   if (runId === undefined || iteration === undefined || uri === undefined) {
     return;
   }
-  const side = (at: number) => vscode.Uri.from(documentUri({ kind: 'file', runId, iteration: at, uri }));
   const title = vscode.l10n.t('{0} (iteration {1})', baseName(uri), iteration);
-  await vscode.commands.executeCommand('vscode.diff', side(iteration - 1), side(iteration), title, { preview: true });
+  await vscode.commands.executeCommand('vscode.diff', fileUri(runId, iteration - 1, uri), fileUri(runId, iteration, uri), title, { preview: true });
 }
 
 /** A report that is open follows its run, no faster than it can be read. */
@@ -200,9 +209,9 @@ class Documents implements vscode.FileSystemProvider, vscode.Disposable {
   /** What can't be shown says why, and is asked for again when the server has started. */
   private async text(uri: vscode.Uri, shown: Shown): Promise<string> {
     try {
-      const text = await textOf(this.services, shown);
+      const { text } = await this.services.client.request('donewhen.run.document', shown);
       this.missing.delete(uri.toString());
-      return text;
+      return text ?? vscode.l10n.t('This question has been answered.');
     } catch (problem) {
       this.missing.set(uri.toString(), uri);
       return `${vscode.l10n.t('This can’t be shown: {0}', messageOf(problem))}\n`;
@@ -221,40 +230,6 @@ function openReports(): vscode.Uri[] {
   return uris.filter((uri) => uri.scheme === SCHEME && shownBy(uri.query)?.kind === 'report');
 }
 
-async function textOf(services: Services, shown: Shown): Promise<string> {
-  const { client } = services;
-  switch (shown.kind) {
-    case 'evidence':
-      return observed(services, shown);
-    case 'file':
-      // A file that wasn't there is shown as an empty one: a diff says that it is new, or gone.
-      return (await client.request('donewhen.run.file', { runId: shown.runId, iteration: shown.iteration, uri: shown.uri })).text ?? '';
-    case 'report':
-      return (await client.request('donewhen.run.report', { runId: shown.runId, format: 'markdown' })).text;
-    case 'step': {
-      // All that is kept of what it printed, said or changed.
-      const [step] = (await client.request('donewhen.run.activity', { runId: shown.runId, stepId: shown.stepId })).steps;
-      return (shown.diff ? step?.diff : step?.text) ?? '';
-    }
-    case 'interrupt':
-    case 'proposed':
-      return askedText(services, shown);
-  }
-}
-
-/** The server keeps evidence as a Markdown file; where that can't be read, it is shown as JSON. */
-async function observed({ client, log }: Services, { runId, evidenceId }: Extract<Shown, { kind: 'evidence' }>): Promise<string> {
-  const found: CommandResults['donewhen.run.evidence'] = await client.request('donewhen.run.evidence', { runId, evidenceId });
-  if (found.uri !== null) {
-    try {
-      return new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.parse(found.uri, true)));
-    } catch (problem) {
-      log.warn(`evidence ${evidenceId}: ${String(problem)}`);
-    }
-  }
-  return `\`\`\`json\n${JSON.stringify(found, undefined, 2)}\n\`\`\`\n`;
-}
-
 /** Opens what is asked: a change of a file in the diff editor, else the command, or the words. */
 async function openAsked(services: Services, runId: string, interruptId: string): Promise<void> {
   const found = askedIn(services, runId, interruptId);
@@ -263,27 +238,12 @@ async function openAsked(services: Services, runId: string, interruptId: string)
   }
   const { path, extension } = found;
   if (path !== null && (await services.client.request('donewhen.run.proposed', { runId, interruptId })).after !== null) {
-    const side = (of: 'before' | 'after') => vscode.Uri.from(documentUri({ kind: 'proposed', runId, interruptId, side: of, path }));
+    const side = (of: 'before' | 'after') => uriOf({ kind: 'proposed', runId, interruptId, side: of }, `${interruptId}/${of}/${baseName(path)}`);
     const title = vscode.l10n.t('{0} (asked for)', baseName(path));
     await vscode.commands.executeCommand('vscode.diff', side('before'), side('after'), title, { preview: true });
     return;
   }
-  await show({ kind: 'interrupt', runId, interruptId }, extension);
-}
-
-/** The text of a document about an interrupt. */
-async function askedText(services: Services, shown: Extract<Shown, { kind: 'interrupt' | 'proposed' }>): Promise<string> {
-  if (services.snapshots.get(shown.runId) === undefined) {
-    // In a window that was just reloaded: answered once the server has started and told its runs.
-    await services.client.request('donewhen.run.status', {});
-  }
-  const found = askedIn(services, shown.runId, shown.interruptId);
-  const { runId, interruptId } = shown;
-  const text =
-    shown.kind === 'proposed' && found !== undefined
-      ? (await services.client.request('donewhen.run.proposed', { runId, interruptId }))[shown.side]
-      : found?.document;
-  return text ?? vscode.l10n.t('This question has been answered.');
+  await show(uriOf({ kind: 'interrupt', runId, interruptId }, `${interruptId}.${extension}`));
 }
 
 /** Closes the documents of questions that were answered: what they show is no longer asked. */
@@ -306,7 +266,7 @@ function isOver(services: Services, { input }: vscode.Tab): boolean {
   return run !== undefined && askedIn(services, shown.runId, shown.interruptId) === undefined;
 }
 
-function askedIn({ snapshots }: Services, runId: string, interruptId: string): Asked | undefined {
+function askedIn({ snapshots }: Services, runId: string, interruptId: string | undefined): Asked | undefined {
   return snapshots.get(runId)?.view.asked.find((one) => one.id === interruptId);
 }
 

@@ -7,7 +7,7 @@ import { type Made, pipInstall } from './installing';
 import { type Contents, ManagedEnvironments } from './managedEnvironment';
 import { cleanEnvironment, type Ran, run } from './processes';
 import { askPython, isNewEnough, LEAST } from './pythons';
-import { commandOfPath, commandOfPython, isNamed, type Remedy, type ServerCommand, serverSource, SetupProblem } from './serverCommand';
+import { commandOfPath, commandOfPython, isNamed, namingSetting, type ProgramSettings, type Remedy, type ServerCommand, SetupProblem } from './serverCommand';
 import { terminalFolder } from './terminal';
 import { writeProgram } from './terminalProgram';
 
@@ -38,20 +38,20 @@ export class Environment {
   }
 
   private async find(): Promise<ServerCommand> {
-    const source = serverSource(programSettings());
-    switch (source.kind) {
-      case 'path':
-        return this.ofPath(source.path);
+    const { serverPath, interpreter } = programSettings();
+    switch (namingSetting({ serverPath, interpreter })) {
+      case 'serverPath':
+        return this.ofPath(serverPath);
       case 'interpreter':
-        return this.ofInterpreter(source.interpreter);
-      case 'managed':
+        return this.ofInterpreter(interpreter);
+      case undefined:
         return (await this.ofBundle()) ?? commandOfPython(await this.ofManaged(), true);
     }
   }
 
   /** Whether what calls models can be installed from here: the extension changes no environment but its own. */
   installsModels(): boolean {
-    return serverSource(programSettings()).kind === 'managed';
+    return namingSetting(programSettings()) === undefined;
   }
 
   /** From now on the extension's own environment can call models. Rejects where the server runs in another one. */
@@ -65,28 +65,18 @@ export class Environment {
 
   /** What a person can do if the program is there, but is not a server that answers. */
   remedies(): readonly Remedy[] {
-    const source = serverSource(programSettings());
-    switch (source.kind) {
-      case 'path':
-        return [tryAgain(), openSettings('donewhen.serverPath'), useOwn('serverPath')];
-      case 'interpreter':
-        return [tryAgain(), openSettings('donewhen.interpreter'), useOwn('interpreter')];
-      case 'managed':
-        return [tryAgain(), this.setUpAgain()];
-    }
+    const setting = namingSetting(programSettings());
+    return [tryAgain(), ...(setting === undefined ? [this.setUpAgain()] : [openSettings(setting), useOwn(setting)])];
   }
 
   /** What a person can do where the server is of another version than the extension. */
   versionRemedies(): readonly Remedy[] {
-    const source = serverSource(programSettings());
-    switch (source.kind) {
-      case 'path':
-        return [openSettings('donewhen.serverPath'), useOwn('serverPath')];
-      case 'interpreter':
-        return [this.installThere(source.interpreter), useOwn('interpreter')];
-      case 'managed':
-        return [this.setUpAgain()];
+    const settings = programSettings();
+    const setting = namingSetting(settings);
+    if (setting === undefined) {
+      return [this.setUpAgain()];
     }
+    return [setting === 'interpreter' ? this.installThere(settings.interpreter) : openSettings(setting), useOwn(setting)];
   }
 
   /** A folder that nobody else writes to. */
@@ -95,7 +85,7 @@ export class Environment {
   }
 
   private async ofPath(program: string): Promise<ServerCommand> {
-    const others = [openSettings('donewhen.serverPath'), useOwn('serverPath')];
+    const others = [openSettings('serverPath'), useOwn('serverPath')];
     if (!isNamed(program)) {
       const message = vscode.l10n.t('{0} is configured to be Done When’s server, but is not an absolute path.', program);
       throw new SetupProblem(message, others);
@@ -108,7 +98,7 @@ export class Environment {
   }
 
   private async ofInterpreter(interpreter: string): Promise<ServerCommand> {
-    const others = [useOwn('interpreter'), openSettings('donewhen.interpreter')];
+    const others = [useOwn('interpreter'), openSettings('interpreter')];
     if (!isNamed(interpreter)) {
       const message = vscode.l10n.t('{0} is configured to run Done When, but is not an absolute path.', interpreter);
       throw new SetupProblem(message, others);
@@ -169,7 +159,7 @@ export class Environment {
     const wheel = names.find((name) => name.endsWith('.whl'));
     if (wheel === undefined) {
       const message = vscode.l10n.t('This build of the extension doesn’t include the server. Choose a Python that has donewhen.');
-      throw new SetupProblem(message, [openSettings('donewhen.interpreter')]);
+      throw new SetupProblem(message, [openSettings('interpreter')]);
     }
     return path.join(folder, wheel);
   }
@@ -260,7 +250,7 @@ export class Environment {
   }
 }
 
-function useOwn(instead: 'interpreter' | 'serverPath'): Remedy {
+function useOwn(instead: keyof ProgramSettings): Remedy {
   const perform = (): Promise<void> => setForUser(instead, undefined);
   return { label: vscode.l10n.t('Use an Environment of Its Own'), again: false, perform };
 }
@@ -274,8 +264,8 @@ function howToInstall(): Remedy {
   return { label: vscode.l10n.t('How to Install'), again: false, perform };
 }
 
-function openSettings(name: string): Remedy {
+function openSettings(name: keyof ProgramSettings): Remedy {
   const perform = async (): Promise<unknown> =>
-    vscode.commands.executeCommand('workbench.action.openSettings', `@id:${name}`);
+    vscode.commands.executeCommand('workbench.action.openSettings', `@id:donewhen.${name}`);
   return { label: vscode.l10n.t('Open Settings'), again: false, perform };
 }

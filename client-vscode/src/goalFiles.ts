@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { baseName } from './plainText';
 import type { Services } from './services';
 
-export const GOALS = '**/{GOAL.md,*.goal.md}';
+const GOALS = '**/{GOAL.md,*.goal.md}';
 const NOT_GOALS = '**/{node_modules,.venv,venv,.git}/**';
 const MOST = 200;
 const SETTLE_MS = 100;
@@ -47,7 +47,7 @@ export async function textOf(file: vscode.Uri): Promise<string | undefined> {
   }
 }
 
-export interface GoalFile {
+interface GoalFile {
   readonly uri: string;
   readonly title: string;
 }

@@ -16,7 +16,7 @@ export interface Contents {
 
 type How = Pick<Making, 'env' | 'signal' | 'onLine'>;
 
-export type MadeEnvironment = { readonly kind: 'ready'; readonly python: string } | Exclude<Made, { kind: 'made' }>;
+type MadeEnvironment = { readonly kind: 'ready'; readonly python: string } | Exclude<Made, { kind: 'made' }>;
 
 /**
  * The environments that the extension keeps in a folder of its own. Each is made beside its place and moved there when it

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import * as path from 'node:path';
 
-export interface RunOptions {
+interface RunOptions {
   readonly cwd: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal;

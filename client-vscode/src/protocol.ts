@@ -229,6 +229,7 @@ export interface View {
 export interface StatusLine {
   readonly icon: string;
   readonly text: string;
+  readonly elsewhere: string;
   readonly tooltip: string;
   readonly spoken: string;
 }
@@ -260,6 +261,8 @@ export interface Node {
 export interface Timeline {
   readonly facts: string;
   readonly activity: string;
+  readonly chart: string;
+  readonly news: string;
   readonly before: Row | null;
   readonly rows: readonly Row[];
   readonly underWay: Row | null;
@@ -700,6 +703,18 @@ export interface RunReportArgument {
   readonly format?: 'markdown' | 'short' | 'json' | 'junit' | undefined;
 }
 
+export interface RunDocumentArgument {
+  readonly runId: string;
+  readonly kind: 'evidence' | 'file' | 'report' | 'step' | 'interrupt' | 'proposed';
+  readonly evidenceId?: string | undefined;
+  readonly iteration?: number | undefined;
+  readonly uri?: string | undefined;
+  readonly stepId?: string | undefined;
+  readonly diff?: boolean | undefined;
+  readonly interruptId?: string | undefined;
+  readonly side?: 'before' | 'after' | undefined;
+}
+
 export interface RunActivityArgument {
   readonly runId: string;
   readonly follow?: boolean | undefined;
@@ -761,6 +776,7 @@ export interface CommandArguments {
   readonly 'donewhen.run.proposed': RunProposedArgument;
   readonly 'donewhen.run.evidence': RunEvidenceArgument;
   readonly 'donewhen.run.report': RunReportArgument;
+  readonly 'donewhen.run.document': RunDocumentArgument;
   readonly 'donewhen.run.activity': RunActivityArgument;
   readonly 'donewhen.run.hint': RunHintArgument;
   readonly 'donewhen.run.tell': RunTellArgument;
@@ -790,6 +806,7 @@ export interface CommandResults {
   readonly 'donewhen.run.proposed': { readonly before: string | null; readonly after: string | null };
   readonly 'donewhen.run.evidence': EvidenceDocument;
   readonly 'donewhen.run.report': { readonly text: string };
+  readonly 'donewhen.run.document': { readonly text: string | null };
   readonly 'donewhen.run.activity': Activity;
   readonly 'donewhen.run.hint': { readonly when: 'nextCall' | 'nextTurn' | 'resume'; readonly message: string };
   readonly 'donewhen.run.tell': { readonly text: string };

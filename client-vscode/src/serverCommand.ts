@@ -6,12 +6,6 @@ export interface ServerCommand {
   readonly args: readonly string[];
 }
 
-/** Where the program is taken from: the settings, or the environment that the extension keeps itself. */
-export type ServerSource =
-  | { readonly kind: 'path'; readonly path: string }
-  | { readonly kind: 'interpreter'; readonly interpreter: string }
-  | { readonly kind: 'managed' };
-
 /** What the settings say about the server's program. */
 export interface ProgramSettings {
   readonly serverPath: string;
@@ -25,14 +19,9 @@ export function isNamed(program: string): boolean {
   return isAbsolute(program) || !/[\\/]/.test(program);
 }
 
-/** A server path wins over an interpreter, and that over the environment of the extension. */
-export function serverSource(settings: ProgramSettings): ServerSource {
-  const path = settings.serverPath.trim();
-  if (path !== '') {
-    return { kind: 'path', path };
-  }
-  const interpreter = settings.interpreter.trim();
-  return interpreter === '' ? { kind: 'managed' } : { kind: 'interpreter', interpreter };
+/** The setting that names the program: a server path wins over an interpreter; undefined for the extension's own environment. */
+export function namingSetting({ serverPath, interpreter }: ProgramSettings): keyof ProgramSettings | undefined {
+  return serverPath !== '' ? 'serverPath' : interpreter !== '' ? 'interpreter' : undefined;
 }
 
 export function commandOfPath(path: string): ServerCommand {

@@ -56,7 +56,7 @@ function show(item: vscode.StatusBarItem, services: Services): void {
     item.accessibilityInformation = { label: item.tooltip };
     return;
   }
-  const { icon, text, tooltip, spoken } = run.view.status;
+  const { icon, text, elsewhere, tooltip, spoken } = run.view.status;
   const other = asksElsewhere(services.snapshots.all(), run);
   if (other === undefined) {
     item.text = `$(${icon}) ${text}`;
@@ -65,9 +65,7 @@ function show(item: vscode.StatusBarItem, services: Services): void {
     return;
   }
   const waits = vscode.l10n.t('“{0}” is waiting for you', other.view.title);
-  const [goal = '', ...rest] = text.split(' · ');
-  const waiting = run.view.halted === null ? [vscode.l10n.t('waiting for you')] : []; // else it is said already
-  item.text = `$(bell-dot) ${[goal, ...waiting, ...rest].join(' · ')}`;
+  item.text = `$(bell-dot) ${elsewhere}`;
   item.tooltip = new vscode.MarkdownString(`${tooltip}\n\n$(bell-dot) `, true).appendText(waits);
   item.accessibilityInformation = { label: `${spoken}, ${waits}` };
 }

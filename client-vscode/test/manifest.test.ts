@@ -98,11 +98,18 @@ test.each(Object.entries(settings))('%s has a default, a description and a scope
   expect(setting.markdownDescription).toMatch(/^%.+%$/);
 });
 
+/** What a file of a workspace may set: `tests/settings/test_table.py` compares it with what the server takes from one. */
+const ofWorkspaces = Object.keys(settings).filter((name) => settings[name]?.scope === 'window');
+
+test('what a file of a workspace can’t set belongs to the machine', () => {
+  const others = Object.entries(settings).filter(([name]) => !ofWorkspaces.includes(name));
+  expect(others.filter(([, { scope }]) => scope !== 'machine')).toEqual([]);
+});
+
 test('nothing is taken from an untrusted workspace', () => {
   const restricted = [...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort();
-  const programs = ['serverPath', 'interpreter', 'workerCommand', 'passEnv'];
-  const ofWorkspaces = Object.entries(settings).flatMap(([name, { scope }]) => (scope === 'window' ? [name] : []));
-  expect(restricted).toEqual([...ofWorkspaces, ...programs.map((name) => `donewhen.${name}`)].sort());
+  const programs = ['serverPath', 'interpreter', 'workerCommand', 'passEnv'].map((name) => `donewhen.${name}`);
+  expect(restricted).toEqual([...ofWorkspaces, ...programs].sort());
 });
 
 test('a goal is seen at once, and one that is made later too', () => {

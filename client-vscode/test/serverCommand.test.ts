@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { Backoff, commandOfPath, commandOfPython, differenceOf, isNamed, sameCommand, serverSettings, serverSource } from '../src/serverCommand';
+import { Backoff, commandOfPath, commandOfPython, differenceOf, isNamed, namingSetting, sameCommand, serverSettings } from '../src/serverCommand';
 
 test('a server path wins over an interpreter, and that over an environment of the extension', () => {
-  expect(serverSource({ serverPath: '/bin/donewhen', interpreter: '/bin/python' })).toEqual({ kind: 'path', path: '/bin/donewhen' });
-  expect(serverSource({ serverPath: ' ', interpreter: '/bin/python' })).toEqual({ kind: 'interpreter', interpreter: '/bin/python' });
-  expect(serverSource({ serverPath: '', interpreter: '' })).toEqual({ kind: 'managed' });
+  expect(namingSetting({ serverPath: '/bin/donewhen', interpreter: '/bin/python' })).toBe('serverPath');
+  expect(namingSetting({ serverPath: '', interpreter: '/bin/python' })).toBe('interpreter');
+  expect(namingSetting({ serverPath: '', interpreter: '' })).toBeUndefined();
 });
 
 test('Python never looks for modules in the folder that is open', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { ceiling, chartOf, pointAt, wholeTicks } from '../src/timeline/chart';
-import { fromPage } from '../src/timeline/messages';
 import { changedRows, chartRows, headerOf } from '../src/timeline/model';
 import { row, snapshot } from './samples';
 
@@ -25,37 +24,21 @@ describe('the rows of the chart', () => {
   });
 });
 
-describe('the chart in words', () => {
-  const header = (...prices: (number | null)[]) => headerOf(snapshot(), rowsOf(...prices), t);
-
-  it('says where the score went and what it cost', () => {
-    const rows = chartRows([row(1), row(2, { score: 1 })], null, t);
-    expect(headerOf(snapshot(), rows, t)).toMatchObject({
-      chart: 'Score and cost over 2 iterations: the score went from 40 % to 100 %, the cost is $0.08.',
-      note: '',
-      news: 'running. Iteration 2 has ended: 2 of 5 met',
-    });
-  });
-
-  it('says nothing of the cost where no model was asked', () => {
-    expect(header(0, 0)).toMatchObject({ chart: 'Score over 2 iterations: the score went from 40 % to 40 %.', note: '' });
-  });
+describe('what stands above the rows', () => {
+  const note = (...prices: (number | null)[]) => headerOf(snapshot(), rowsOf(...prices), t).note;
 
   it('says once that the cost is not known', () => {
-    expect(header(null, null)).toMatchObject({
-      chart: 'Score over 2 iterations: the score went from 40 % to 40 %. What it cost is not known.',
-      note: 'The cost isn’t shown: the price of the model is not known.',
-    });
-    expect(header(0.5, null).note).toBe('The cost is shown up to where the price of a model is not known.');
+    expect(note(0, 0)).toBe('');
+    expect(note(null, null)).toBe('The cost isn’t shown: the price of the model is not known.');
+    expect(note(0.5, null)).toBe('The cost is shown up to where the price of a model is not known.');
   });
 
   it('begins before the first iteration, where that is known', () => {
-    const timeline = { facts: '', activity: '', before: row(0, { score: 0.25 }), rows: [], underWay: null };
-    const run = snapshot({ view: { timeline } });
-    const { before, chart } = headerOf(run, rowsOf(1), t);
-    expect(before).toMatchObject({ number: 0, score: 0.25, cost: 0 });
-    expect(chart).toContain('the score went from 25 % to 40 %');
-    expect(headerOf(run, chartRows([row(7)], null, t), t).before).toBeUndefined();
+    const run = snapshot();
+    const timeline = { ...run.view.timeline, before: row(0, { score: 0.25 }) };
+    const begun = snapshot({ view: { timeline } });
+    expect(headerOf(begun, rowsOf(1), t).before).toMatchObject({ number: 0, score: 0.25, cost: 0 });
+    expect(headerOf(begun, chartRows([row(7)], null, t), t).before).toBeUndefined();
   });
 });
 
@@ -92,28 +75,5 @@ describe('ticks', () => {
 
   it('end at a round number', () => {
     expect([0, 0.03, 0.2, 1, 1.2, 37, 999].map(ceiling)).toEqual([0, 0.05, 0.2, 1, 2, 50, 1000]);
-  });
-});
-
-describe('fromPage', () => {
-  const change = { kind: 'change', number: 3, uri: 'file:///w/a' };
-
-  it('takes what the page sends', () => {
-    expect(fromPage({ kind: 'ready' })).toEqual({ kind: 'ready' });
-    expect(fromPage({ kind: 'expand', runId: 'r', number: 3 })).toEqual({ kind: 'expand', runId: 'r', number: 3 });
-    expect(fromPage({ kind: 'open', runId: 'r', action: change })).toEqual({ kind: 'open', runId: 'r', action: change });
-  });
-
-  it.each([
-    undefined,
-    null,
-    'ready',
-    {},
-    { kind: 'expand', runId: 'r' },
-    { kind: 'expand', runId: 'r', number: -1 },
-    { kind: 'open', runId: 'r', action: { kind: 'command', command: 'x' } },
-    { kind: 'open', action: change },
-  ])('takes nothing else: %o', (message) => {
-    expect(fromPage(message)).toBeUndefined();
   });
 });

@@ -92,9 +92,14 @@ def test_a_question_is_asked_with_buttons_and_its_answer_counts(editor: Editor, 
     run_id = start(editor, root)
     question = editor.expect("window/showMessageRequest")
     assert [action["title"] for action in question["params"]["actions"]] == ["Leave it", "Waive"]
-    assert editor.snapshot(run_id, lambda s: bool(s["interrupts"]))["status"] == "waiting"
+    waiting = editor.snapshot(run_id, lambda s: bool(s["interrupts"]))
+    assert waiting["status"] == "waiting"
+    (asked,) = waiting["interrupts"]
+    document = {"runId": run_id, "kind": "interrupt", "interruptId": asked["id"]}
+    assert editor.execute("donewhen.run.document", document)["text"].startswith(asked["title"][:60])
     editor.reply(question, {"title": "Waive"})
     ended = editor.snapshot(run_id, lambda s: s["status"] == "complete")
+    assert editor.execute("donewhen.run.document", document)["text"] is None
     assert ended["requirements"][0]["status"] == "waived"
     assert ended["requirements"][0]["decidedBy"] == "person"
     assert editor.goodbye() == 0

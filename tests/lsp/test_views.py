@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from donewhen.lsp.positions import file_path
+
 from .editor import Editor
 
 WRONG = "---\nmax_iterations: none\n---\n# Ship it\n\n- [ ] `true` passes\n"
@@ -49,6 +51,31 @@ def test_all_iterations_of_a_run_can_be_asked_for(own_editor: Editor, tmp_path: 
     run_id = own_editor.execute("donewhen.goal.check", {"goalUri": uri})["runId"]
     (whole,) = own_editor.execute("donewhen.run.status", {"runId": run_id, "allIterations": True})["snapshots"]
     assert whole["runId"] == run_id
+
+
+def test_the_documents_of_a_run_are_asked_for_by_what_they_show(own_editor: Editor, tmp_path: Path) -> None:
+    uri = started(own_editor, tmp_path / "w")
+    run = own_editor.execute("donewhen.goal.check", {"goalUri": uri})
+    (evidence,) = run["requirements"][0]["evidenceIds"]
+
+    def document(kind: str, **more: Any) -> Any:
+        return own_editor.execute("donewhen.run.document", {"runId": run["runId"], "kind": kind, **more})["text"]
+
+    named = {"runId": run["runId"], "evidenceId": evidence}
+    file = file_path(own_editor.execute("donewhen.run.evidence", named)["uri"])
+    assert file is not None
+    assert document("evidence", evidenceId=evidence) == Path(file).read_text(encoding="utf-8")
+    assert document("report") == own_editor.execute("donewhen.run.report", {"runId": run["runId"]})["text"]
+    assert document("interrupt", interruptId="I9") is None
+    assert document("proposed", interruptId="I9", side="before") is None
+    wrong = {"runId": run["runId"], "kind": "proposed", "side": "left"}
+    assert "side" in own_editor.execute_error("donewhen.run.document", wrong)["message"]
+    assert (
+        "E99"
+        in own_editor.execute_error("donewhen.run.document", {**named, "kind": "evidence", "evidenceId": "E99"})[
+            "message"
+        ]
+    )
 
 
 def test_an_error_says_which_line_of_the_goal_file_is_wrong_and_what_is_lacking(

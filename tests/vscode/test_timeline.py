@@ -89,7 +89,7 @@ def test_an_open_timeline_follows_the_run_and_takes_nothing_away(
     window.notices.wait(PUSH)
     timeline = Timeline(window).open()
     assert "waiting for you" in timeline.row(2).inner_text()
-    assert "over 1 iterations" in timeline.said()
+    assert "over 1 iteration:" in timeline.said()
     timeline.expand(1, "python -m pytest -q")
     assert timeline.evaluate("() => document.querySelectorAll('[aria-live], [role=alert], [role=log]').length") == 2
     timeline.evaluate("""() => {

@@ -517,6 +517,7 @@ def test_the_timeline_says_each_iteration_and_the_one_under_way() -> None:
     shown = view(
         iteration=2,
         activity="edits a.py",
+        iterationsTotal=1,
         iterations=[iteration(1, changedFiles=["a"])],
         cost={"usd": 0.04, "worker": {**NOTHING_USED, "inputTokens": 12_345}, "judge": NOTHING_USED},
         baseline={"score": 0.25, "met": 1, "total": 4},
@@ -533,7 +534,26 @@ def test_the_timeline_says_each_iteration_and_the_one_under_way() -> None:
     )
     assert shown.before is not None
     assert shown.before.point == "25 % · 1 of 4 met"
+    assert shown.chart == "Score and cost over 1 iteration: the score went from 25 % to 40 %, the cost is $0.04."
+    assert shown.news == "running. Iteration 1 has ended: 2 of 5 met · $0.04 · 12 s · 1 file changed"
     assert view(status="capped", iteration=1, iterations=[iteration(1)]).timeline.under_way is None
+
+
+@pytest.mark.parametrize(
+    ("usd", "said"),
+    [
+        (0, "Score over 1 iteration: the score went from 40 % to 40 %."),
+        (None, "Score over 1 iteration: the score went from 40 % to 40 %. What it cost is not known."),
+    ],
+)
+def test_a_chart_in_words_names_a_cost_only_where_there_is_one(usd: int | None, said: str) -> None:
+    cost = {"usd": usd, "worker": NOTHING_USED, "judge": NOTHING_USED}
+    assert view(iterations=[iteration(1)], iterationsTotal=1, cost=cost).timeline.chart == said
+    assert view(iterations=[], cost=cost).timeline.chart == "No iteration has ended yet."
+
+
+def test_the_status_line_says_that_somebody_is_waited_for_elsewhere() -> None:
+    assert view(iteration=2).status.elsewhere.startswith("Goal: iteration 2/10 · waiting for you · 2 of 5 met")
 
 
 def test_that_nothing_has_a_price_is_not_said_in_each_row() -> None:

@@ -14,18 +14,18 @@ export interface Chart {
   readonly plot: Box;
 }
 
-export interface Dot {
+interface Dot {
   readonly number: number;
   readonly x: number;
   readonly y: number;
 }
 
-export interface Tick {
+interface Tick {
   readonly at: number;
   readonly label: string;
 }
 
-export interface Box {
+interface Box {
   readonly left: number;
   readonly top: number;
   readonly right: number;

@@ -17,35 +17,10 @@ export function chartRows(rows: readonly Row[], underWay: Row | null, t: Transla
 /** `run` as it is now, over the rows of all its iterations. */
 export function headerOf({ title, view }: Snapshot, rows: readonly ChartRow[], t: Translate): Header {
   const done = rows.filter(({ score }) => score !== null);
-  const last = done.at(-1);
-  const { facts, activity, before } = view.timeline;
+  const { facts, activity, before, chart, news } = view.timeline;
   // Nothing where earlier rows are missing.
   const first = done[0]?.number === 1 && before !== null ? { ...before, cost: 0 } : undefined;
-  return {
-    title,
-    facts,
-    activity,
-    before: first,
-    hintable: view.hintable,
-    chart: inWords(done, (first ?? done[0])?.score ?? 0, t),
-    note: costNote(done, t),
-    news: last === undefined ? view.state : t('{0}. {1} has ended: {2}', view.state, last.label, last.facts),
-  };
-}
-
-/** The chart for people who don't see it; of its cost, what there is to say. */
-function inWords(done: readonly ChartRow[], from: number, t: Translate): string {
-  const last = done.at(-1);
-  if (last === undefined) {
-    return t('No iteration has ended yet.');
-  }
-  const said = [done.length, percent(from), percent(last.score ?? 0)] as const;
-  if (last.cost === null) {
-    return t('Score over {0} iterations: the score went from {1} to {2}. What it cost is not known.', ...said);
-  }
-  return last.cost === 0
-    ? t('Score over {0} iterations: the score went from {1} to {2}.', ...said)
-    : t('Score and cost over {0} iterations: the score went from {1} to {2}, the cost is {3}.', ...said, money(last.cost));
+  return { title, facts, activity, before: first, hintable: view.hintable, chart, news, note: costNote(done, t) };
 }
 
 function costNote(done: readonly ChartRow[], t: Translate): string {
@@ -55,10 +30,6 @@ function costNote(done: readonly ChartRow[], t: Translate): string {
   return done.some(({ cost }) => cost !== null && cost > 0)
     ? t('The cost is shown up to where the price of a model is not known.')
     : t('The cost isn’t shown: the price of the model is not known.');
-}
-
-function percent(score: number): string {
-  return `${String(Math.round(score * 100))} %`;
 }
 
 function money(usd: number): string {

@@ -6,7 +6,7 @@ import type { Row, Snapshot, Step } from '../protocol';
 import type { Services } from '../services';
 import { pursuit, shownRuns } from '../snapshots';
 import { pickRun } from '../targets';
-import { type Action, type ChartRow, type FromPage, fromPage, type ToPage, wordsOf } from './messages';
+import { type Action, type ChartRow, type FromPage, type ToPage, wordsOf } from './messages';
 import { changedRows, chartRows, headerOf } from './model';
 
 const VIEW = 'donewhen.timeline';
@@ -89,8 +89,8 @@ class Timeline {
           this.sendSteps(run, steps);
         }
       }),
-      panel.webview.onDidReceiveMessage((message: unknown) => {
-        this.received(fromPage(message));
+      panel.webview.onDidReceiveMessage((message: FromPage) => {
+        this.received(message);
       }),
     ];
     services.client.want();
@@ -148,17 +148,21 @@ class Timeline {
     return shown;
   }
 
-  private received(message: FromPage | undefined): void {
-    if (message?.kind === 'ready') {
-      this.ready = true;
-      this.postedRun = undefined;
-      void this.post();
-    } else if (message?.kind === 'expand') {
-      void this.postDetail(message.runId, message.number);
-    } else if (message?.kind === 'hint') {
-      void this.sendHint(message.runId, message.text);
-    } else if (message?.kind === 'open') {
-      open(message.runId, message.action);
+  private received(message: FromPage): void {
+    switch (message.kind) {
+      case 'ready':
+        this.ready = true;
+        this.postedRun = undefined;
+        void this.post();
+        break;
+      case 'expand':
+        void this.postDetail(message.runId, message.number);
+        break;
+      case 'hint':
+        void this.sendHint(message.runId, message.text);
+        break;
+      case 'open':
+        open(message.runId, message.action);
     }
   }
 

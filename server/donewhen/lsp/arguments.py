@@ -295,6 +295,20 @@ class RunTell(Strict):
     requirement: int | None = None
 
 
+class RunDocument(Strict):
+    """What an editor shows as a document of its own: which `kind` it is of, and the fields that name one of that."""
+
+    run_id: str
+    kind: Literal["evidence", "file", "report", "step", "interrupt", "proposed"]
+    evidence_id: str = ""
+    iteration: int = Field(default=0, ge=0)
+    uri: str = ""
+    step_id: str = ""
+    diff: bool = False
+    interrupt_id: str = ""
+    side: Literal["before", "after"] = "after"
+
+
 class RunReport(Strict):
     run_id: str
     format: ReportFormat = "markdown"

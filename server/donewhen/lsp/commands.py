@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,8 @@ from donewhen.regular import read_bytes
 from donewhen.wire.patching import patched
 from donewhen.wire.plain import plain_evidence, plain_iteration
 from donewhen.wire.reports import cited, render
+from donewhen.wire.snapshot import snapshot
+from donewhen.wire.view import question_document
 
 if TYPE_CHECKING:
     from donewhen.lsp.host import Folder
@@ -139,6 +142,42 @@ async def report(session: Session, argument: a.RunReport) -> dict[str, Any]:
     view = await folder.runs.report(argument.run_id)
     found = [await folder.runs.evidence(argument.run_id, name) for name in cited(view)]
     return {"text": render(argument.format, view, folder.root, [one for one in found if one is not None])}
+
+
+async def document(session: Session, argument: a.RunDocument) -> dict[str, Any]:
+    """The text of one document; null where it is of a question that has been answered, or of a change that doesn't
+    apply. A file that did not exist is empty."""
+    run_id = argument.run_id
+    match argument.kind:
+        case "evidence":
+            return {"text": await _evidence_text(session, run_id, argument.evidence_id)}
+        case "file":
+            named = {"runId": run_id, "iteration": argument.iteration, "uri": argument.uri}
+            return {"text": (await file_text(session, read(a.RunFile, named)))["text"] or ""}
+        case "report":
+            return await report(session, read(a.RunReport, {"runId": run_id}))
+        case "step":
+            found = await activity(session, read(a.RunActivity, {"runId": run_id, "stepId": argument.step_id}))
+            return {"text": found["steps"][0]["diff" if argument.diff else "text"]}
+        case "proposed":
+            named = {"runId": run_id, "interruptId": argument.interrupt_id}
+            return {"text": (await proposed(session, read(a.RunProposed, named)))[argument.side]}
+        case "interrupt":
+            folder = await folder_of(session, run_id)
+            run = snapshot(await folder.runs.view(run_id), folder.root)
+            asked = next((one for one in run.interrupts if one.id == argument.interrupt_id), None)
+            return {"text": None if asked is None else question_document(run.title, asked)}
+
+
+async def _evidence_text(session: Session, run_id: str, evidence_id: str) -> str:
+    """Its file; as JSON where there is none, or it can't be read."""
+    folder = await folder_of(session, run_id)
+    file = await folder.runs.evidence_file(run_id, evidence_id)
+    text = None if file is None else await asyncio.to_thread(_text, file)
+    if text:
+        return text
+    found = await evidence(session, read(a.RunEvidence, {"runId": run_id, "evidenceId": evidence_id}))
+    return f"```json\n{json.dumps(found, indent=2)}\n```\n"
 
 
 async def answer_in_chat(session: Session, argument: a.RunTell) -> dict[str, Any]:
@@ -373,6 +412,7 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.proposed": Command(a.RunProposed, proposed),
     "donewhen.run.evidence": Command(a.RunEvidence, evidence),
     "donewhen.run.report": Command(a.RunReport, report),
+    "donewhen.run.document": Command(a.RunDocument, document),
     "donewhen.run.activity": Command(a.RunActivity, activity),
     "donewhen.run.hint": Command(a.RunHint, hint),
     "donewhen.run.tell": Command(a.RunTell, answer_in_chat),

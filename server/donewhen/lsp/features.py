@@ -87,6 +87,7 @@ COMMANDS = (
     "donewhen.run.proposed",
     "donewhen.run.evidence",
     "donewhen.run.report",
+    "donewhen.run.document",
     "donewhen.run.activity",
     "donewhen.run.hint",
     "donewhen.run.tell",

@@ -67,10 +67,12 @@ class WireNode(Wire):
 
 
 class WireStatusLine(Wire):
-    """One line for a status bar, its tooltip in Markdown, and what a screen reader says."""
+    """One line for a status bar, its tooltip in Markdown, and what a screen reader says. `elsewhere` is the line while
+    another run waits for a person."""
 
     icon: str
     text: str
+    elsewhere: str
     tooltip: str
     spoken: str
 
@@ -91,10 +93,13 @@ class WireRow(Wire):
 
 
 class WireTimeline(Wire):
-    """`before` is how far the goal was before the first iteration, `under_way` the one that has not ended."""
+    """`before` is how far the goal was before the first iteration, `under_way` the one that has not ended. `chart` says
+    in words what a chart of the rows shows, `news` what has just changed."""
 
     facts: str
     activity: str
+    chart: str
+    news: str
     before: WireRow | None
     rows: list[WireRow]
     under_way: WireRow | None
@@ -503,9 +508,8 @@ def _status_line(run: Snapshot) -> WireStatusLine:
     """`Goal: iteration 3/10 · 2 of 5 met · $0.12`. What a person waived is said where the goal is complete, since the
     numbers would belie it; else the tooltip says it. While anything is asked, it says that first."""
     counts, turn = run.counts, _turn(run)
+    goal = f"Goal: {turn}" if turn else "Goal"
     parts = [
-        f"Goal: {turn}" if turn else "Goal",
-        "waiting for you" if _asking(run) or _halted(run) else "",
         tally(counts.met, counts.total, counts.waived if run.complete else 0),
         f"{counts.regressed} regressed" if counts.regressed else "",
         _ending(run),
@@ -520,7 +524,8 @@ def _status_line(run: Snapshot) -> WireStatusLine:
     ]
     return WireStatusLine(
         icon=_status_icon(run),
-        text=_joined(parts),
+        text=_joined([goal, "waiting for you" if _asking(run) or _halted(run) else "", *parts]),
+        elsewhere=_joined([goal, "waiting for you", *parts]),
         tooltip=_status_tooltip(run),
         spoken=f"Goal {unmarked(run.title)}: {_joined(facts, ', ')}",
     )
@@ -879,14 +884,17 @@ def _timeline(run: Snapshot) -> WireTimeline:
     ]
     # That nothing has a price is said once, above the list.
     priced = any(one.usd for one in run.iterations)
+    rows = [_row(one, priced=priced) for one in run.iterations]
     last = run.iterations[-1].number if run.iterations else 0
     under_way = run.status in ("running", "waiting", "paused") and run.iteration > last
     activity = run.activity or ""
     return WireTimeline(
         facts=_joined(facts),
         activity=(activity if run.status == "running" else run.reason),
+        chart=_chart_in_words(run),
+        news=f"{state}. {rows[-1].label} has ended: {rows[-1].facts}" if rows else state,
         before=_before(run),
-        rows=[_row(one, priced=priced) for one in run.iterations],
+        rows=rows,
         under_way=WireRow(
             number=run.iteration,
             label=f"Iteration {run.iteration}",
@@ -901,6 +909,18 @@ def _timeline(run: Snapshot) -> WireTimeline:
         if under_way
         else None,
     )
+
+
+def _chart_in_words(run: Snapshot) -> str:
+    if not run.iterations:
+        return "No iteration has ended yet."
+    first = run.iterations[0].score if run.baseline is None else run.baseline.score
+    over = f"over {_counted(run.iterations_total, 'iteration', 'iterations')}"
+    went = f"the score went from {_percent(first)} to {_percent(run.iterations[-1].score)}"
+    if run.cost.usd:
+        return f"Score and cost {over}: {went}, the cost is {money(run.cost.usd)}."
+    unknown = " What it cost is not known." if run.cost.usd is None else ""
+    return f"Score {over}: {went}.{unknown}"
 
 
 def _row(one: WireIteration, *, priced: bool) -> WireRow:
@@ -1061,7 +1081,7 @@ def _asked(run: Snapshot, one: WireInterrupt) -> WireAsked:
         edits="command" if edits else None,
         words=words,
         open=best_in_words,
-        document=_document(run.title, one),
+        document=question_document(run.title, one),
         extension="diff" if diff else "sh" if one.input.get("command") == one.preview else "txt",
         path=path if diff and isinstance(path, str) else None,
         node=_asked_node(run, one, choices, listed, words=words, edits=edits, best_in_words=best_in_words),
@@ -1119,7 +1139,7 @@ def _changed_lines(diff: str) -> tuple[int, int]:
     return added, removed
 
 
-def _document(goal_title: str, one: WireInterrupt) -> str:
+def question_document(goal_title: str, one: WireInterrupt) -> str:
     """All that is asked, with what stands around it. A command is as it is, between comments; words stand under their
     title, on short lines."""
     if _is_diff(one.preview):

@@ -16,7 +16,7 @@ interface Shown {
   said: string;
 }
 
-export interface RowsEvents {
+interface RowsEvents {
   readonly expand: (number: number) => void;
   readonly open: (action: Action) => void;
   readonly changed: () => void;
