@@ -697,7 +697,7 @@ export interface RunEvidenceArgument {
 
 export interface RunReportArgument {
   readonly runId: string;
-  readonly format?: 'markdown' | 'short' | 'json' | 'junit' | undefined;
+  readonly format?: 'markdown' | 'short' | 'html' | 'json' | 'junit' | 'sarif' | 'github' | 'gitlab' | 'in-toto' | undefined;
 }
 
 export interface RunActivityArgument {

@@ -32,7 +32,7 @@ from donewhen.lsp.publisher import snapshot_json
 from donewhen.regular import read_bytes
 from donewhen.wire.patching import patched
 from donewhen.wire.plain import plain_evidence, plain_iteration
-from donewhen.wire.reports import cited, render
+from donewhen.wire.reports import receipt
 
 if TYPE_CHECKING:
     from donewhen.lsp.host import Folder
@@ -136,9 +136,7 @@ async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:
 async def report(session: Session, argument: a.RunReport) -> dict[str, Any]:
     """The receipt, in one of the available formats."""
     folder = await folder_of(session, argument.run_id)
-    view = await folder.runs.report(argument.run_id)
-    found = [await folder.runs.evidence(argument.run_id, name) for name in cited(view)]
-    return {"text": render(argument.format, view, folder.root, [one for one in found if one is not None])}
+    return {"text": await receipt(folder.runs, argument.run_id, argument.format, folder.root)}
 
 
 async def answer_in_chat(session: Session, argument: a.RunTell) -> dict[str, Any]:
