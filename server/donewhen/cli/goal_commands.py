@@ -13,6 +13,7 @@ from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display, display_for
 from donewhen.cli.formatting import one_line, shown_path, taken
+from donewhen.cli.gate import annotate, commands_stopped, gate_of, write_receipts
 from donewhen.cli.goal_argument import (
     goal_path,
     read_goal,
@@ -173,6 +174,7 @@ def _named_goal(call: Call) -> str:
 
 async def check(call: Call) -> int:
     """One audit; 0 if everything is proven, 1 if something is not."""
+    gate = gate_of(call)
     path = _named_goal(call)
     say_problems(call, path)
     if call.arguments.explain:
@@ -181,10 +183,13 @@ async def check(call: Call) -> int:
     display = display_for(call)
     async with call.runs() as runs:
         view = await _audit(runs, path, display, shown=call.terminal.live and not call.json)
-    if view is None:
-        return PAUSED_BY_CTRL_C
+        if view is None:
+            return PAUSED_BY_CTRL_C
+        annotations = await write_receipts(call, gate, runs, view.state.run_id)
     with suppress(OutputClosed):  # the exit code is an answer too
-        display.finish(view)
+        with commands_stopped(call, gate):
+            display.finish(view)
+        annotate(call, annotations)
     if not call.json and exit_code(view.state):
         call.terminal.message(f"receipt: donewhen report {view.state.run_id}")
     return exit_code(view.state)
