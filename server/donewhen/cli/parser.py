@@ -85,6 +85,8 @@ def _common(parser: Parser) -> None:
 
 def _arguments(commands: dict[str, Parser]) -> None:
     commands["init"].add_argument("objective", nargs="*", metavar="OBJECTIVE")
+    taken = "take the requirements of an issue or a specification (Markdown; - is standard input); executes nothing"
+    commands["init"].add_argument("--from", dest="source", metavar="FILE", help=taken)
     for name in ("init", "run"):
         declined = "draft without running the checks that are found"
         commands[name].add_argument("--no-try", action="store_true", help=declined)
