@@ -117,7 +117,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
 
 def _formats() -> str:
     """The names of all formats, with an explanation of those that need one."""
-    *others, last = (f"{name} ({about})" if about else name for name, about in FORMATS.items())
+    *others, last = (f"{name} ({form.about})" if form.about else name for name, form in FORMATS.items())
     return f"{', '.join(others)} or {last}"
 
 

@@ -10,25 +10,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
     from donewhen.core.evidence import Evidence
     from donewhen.engine.api import Runs, RunView
 
 ReportFormat = Literal["markdown", "short", "html", "json", "junit", "sarif", "github", "gitlab", "in-toto"]
-FORMATS: Mapping[ReportFormat, str] = {
-    "markdown": "for a pull request, with the evidence folded away",
-    "short": "a few lines of Markdown for a pull request",
-    "html": "a page with the timeline that needs no network, to be read or printed",
-    "json": "",
-    "junit": "",
-    "sarif": "",
-    "github": "annotations for a job of GitHub Actions",
-    "gitlab": "a Code Quality report",
-    "in-toto": "a test result to be signed",
+
+
+class Format(NamedTuple):
+    """What the name of a format doesn't say, if anything, and what its file is called by default."""
+
+    about: str
+    file: str
+
+
+FORMATS: Mapping[ReportFormat, Format] = {
+    "markdown": Format("for a pull request, with the evidence folded away", "donewhen.md"),
+    "short": Format("a few lines of Markdown for a pull request", "donewhen.short.md"),
+    "html": Format("a page with the timeline that needs no network, to be read or printed", "donewhen.html"),
+    "json": Format("", "donewhen.json"),
+    "junit": Format("", "donewhen.xml"),
+    "sarif": Format("", "donewhen.sarif"),
+    "github": Format("annotations for a job of GitHub Actions", "donewhen.github.txt"),
+    "gitlab": Format("a Code Quality report", "gl-code-quality-report.json"),
+    "in-toto": Format("a test result to be signed", "donewhen.intoto.json"),
 }
-"""Every format, with what its name doesn't say."""
+"""Every format: the one list that the command line and the extension offer."""
 
 
 async def receipt(runs: Runs, run_id: str, form: ReportFormat, root: Path) -> str:
