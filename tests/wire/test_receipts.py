@@ -27,6 +27,7 @@ from sarif.loader import load_sarif_file
 
 from donewhen.core.acts import Act, Person
 from donewhen.core.evidence import CheckResult, Outcome, Problem, Trial
+from donewhen.core.proof import Present, as_of, assess
 from donewhen.core.state import IterationRecord
 from donewhen.core.verdict import GRADES, Grade
 from donewhen.core.work import RunWarning
@@ -359,6 +360,16 @@ def test_without_a_commit_it_is_about_the_revision() -> None:
     revision = "ab" * 32
     document, _ = attested(view(ended=True, end_status="complete", reason="x", revision=revision))
     assert document["subject"][0]["digest"] == {"sha256": revision}
+
+
+def test_a_stale_result_is_attested_of_the_files_as_they_are() -> None:
+    before, now = "ab" * 32, "cd" * 32
+    state = state_of(ended=True, end_status="complete", reason="x", revision=before)
+    present = Present(now, ("a.py",))
+    shown = replace(view_of(state), views=assess(as_of(state, present)), present=present)
+    document, _ = attested(shown)
+    assert document["subject"][0]["digest"] == {"sha256": now}
+    assert document["predicate"]["result"] == "FAILED"
 
 
 def test_what_is_not_proven_is_never_attested_as_passed() -> None:

@@ -81,7 +81,8 @@ def _subject(view: RunView, root: Path) -> dict[str, Any]:
     name = root.name or "workspace"
     if view.commit is not None:
         return {"name": name, "digest": {"gitCommit": view.commit}}
-    revision = view.state.revision
+    # A receipt is about the files as they are: what was proven before an edit is attested of neither content.
+    revision = view.present.revision if view.present is not None else view.state.revision
     digest = revision if _SHA256.fullmatch(revision) else hashlib.sha256(revision.encode()).hexdigest()
     return {"name": name, "digest": {"sha256": digest}}
 
