@@ -36,6 +36,7 @@ p.verdict { font-size: 1.1rem; font-weight: 600; margin: .25rem 0; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .5rem; border-bottom: 1px solid var(--line); }
 td, dd, li, p, summary { overflow-wrap: anywhere; }
+td:first-child, td.good, td.bad, td.open { white-space: nowrap; }
 .good { color: var(--good); } .bad { color: var(--bad); } .open { color: var(--open); }
 code, pre { font: 13px/1.45 ui-monospace, monospace; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); padding: .5rem; max-height: 30rem;
