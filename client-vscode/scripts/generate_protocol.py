@@ -22,6 +22,7 @@ from donewhen.engine.api import IterationDetail
 from donewhen.lsp.arguments import EditorDiagnosticsParams, SecretParams, Strict, TrustParams
 from donewhen.lsp.commands import COMMANDS
 from donewhen.wire.plain import WireStep
+from donewhen.wire.reports import FORMATS
 from donewhen.wire.snapshot import Wire
 from donewhen.wire.view import WireSection, WireSnapshot
 
@@ -202,7 +203,15 @@ def generate() -> str:
     arguments = table("CommandArguments", lambda name: writer.interface(COMMANDS[name].argument))
     results = table("CommandResults", lambda name: RESULTS[name])
     names = "export type CommandName = keyof CommandArguments;\n"
-    return "\n".join([HEADER, writer.text(), DOCUMENTS, arguments, results, names])
+    return "\n".join([HEADER, writer.text(), DOCUMENTS, arguments, results, names, formats()])
+
+
+def formats() -> str:
+    rows = "".join(
+        f"  {{ name: {quoted(name)}, about: {quoted(form.about)}, file: {quoted(form.file)} }},\n"
+        for name, form in FORMATS.items()
+    )
+    return f"/** What a receipt can be had as. */\nexport const REPORT_FORMATS = [\n{rows}] as const;\n"
 
 
 def table(name: str, of: Callable[[str], str]) -> str:

@@ -8,6 +8,7 @@ import { answer, answerWith, choose } from './interrupts';
 import { confirm, say } from './notices';
 import { harmless, label } from './plainText';
 import type { CommandResults, Snapshot } from './protocol';
+import { saveReceipt } from './receipts';
 import type { Secrets } from './secrets';
 import type { Services } from './services';
 import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
@@ -48,6 +49,7 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.reviewChanges': ofCompleteRun(reviewChanges),
   'donewhen.commit': ofCompleteRun(commit),
   'donewhen.copyReceipt': ofCompleteRun(copyReceipt),
+  'donewhen.saveReceipt': ofRun(() => true, () => vscode.l10n.t('No goal has been started here yet.'), saveReceipt),
   'donewhen.report': ofRun(() => true, () => vscode.l10n.t('No goal has been started here yet.'), async (_, { runId }) => {
     await vscode.commands.executeCommand('donewhen.openReport', { runId });
   }),

@@ -700,7 +700,7 @@ export interface RunEvidenceArgument {
 
 export interface RunReportArgument {
   readonly runId: string;
-  readonly format?: 'markdown' | 'short' | 'json' | 'junit' | undefined;
+  readonly format?: 'markdown' | 'short' | 'html' | 'json' | 'junit' | 'sarif' | 'github' | 'gitlab' | 'in-toto' | undefined;
 }
 
 export interface RunDocumentArgument {
@@ -813,3 +813,16 @@ export interface CommandResults {
 }
 
 export type CommandName = keyof CommandArguments;
+
+/** What a receipt can be had as. */
+export const REPORT_FORMATS = [
+  { name: 'markdown', about: 'for a pull request, with the evidence folded away', file: 'donewhen.md' },
+  { name: 'short', about: 'a few lines of Markdown for a pull request', file: 'donewhen.short.md' },
+  { name: 'html', about: 'a page with the timeline that needs no network, to be read or printed', file: 'donewhen.html' },
+  { name: 'json', about: '', file: 'donewhen.json' },
+  { name: 'junit', about: '', file: 'donewhen.xml' },
+  { name: 'sarif', about: '', file: 'donewhen.sarif' },
+  { name: 'github', about: 'annotations for a job of GitHub Actions', file: 'donewhen.github.txt' },
+  { name: 'gitlab', about: 'a Code Quality report', file: 'gl-code-quality-report.json' },
+  { name: 'in-toto', about: 'a test result to be signed', file: 'donewhen.intoto.json' },
+] as const;

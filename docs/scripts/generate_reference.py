@@ -1,4 +1,5 @@
-"""Writes the pages of docs/reference from the code: command line, types of the protocol, names of the Python library.
+"""Writes docs/reference from the code: command line, types of the protocol, names of the Python library, and the schema
+of the JSON receipt.
 
 `--check` only says whether they are fresh. Run it with the Python that has donewhen:
 `.venv/bin/python docs/scripts/generate_reference.py`.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +22,7 @@ import donewhen
 import donewhen.plugins
 from donewhen.cli.parser import COMMANDS, build
 from donewhen.core.workers import WORKERS, unavailable
+from donewhen.wire.reports.json import schema
 
 ROOT = Path(__file__).parents[2]
 TARGET = ROOT / "docs" / "reference"
@@ -218,10 +221,16 @@ def _directive(package: ModuleType, name: str) -> Iterator[str]:
 
 # -------------------------------------------------------------------------------------------------------- pages
 
+
+def receipt_schema() -> Iterator[str]:
+    yield json.dumps(schema(), ensure_ascii=False, indent=1)
+
+
 PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "command-line.md": command_line,
     "protocol-types.md": protocol_types,
     "library.md": library,
+    "receipt.schema.json": receipt_schema,
 }
 
 

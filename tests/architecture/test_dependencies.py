@@ -23,7 +23,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "samples": (),
     "ports": ("core",),
     "engine": ADAPTER,
-    "wire": ("core", "ports", "engine"),
+    "wire": ("core", "ports", "engine", "version"),
     "settings": ("core",),
     "config": ("core", "settings", "regular"),
     "goalfile": (*ADAPTER, "settings", "marked_yaml"),

@@ -12,7 +12,7 @@ import pytest
 from donewhen.core.workers import WORKERS, unavailable
 from donewhen.ecosystems import ECOSYSTEMS, FORMS, RUNNERS, TOOLS, Form
 from donewhen.settings.table import BY_NAME
-from donewhen.wire.reports import FORMATS, ReportFormat
+from donewhen.wire.reports import FORMATS, ReportFormat, module_of
 from tests.architecture.source_tree import modules
 
 
@@ -34,7 +34,7 @@ def test_a_worker_that_is_promised_says_what_to_use_instead() -> None:
 def test_every_report_format_that_is_offered_can_be_rendered() -> None:
     assert tuple(FORMATS) == get_args(ReportFormat)
     for name in FORMATS:
-        assert callable(import_module(f"donewhen.wire.reports.{name}").render)
+        assert callable(import_module(module_of(name)).render)
 
 
 def test_a_runner_says_what_it_prints() -> None:

@@ -128,6 +128,7 @@ class FakeRuns:
         self.unreadable: tuple[RunSummary, ...] = ()
         """Newer runs that can't be read."""
         self.basis = ProofBasis((), (), 0)
+        self.committed: str | None = None
         self.closed = False
         self._views = list(views)
         self._error = error
@@ -252,6 +253,9 @@ class FakeRuns:
 
     async def report(self, run_id: str) -> RunView:
         return await self.view(run_id)
+
+    async def commit(self, run_id: str) -> str | None:
+        return self.committed
 
     async def forget(self, goal_path: str) -> None:
         self.calls.append(("forget", goal_path))

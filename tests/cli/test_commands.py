@@ -15,7 +15,7 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding, OpenTurn
 from donewhen.core.work import Answer, Interrupt
 from donewhen.engine.api import LimitChanges, StartOptions
-from tests.cli.fakes import GOAL_TEXT, RUN, approval, complete, desk, lines, question, view
+from tests.cli.fakes import GOAL_TEXT, RUN, Desk, FakeAdviser, FakeRuns, approval, complete, desk, lines, question, view
 
 
 def test_init_drafts_and_never_overwrites(tmp_path: Path) -> None:
@@ -472,3 +472,46 @@ def test_nothing_steers_the_terminal(tmp_path: Path) -> None:
 
 
 # --------------------------------------------------------------------------------------- resume and status
+
+
+# ------------------------------------------------------------------------------------- a goal from an issue
+
+
+def test_init_takes_the_requirements_of_a_text_and_tries_nothing(tmp_path: Path) -> None:
+    call = Desk(tmp_path, FakeRuns(tmp_path), adviser=FakeAdviser(("never asked",)))
+    issue = tmp_path / "issue.md"
+    issue.write_text("# Quotes\n\n- [ ] `ruff check .` passes\n- [ ] Quotes are kept\n- [x] I have searched\n")
+    assert call("init", "--from", str(issue)) == 0
+    assert call.tried is False
+    assert call.adviser is not None
+    assert call.adviser.asked == []
+    assert "  R1 found here: `python -m pytest -q` passes" in call.out
+    assert "  R3 taken from line 4: Quotes are kept" in call.out
+    assert "  left in line 5: I have searched (it is about the issue, not about what is wanted)" in call.out
+    assert "no check decides R3" in call.err
+    assert "- [ ] Quotes are kept\n  <!-- needs a check -->" in (tmp_path / "GOAL.md").read_text()
+    assert call("init", "--from", str(issue)) == 2
+    assert "already exists" in call.err
+
+
+def test_init_reads_a_text_from_standard_input(tmp_path: Path) -> None:
+    call = Desk(tmp_path, FakeRuns(tmp_path), typed=["- [ ] `pytest -q` exits with 3", "- [ ] a"])
+    assert call("init", "--from", "-", "--json") == 0
+    document = json.loads(call.out)
+    assert document["taken"][0]["checks"] == [{"command": "pytest -q", "expectedExit": 3}]
+    assert document["left"] == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("--from", "missing.md"), "missing.md can't be read: No such file"),
+        (("--from", "-"), "no requirement was found in the text"),
+        (("--from", "-", "an objective"), "not both"),
+    ],
+)
+def test_init_refuses_a_text_that_it_can_not_use(tmp_path: Path, argv: tuple[str, ...], said: str) -> None:
+    call = Desk(tmp_path, FakeRuns(tmp_path), typed=["only words"])
+    assert call("init", *argv) == 2
+    assert said in call.err
+    assert not (tmp_path / "GOAL.md").exists()

@@ -122,7 +122,7 @@ def test_what_this_version_lacks_is_said(argv: list[str], tmp_path: Path) -> Non
     assert "not available in this version" in call.err
 
 
-@pytest.mark.parametrize("name", ["html", "sarif"])
+@pytest.mark.parametrize("name", ["pdf", "in_toto"])
 def test_a_format_that_does_not_exist_is_not_offered(name: str, tmp_path: Path) -> None:
     call = desk(tmp_path, complete())
     assert call("report", "run-1", "--format", name) == 2

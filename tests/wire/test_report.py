@@ -162,6 +162,9 @@ def test_a_complete_run_as_markdown() -> None:
 | R1 | `python -m pytest -q` passes | ✅ met | check | E1: `python -m pytest -q` 12 passed |
 | R2 | `ruff check .` passes | ✅ met | check | E2: `ruff check .` passed |
 
+<details>
+<summary>Evidence and how it came about</summary>
+
 ### Evidence
 
 | | Command | Result | Time | Revision | Program |
@@ -174,6 +177,8 @@ def test_a_complete_run_as_markdown() -> None:
 | | Met | Time | Cost | Changed |
 |---|---|---|---|---|
 | 1 | 2 of 2 | 2.0 s | $0.00 | `a.py` |
+
+</details>
 """
     )
 

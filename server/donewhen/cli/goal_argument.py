@@ -141,6 +141,11 @@ def write_draft(
         )
     else:
         text = draft_without_objective(call.root.name, found.commands, notes)
+    return write_new(target, text)
+
+
+def write_new(target: Path, text: str) -> Path:
+    """Writes a file that isn't there yet. Raises UsageError."""
     try:
         with target.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from donewhen.app.services import Look
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display, display_for
 from donewhen.cli.formatting import one_line, shown_path, taken
+from donewhen.cli.gate import annotate, commands_stopped, gate_of, write_receipts
 from donewhen.cli.goal_argument import (
     goal_path,
     read_goal,
@@ -21,12 +23,16 @@ from donewhen.cli.goal_argument import (
     surveyed,
     the_goal,
     write_draft,
+    write_new,
 )
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, exit_code
 from donewhen.cli.terminal import OutputClosed, ending_signals
 from donewhen.core.errors import DoneWhenError, UsageError
 from donewhen.core.proof_files import Group, ProofBasis
 from donewhen.engine.api import Runs, RunView
+from donewhen.goalfile.draft import draft_from_issue
+from donewhen.goalfile.issue import Issue, Taken, read_issue
+from donewhen.goalfile.parse import SIZE_LIMIT
 from donewhen.goalfile.preflight import GoalHint, hints_of
 from donewhen.regular import read_text
 from donewhen.wire.plain import spent_json
@@ -52,6 +58,15 @@ async def init(call: Call) -> int:
     path = call.root / "GOAL.md"
     if path.exists():
         raise UsageError(f"{path} already exists, and is left as it is")
+    source: str | None = call.arguments.source
+    if source is None:
+        return await _init(call, objective, path)
+    if objective:
+        raise UsageError("give an objective, or a text with --from: not both")
+    return await _init_from(call, source, path)
+
+
+async def _init(call: Call, objective: str, path: Path) -> int:
     found = await surveyed(call)
     proposal = Proposal()
     if objective:
@@ -78,6 +93,66 @@ async def init(call: Call) -> int:
         say_undecided(call, _undecided(path), path.name)
     call.terminal.message("edit it, then: donewhen run")
     return 0
+
+
+async def _init_from(call: Call, source: str, path: Path) -> int:
+    """Drafts it from the text of an issue or a specification. Nothing is executed, and no model is asked."""
+    name = "Goal" if source == "-" else Path(source).stem
+    text = await _text_of(call, source)
+    found = await call.services.survey(Look(call.root, call.settings.state_dir, execute=False))
+    issue = read_issue(text, name, frozenset(check.command for check in found.checks))
+    judged = call.settings.pick("judge_model") is not None
+    write_new(path, draft_from_issue(issue, found.commands, judged=judged, notes=found.notes()))
+    if call.json:
+        checks = [_check_json(check) for check in found.checks]
+        left = [{"line": one.line or None, "text": one.text, "why": one.why} for one in issue.left]
+        document = {"goalUri": path.as_uri(), "path": str(path), "checks": checks}
+        call.terminal.document({**document, "taken": list(map(_taken_json, issue.taken)), "left": left})
+        return 0
+    call.terminal.result(f"drafted {path}")
+    _say_what_was_taken(call, issue, path)
+    if not judged:
+        say_undecided(call, _undecided(path), path.name)
+    call.terminal.message("nothing of it was executed: read the file, above all its commands, then: donewhen run")
+    return 0
+
+
+def _say_what_was_taken(call: Call, issue: Issue, path: Path) -> None:
+    goal = read_goal(path)
+    own, taken = len(goal.outline) - len(issue.taken), [one.label for one in goal.outline][-len(issue.taken) :]
+    for requirement in goal.outline[:own]:
+        call.terminal.result(f"  {requirement.label} found here: {one_line(requirement.text)}")
+    for label, one in zip(taken, issue.taken, strict=True):
+        call.terminal.result(f"  {label} taken from line {one.line}: {one_line(one.text)}")
+        if one.checks:
+            call.terminal.result(f"    check: {one_line(', '.join(check.command for check in one.checks))}")
+    for left in issue.left:
+        at = f" in line {left.line}" if left.line else ""
+        call.terminal.result(f"  left{at}: {one_line(left.text)} ({left.why})")
+
+
+def _taken_json(one: Taken) -> dict[str, Any]:
+    checks = [{"command": check.command, "expectedExit": check.expected_exit} for check in one.checks]
+    return {"line": one.line, "text": one.text, "checks": checks, "details": list(one.details)}
+
+
+async def _text_of(call: Call, source: str) -> str:
+    """The text of a file, or of standard input as far as a text may be long. Raises UsageError."""
+    if source != "-":
+        return _read(Path(source))
+    lines: list[str] = []
+    size = 0
+    while size <= SIZE_LIMIT and (line := await call.terminal.lines.next()) is not None:
+        lines.append(line)
+        size += len(line) + 1
+    return "\n".join(lines)
+
+
+def _read(path: Path) -> str:
+    try:
+        return read_text(path.expanduser(), "utf-8-sig", "replace")
+    except OSError as problem:
+        raise UsageError(f"{path} can't be read: {problem.strerror or problem}") from problem
 
 
 def _undecided(path: Path) -> Sequence[str]:
@@ -173,6 +248,7 @@ def _named_goal(call: Call) -> str:
 
 async def check(call: Call) -> int:
     """One audit; 0 if everything is proven, 1 if something is not."""
+    gate = gate_of(call)
     path = _named_goal(call)
     say_problems(call, path)
     if call.arguments.explain:
@@ -181,10 +257,13 @@ async def check(call: Call) -> int:
     display = display_for(call)
     async with call.runs() as runs:
         view = await _audit(runs, path, display, shown=call.terminal.live and not call.json)
-    if view is None:
-        return PAUSED_BY_CTRL_C
+        if view is None:
+            return PAUSED_BY_CTRL_C
+        annotations = await write_receipts(call, gate, runs, view.state.run_id)
     with suppress(OutputClosed):  # the exit code is an answer too
-        display.finish(view)
+        with commands_stopped(call, gate):
+            display.finish(view)
+        annotate(call, annotations)
     if not call.json and exit_code(view.state):
         call.terminal.message(f"receipt: donewhen report {view.state.run_id}")
     return exit_code(view.state)

@@ -85,6 +85,8 @@ def _common(parser: Parser) -> None:
 
 def _arguments(commands: dict[str, Parser]) -> None:
     commands["init"].add_argument("objective", nargs="*", metavar="OBJECTIVE")
+    taken = "take the requirements of an issue or a specification (Markdown; - is standard input); executes nothing"
+    commands["init"].add_argument("--from", dest="source", metavar="FILE", help=taken)
     for name in ("init", "run"):
         declined = "draft without running the checks that are found"
         commands[name].add_argument("--no-try", action="store_true", help=declined)
@@ -92,6 +94,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["check"].add_argument("goal", nargs="?", metavar="GOAL")
     explained = "list what the proof rests on, and execute nothing"
     commands["check"].add_argument("--explain", action="store_true", help=explained)
+    _gate_arguments(commands["check"])
     commands["run"].add_argument("goal", nargs="*", metavar="GOAL or OBJECTIVE")
     _resume_arguments(commands["resume"])
     commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
@@ -114,8 +117,15 @@ def _arguments(commands: dict[str, Parser]) -> None:
 
 def _formats() -> str:
     """The names of all formats, with an explanation of those that need one."""
-    *others, last = (f"{name} ({about})" if about else name for name, about in FORMATS.items())
+    *others, last = (f"{name} ({form.about})" if form.about else name for name, form in FORMATS.items())
     return f"{', '.join(others)} or {last}"
+
+
+def _gate_arguments(parser: Parser) -> None:
+    written = "write the receipt in a format of `report` to a file; may be repeated"
+    parser.add_argument("--report", metavar="FORMAT=FILE", action="append", default=[], help=written)
+    annotated = "for the log and the summary of a job (github where GITHUB_ACTIONS is true)"
+    parser.add_argument("--annotations", choices=("github", "off"), help=annotated)
 
 
 def _resume_arguments(parser: Parser) -> None:

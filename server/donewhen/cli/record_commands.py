@@ -16,7 +16,7 @@ from donewhen.core.state import RunState
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import Runs, RunView
 from donewhen.ports import RunSummary
-from donewhen.wire.reports import cited, render
+from donewhen.wire.reports import receipt
 from donewhen.wire.snapshot import shown_halt
 
 
@@ -167,9 +167,7 @@ async def report(call: Call) -> int:
         if run_id is None:
             call.say_no_run()
             return 1
-        view = await runs.report(run_id)
-        found = [await runs.evidence(view.state.run_id, one) for one in cited(view)]
-    text = render(asked, view, call.root, [one for one in found if one is not None])
+        text = await receipt(runs, run_id, asked, call.root)
     if call.json and asked != "json":
         call.terminal.document({"text": text})
     else:

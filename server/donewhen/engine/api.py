@@ -86,6 +86,9 @@ class RunView:
     """The proof files that its worker has changed: the originals are tried once everything else is proven. Known to the
     process that supervises it."""
 
+    commit: str | None = None
+    """The commit that the result is about, where somebody asked for it (`Runs.commit`)."""
+
     @cached_property
     def views(self) -> tuple[RequirementView, ...]:
         """Its requirements, as they stand in the current workspace."""
@@ -292,6 +295,11 @@ class Runs(Protocol):
 
     async def report(self, run_id: str) -> RunView:
         """The state that a report is made of, with all iterations: see `wire.reports`."""
+        ...
+
+    async def commit(self, run_id: str) -> str | None:
+        """The commit that the result of a run is about; None where its files are another revision now, or were not
+        committed as they are."""
         ...
 
     async def forget(self, goal_path: str) -> None:

@@ -63,6 +63,17 @@ async def compared_once(state: RunState, workspace: Workspace) -> Present | None
         await workspace.close()
 
 
+async def committed_as(state: RunState, workspace: Workspace) -> str | None:
+    """The commit that holds what the run last looked at; None where the files are not that any more."""
+    try:
+        present = await reopened(state, workspace)
+        return await workspace.commit() if present.revision == state.revision else None
+    except WorkspaceError:
+        return None
+    finally:
+        await workspace.close()
+
+
 # Watches the results of runs that are over: one watcher per folder, and no work while nothing happens.
 
 

@@ -21,7 +21,7 @@ from donewhen.core.proof import Present
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import IterationDetail, RunSteps, RunView
-from donewhen.engine.guarding import ResultWatcher, comparable, compared_once
+from donewhen.engine.guarding import ResultWatcher, committed_as, comparable, compared_once
 from donewhen.engine.records import PIECE, Records, view_of
 from donewhen.engine.setup import EngineSetup
 from donewhen.engine.steps import Followers, Steps
@@ -212,6 +212,12 @@ class Reading:
         state = await self._records.in_full(run_id)
         live = await self._setup.ledger.live(run_id)
         return await self._as_now(view_of(self._setup.root, state, live, owned=run_id in self._active))
+
+    async def commit(self, run_id: str) -> str | None:
+        state = await self._records.state(run_id)
+        if self._setup.glance is None or not comparable(state):
+            return None
+        return await committed_as(state, self._setup.glance())
 
     async def forget(self, goal_path: str) -> None:
         self._may_write()

@@ -6,10 +6,12 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.goalfile.files import GOAL_FILE, GOAL_SUFFIX
+from donewhen.goalfile.issue import Issue, Taken
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.stated import StatedCommand, stated_commands
 from donewhen.goalfile.statements import code_span, one_line
@@ -79,6 +81,68 @@ def draft(
         words = f"\nProposed by {_name(proposed_by or '')}:\n{_boxes(suggested)}" if suggested else ""
         wanted, filled_in, end = own_words, "\n  - check:", _FILL_IN.format(suggested=words)
     return _front_matter(worker) + _body(title, prose, commands, wanted, note, filled_in) + _ending(end, notes)
+
+
+def draft_from_issue(
+    issue: Issue, checks: Sequence[str] = (), *, judged: bool = False, notes: Sequence[str] = ()
+) -> str:
+    """The text of a goal file with the requirements of an issue, and the workspace's own checks. What no check decides
+    is marked: for the judge, or as in need of a check. The words of the issue stand in a quotation.
+
+    It parses back to exactly these requirements and these commands: whatever else the text may try, it binds nothing.
+    Raises InvalidGoal where that can't be had."""
+    own = [command for command in map(_plain, checks) if command]
+    taken = [_Boxed.of(one, judged=judged) for one in issue.taken]
+    bound = {check.command for one in issue.taken for check in one.checks}
+    boxes = [_Boxed(f"{code_span(command)} passes") for command in own if command not in bound]
+    left = [f"left out, line {one.line}: {one.text} ({one.why})" for one in issue.left]
+    end = _ending("", [*notes, *left])
+    title = _without_closing_hashes(_plain(issue.title).lstrip("#").strip()) or "Goal"
+    quoted = "\n".join(f"> {_plain(line)}".rstrip() for line in issue.prose.splitlines())
+    allowed = bound | set(own)
+    for prose in (quoted, ""):
+        text = (
+            f"# {title}\n\n"
+            + (f"{prose}\n\n" if prose else "")
+            + "\n".join(one.text for one in (*boxes, *taken))
+            + "\n"
+        )
+        parsed = parse(text + end)
+        found = [one.text for one in parsed.outline]
+        commands = {check.command for one in parsed.outline for check in one.checks}
+        plain = all(not one.files and not one.external for one in parsed.outline)
+        if not parsed.errors and found == [one.said for one in (*boxes, *taken)] and commands <= allowed and plain:
+            return text + end
+    raise InvalidGoal("the text can't be made a goal file as it stands: write GOAL.md by hand")
+
+
+@dataclass(frozen=True, slots=True)
+class _Boxed:
+    """One requirement as the lines of a goal file."""
+
+    said: str
+    below: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, one: Taken, *, judged: bool) -> _Boxed:
+        said = _plain(one.text)
+        (alone,) = parse(f"# T\n\n- [ ] {said}\n").outline[:1] or (None,)
+        commands = {check.command for check in one.checks}
+        if alone is not None and alone.sole_check and {check.command for check in alone.checks} <= commands:
+            return cls(said, tuple(f"  - {line}" for line in one.details))
+        if alone is not None and alone.sole_check:
+            said = f"It holds that {said}"  # its form alone would bind a command that nobody looked at
+        lines = [f"  - {line}" for line in map(_plain, one.details)]
+        for check in one.checks:
+            code = f" exits {check.expected_exit}" if check.expected_exit else ""
+            lines.append(f"  - check: {code_span(check.command)}{code}")
+        if not one.checks:
+            lines.append("  <!-- for the judge -->" if judged else "  <!-- needs a check -->")
+        return cls(said, tuple(lines))
+
+    @property
+    def text(self) -> str:
+        return "\n".join([f"- [ ] {self.said}", *self.below])
 
 
 def draft_without_objective(folder: str, checks: Sequence[str], notes: Sequence[str] = ()) -> str:

@@ -33,7 +33,7 @@ from donewhen.lsp.publisher import snapshot_json
 from donewhen.regular import read_bytes
 from donewhen.wire.patching import patched
 from donewhen.wire.plain import plain_evidence, plain_iteration
-from donewhen.wire.reports import cited, render
+from donewhen.wire.reports import receipt
 from donewhen.wire.snapshot import snapshot
 from donewhen.wire.view import question_document
 
@@ -139,9 +139,7 @@ async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:
 async def report(session: Session, argument: a.RunReport) -> dict[str, Any]:
     """The receipt, in one of the available formats."""
     folder = await folder_of(session, argument.run_id)
-    view = await folder.runs.report(argument.run_id)
-    found = [await folder.runs.evidence(argument.run_id, name) for name in cited(view)]
-    return {"text": render(argument.format, view, folder.root, [one for one in found if one is not None])}
+    return {"text": await receipt(folder.runs, argument.run_id, argument.format, folder.root)}
 
 
 async def document(session: Session, argument: a.RunDocument) -> dict[str, Any]:

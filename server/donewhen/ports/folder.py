@@ -110,6 +110,11 @@ class Workspace(Protocol):
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None: ...
 
+    async def commit(self) -> str | None:
+        """The id of the commit in which every covered file is as it is now; None if the folder is in no repository, or
+        differs from what was committed last. Raises WorkspaceError."""
+        ...
+
     async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> Sequence[str]:
         """Writes files as a checkpoint has them into another folder; returns those that it has not. Raises
         WorkspaceError where one was not captured, or can't be written."""

@@ -18,7 +18,7 @@ from donewhen.workspace.ignoring import Coverage, IgnoreRules, Rules, keep, load
 from donewhen.workspace.manifest import NESTED, Entry, Manifest
 from donewhen.workspace.remembered import keep as keep_remembered
 from donewhen.workspace.remembered import load as load_remembered
-from donewhen.workspace.repository import Repository, find_repository
+from donewhen.workspace.repository import Repository, committed, find_repository
 from donewhen.workspace.scanning import Scanner, read_entry
 from donewhen.workspace.settling import Notifier, Quiet, wait_settled
 from donewhen.workspace.shielding import shielded
@@ -346,6 +346,9 @@ class FolderWorkspace:
         changed = await shielded(self._kept().restore(checkpoint, self._manifest, paths, keep))
         await shielded(self._update(everywhere=True))
         return changed
+
+    async def commit(self) -> str | None:
+        return await committed(self._root, frozenset(self._handed.paths))
 
     async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
         manifest = await self._compared(after, revision)

@@ -204,6 +204,9 @@ class MemoryWorkspace:
             self.edit(path, data, executable=mode == EXECUTABLE)
         return tuple(wanted)
 
+    async def commit(self) -> str | None:
+        return None
+
     async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
         self._refuse_other(after, revision)
         return tuple(_different(self._tree(before), self._tree(after)))

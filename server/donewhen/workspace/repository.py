@@ -52,6 +52,36 @@ async def find_repository(root: Path) -> Repository | None:
     return Repository(prefix, root / lines[1], tracked, tuple(_spelled(above, prefix)))
 
 
+async def committed(root: Path, covered: frozenset[str]) -> str | None:
+    """The commit that HEAD names, if each covered file is as it has it and none is missing; None otherwise, and where
+    files are hidden from git's comparison. Raises WorkspaceError."""
+    if shutil.which("git") is None:
+        return None
+    before = await _head(root)
+    if before is None:
+        return None
+    _, flagged = await run_git(["ls-files", "-z", "-v"], cwd=root)
+    # Marked to be taken as unchanged, or as not checked out: git would not look at them.
+    if any(line[:1].islower() or line[:1] == "S" for line in os.fsdecode(flagged).split("\0")):
+        return None
+    status = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored=traditional", "--no-renames", "."]
+    _, said = await run_git(status, cwd=root)
+    _, prefix = await run_git(["rev-parse", "--show-prefix"], cwd=root)
+    within = os.fsdecode(prefix).rstrip("\n")
+    for line in filter(None, os.fsdecode(said).split("\0")):
+        path = line[3:].removeprefix(within)
+        # An untracked folder that is ignored as a whole ends in a slash.
+        inside = path.endswith("/") and any(one.startswith(path) for one in covered)
+        if line[:2] not in ("??", "!!") or path in covered or inside:
+            return None
+    return before if await _head(root) == before else None
+
+
+async def _head(root: Path) -> str | None:
+    code, said = await run_git(["rev-parse", "--verify", "-q", "HEAD^{commit}"], cwd=root, check=False)
+    return said.decode().strip() if code == 0 else None
+
+
 async def _is_ignored(root: Path) -> bool:
     """Whether the repository ignores the workspace itself: then its rules don't apply to it."""
     code, _ = await run_git(["check-ignore", "-q", "."], cwd=root, check=False)

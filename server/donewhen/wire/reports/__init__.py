@@ -7,30 +7,63 @@ server read, and a module of that name with `render(view, root, evidence)`, impo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
     from donewhen.core.evidence import Evidence
-    from donewhen.engine.api import RunView
+    from donewhen.engine.api import Runs, RunView
 
-ReportFormat = Literal["markdown", "short", "json", "junit"]
-FORMATS: Mapping[ReportFormat, str] = {
-    "markdown": "",
-    "short": "a few lines of Markdown for a pull request",
-    "json": "",
-    "junit": "",
+ReportFormat = Literal["markdown", "short", "html", "json", "junit", "sarif", "github", "gitlab", "in-toto"]
+
+
+class Format(NamedTuple):
+    """What the name of a format doesn't say, if anything, and what its file is called by default."""
+
+    about: str
+    file: str
+
+
+FORMATS: Mapping[ReportFormat, Format] = {
+    "markdown": Format("for a pull request, with the evidence folded away", "donewhen.md"),
+    "short": Format("a few lines of Markdown for a pull request", "donewhen.short.md"),
+    "html": Format("a page with the timeline that needs no network, to be read or printed", "donewhen.html"),
+    "json": Format("", "donewhen.json"),
+    "junit": Format("", "donewhen.xml"),
+    "sarif": Format("", "donewhen.sarif"),
+    "github": Format("annotations for a job of GitHub Actions", "donewhen.github.txt"),
+    "gitlab": Format("a Code Quality report", "gl-code-quality-report.json"),
+    "in-toto": Format("a test result to be signed", "donewhen.intoto.json"),
 }
-"""Every format, with what its name doesn't say."""
+"""Every format: the one list that the command line and the extension offer."""
+
+
+async def receipt(runs: Runs, run_id: str, form: ReportFormat, root: Path) -> str:
+    """The receipt of a run on record, as text. Raises what `Runs.report` raises."""
+    return (await receipts(runs, run_id, [form], root))[0]
+
+
+async def receipts(runs: Runs, run_id: str, forms: Sequence[ReportFormat], root: Path) -> list[str]:
+    """Several receipts of one moment."""
+    view = await runs.report(run_id)
+    if "in-toto" in forms:
+        view = replace(view, commit=await runs.commit(run_id))
+    found = [await runs.evidence(run_id, one) for one in cited(view)]
+    evidence = [one for one in found if one is not None]
+    return [render(form, view, root, evidence) for form in forms]
 
 
 def render(form: ReportFormat, view: RunView, root: Path, evidence: Sequence[Evidence]) -> str:
     """The receipt as text. `evidence` is what `cited` names, as far as it is still on record."""
-    rendered = cast(
-        "Callable[[RunView, Path, Mapping[str, Evidence]], str]", import_module(f"{__name__}.{form}").render
-    )
+    rendered = cast("Callable[[RunView, Path, Mapping[str, Evidence]], str]", import_module(module_of(form)).render)
     return rendered(view, root, {one.id: one for one in evidence})
+
+
+def module_of(form: ReportFormat) -> str:
+    """The module that renders a format."""
+    return f"{__name__}.{form.replace('-', '_')}"
 
 
 def cited(view: RunView) -> tuple[str, ...]:

@@ -47,6 +47,10 @@ ACCEPTED = {
 }
 SHORT = 12
 MAX_CHANGED = 10
+MAX_OUTPUT = 4_000
+"""Characters of what one check printed."""
+MAX_OUTPUTS = 24_000
+"""Characters of what all of them printed: a forge takes 65,536 of a comment."""
 
 _SPACE = re.compile(r"\s+")
 _LINK = re.compile(r"\](?=[(\[:])")
@@ -54,16 +58,13 @@ _LINK = re.compile(r"\](?=[(\[:])")
 
 
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
-    """The whole receipt; it names no folder of this machine."""
+    """The whole receipt; it names no folder of this machine. What decides stands first, all else is folded away."""
+    state = view.state
     sections = [_heading(view), _requirements(view, evidence), _overrides(view), _integrity(view)]
-    sections += [_proofs(view, evidence), _iterations(view.state), _costs(view.state)]
-    sections += [
-        _rooms(view.state),
-        _acts(view.state),
-        _halt_data(view.state),
-        _plugins_off(view.state),
-        _start(view.state),
-    ]
+    below = [_proofs(view, evidence), *_outputs(evidence), _iterations(state), _costs(state), _rooms(state)]
+    below += [_acts(state), _halt_data(state), _plugins_off(state), _start(state)]
+    if any(below):
+        sections += [["<details>", "<summary>Evidence and how it came about</summary>"], *below, ["</details>"]]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -310,6 +311,38 @@ def _proofs(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
         result = _result(seen) + exit_code + (f"; nothing follows: {text(why)}" if why else "")
         rows.append(_row(one, code(seen.command) + tried, result, f"{seen.seconds:.2f} s", program))
     return rows if len(rows) > 4 else []
+
+
+def _outputs(evidence: Mapping[str, Evidence]) -> Iterator[list[str]]:
+    """What each check printed that did not pass, in a fence that it can't leave."""
+    room = MAX_OUTPUTS
+    for one in evidence.values():
+        seen = one.observation
+        if isinstance(seen, CheckResult) and not seen.passed and (output := seen.output.strip()):
+            shown = _end_of(output, min(MAX_OUTPUT, room))
+            room -= len(shown)
+            if not shown:
+                return
+            longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+            fence = "`" * max(3, longest + 1)
+            yield [
+                "<details>",
+                f"<summary>What {one.id} printed</summary>",
+                "",
+                f"{fence}text",
+                shown,
+                fence,
+                "",
+                "</details>",
+            ]
+
+
+def _end_of(output: str, most: int) -> str:
+    """The end says how it went."""
+    plain = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in output)
+    return (
+        plain if len(plain) <= most else f"… ({len(plain) - most} characters cut)\n{plain[-most:]}" if most > 0 else ""
+    )
 
 
 def _row(one: Evidence, command: str, result: str, time: str, program: str) -> str:

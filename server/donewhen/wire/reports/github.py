@@ -1,0 +1,49 @@
+"""The receipt for a job of GitHub Actions: a workflow command for each thing that is not proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from donewhen.core.evidence import Evidence
+from donewhen.engine.api import RunView
+from donewhen.wire.reports.alerts import Alert, Level, alerts
+from donewhen.wire.reports.markdown import proven, verdict
+
+COMMANDS: Mapping[Level, str] = {"error": "error", "warning": "warning", "note": "notice"}
+MOST = 10
+"""GitHub shows this many annotations of each level for a step; the rest would be lost without a word."""
+MAX_MESSAGE = 4_000
+
+
+def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
+    """A line for each, errors first, at most ten of a level; a notice where everything is proven."""
+    found = alerts(view, root)
+    lines: list[str] = []
+    for level, command in COMMANDS.items():
+        same = [one for one in found if one.level == level]
+        shown = same if len(same) <= MOST else same[: MOST - 1]
+        lines += [_line(command, one) for one in shown]
+        if len(same) > len(shown):
+            lines.append(f"::{command} title=Done When::and {len(same) - len(shown)} more: see the receipt")
+    if not found:
+        said = f"{view.state.goal.title}: {verdict(view.state)}, {proven(view)}"
+        lines.append(f"::notice title=Done When::{_data(said)}")
+    return "\n".join(lines) + "\n"
+
+
+def _line(command: str, one: Alert) -> str:
+    fields = {"file": one.path, "line": one.line, "col": one.column, "title": one.title}
+    named = ",".join(f"{name}={_property(str(value))}" for name, value in fields.items() if value is not None)
+    message = one.message if not one.accepted else f"{one.message} ({one.accepted})"
+    return f"::{command} {named}::{_data(message[:MAX_MESSAGE])}"
+
+
+def _data(text: str) -> str:
+    """What the runner reads as the message: it is decoded there, and no line of it can begin a command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """As `_data`; a colon or a comma would end the property."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

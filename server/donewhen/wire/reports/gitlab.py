@@ -1,0 +1,30 @@
+"""The receipt for a merge request of GitLab: its Code Quality report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from donewhen.core.evidence import Evidence
+from donewhen.engine.api import RunView
+from donewhen.wire.reports.alerts import Alert, Level, alerts
+
+SEVERITIES: Mapping[Level, str] = {"error": "critical", "warning": "major", "note": "info"}
+
+
+def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
+    """An array with an entry for each thing that is not proven; empty where everything is."""
+    return json.dumps([_entry(one) for one in alerts(view, root)], ensure_ascii=False, indent=1)
+
+
+def _entry(one: Alert) -> dict[str, Any]:
+    said = one.title if one.message in one.title else f"{one.title}: {one.message}"
+    return {
+        "description": f"{said} ({one.accepted})" if one.accepted else said,
+        "check_name": one.rule,
+        "fingerprint": one.fingerprint,
+        "severity": SEVERITIES[one.level],
+        "location": {"path": one.path, "lines": {"begin": one.line or 1}},
+    }

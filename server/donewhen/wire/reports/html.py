@@ -1,0 +1,313 @@
+"""The receipt as a page: one file that opens without a network, can be printed, and runs nothing.
+
+Everything that stands in it is escaped, and a policy in its head forbids scripts and anything from elsewhere, whatever
+escaping might miss.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from donewhen.core.evidence import CheckResult, Evidence, Trial
+from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.summary import room_text
+from donewhen.core.trials.outcome import TRIED
+from donewhen.core.verdict import GRADES, RequirementView
+from donewhen.core.work import Usage
+from donewhen.engine.api import RunView
+from donewhen.wire.reports.markdown import ACCEPTED, FROM, MARKS, REFUSED_MARK, SHORT, proven, verdict, when, why
+
+MAX_OUTPUT = 20_000
+MAX_PATHS = 20
+_HIDDEN = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""What changes the direction of text, so that it reads as something else."""
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8884; --dim: #6b7280; --good: #15803d; --bad: #b91c1c; --open: #a16207; }
+@media (prefers-color-scheme: dark) { :root { --dim: #9ca3af; --good: #4ade80; --bad: #f87171; --open: #facc15; } }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: .25rem; }
+h2 { font-size: 1.1rem; margin-top: 2rem; border-bottom: 1px solid var(--line); }
+p.verdict { font-size: 1.1rem; font-weight: 600; margin: .25rem 0; }
+.facts, .dim { color: var(--dim); }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .5rem; border-bottom: 1px solid var(--line); }
+td, dd, li, p, summary { overflow-wrap: anywhere; }
+td:first-child, td.good, td.bad, td.open { white-space: nowrap; }
+.good { color: var(--good); } .bad { color: var(--bad); } .open { color: var(--open); }
+code, pre { font: 13px/1.45 ui-monospace, monospace; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); padding: .5rem; max-height: 30rem;
+  overflow: auto; }
+details { border: 1px solid var(--line); border-radius: .25rem; margin: .5rem 0; padding: .25rem .5rem; }
+ol.timeline { list-style: none; margin: 0; padding: 0 0 0 1rem; border-left: 3px solid var(--line); }
+ol.timeline > li { margin: 0 0 1rem; position: relative; }
+ol.timeline > li::before { content: ""; position: absolute; left: -1.45rem; top: .45rem; width: .7rem; height: .7rem;
+  border-radius: 50%; background: var(--dim); }
+ol.timeline > li.good::before { background: var(--good); } ol.timeline > li.bad::before { background: var(--bad); }
+ol.timeline > li { color: inherit; }
+meter { width: 8rem; }
+@page { margin: 15mm; }
+@media print {
+  :root { color-scheme: light; --dim: #444; --good: #14532d; --bad: #7f1d1d; --open: #713f12; }
+  body { max-width: none; margin: 0; padding: 0; font-size: 10pt; color: #000; background: #fff; }
+  h2, h3 { break-after: avoid; } tr, li { break-inside: avoid; } thead { display: table-header-group; }
+  pre { max-height: none; overflow: visible; font-size: 8pt; }
+  details::details-content { content-visibility: visible; block-size: auto; display: block; }
+}
+"""
+
+
+def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
+    """The whole receipt; it names no folder of this machine."""
+    state = view.state
+    sections = (
+        _heading(view),
+        _requirements(view),
+        _decisions(state),
+        _timeline(state),
+        _evidence(evidence),
+        _cost(state),
+        _start(state),
+    )
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+            "base-uri 'none'; form-action 'none'\">",
+            '<meta name="referrer" content="no-referrer">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{_text(state.goal.title)}: {_text(_verdict(view))}</title>",
+            f"<style>{STYLE}</style>",
+            "</head>",
+            "<body>",
+            *(line for section in sections for line in section),
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _text(value: str) -> str:
+    """Text of others: what could become markup is escaped, and what can't be seen is marked."""
+    shown = (c if (c.isprintable() or c in "\n\t") and c not in _HIDDEN else "\ufffd" for c in value)
+    return html.escape("".join(shown), quote=True)
+
+
+def _code(value: str) -> str:
+    return f"<code>{_text(value)}</code>" if value else ""
+
+
+def _verdict(view: RunView) -> str:
+    return verdict(view.state).replace("_", " ")
+
+
+def _heading(view: RunView) -> Iterator[str]:
+    state = view.state
+    tone = "good" if all(one.status == "met" for one in view.views) and not _doubts(view) else "bad"
+    yield f"<h1>{_text(state.goal.title)}</h1>"
+    yield f'<p class="verdict {tone}">{_text(_verdict(view))} · {_text(proven(view, "requirements "))}</p>'
+    if reason := why(state):
+        yield f"<p>{_text(reason)}</p>"
+    if view.stale:
+        changed = view.present.changed or () if view.present is not None else ()
+        named = f": {_paths(changed)}" if changed else ""
+        yield f'<p class="open"><strong>Stale</strong>: files changed since this result{named}.</p>'
+    if state.goal.objective and state.goal.objective != state.goal.title:
+        yield f"<p>{_text(state.goal.objective)}</p>"
+    yield f'<p class="facts">{" · ".join(_facts(state))}</p>'
+
+
+def _doubts(view: RunView) -> bool:
+    return view.stale or view.state.broken or any(one.refused or one.on_a_persons_word for one in view.views)
+
+
+def _facts(state: RunState) -> Iterator[str]:
+    yield _text(when(state.updated_at))
+    yield f"run {_code(state.run_id)}"
+    yield f"revision {_code(state.revision[:SHORT])}"
+    if state.options.judge:
+        yield f"judge {_code(state.options.judge)}"
+    if state.mode == "pursue":
+        model = f" {_code(state.options.agent.model)}" if state.options.agent is not None else ""
+        yield f"worker {_text(state.options.worker or '')}{model}"
+        if where := room_text(state.options):
+            yield _text(where)
+        yield f"{state.elapsed:.1f} s"
+
+
+def _requirements(view: RunView) -> Iterator[str]:
+    known = {one.id: one for one in view.state.goal.requirements}
+    yield "<h2>Requirements</h2>"
+    yield "<table><thead><tr><th></th><th>Requirement</th><th>Status</th><th>Proof</th></tr></thead><tbody>"
+    for one in view.views:
+        tone = "bad" if one.refused or one.status in ("unmet", "regressed") else "good" if _is_proven(one) else "open"
+        mark = REFUSED_MARK if one.refused else MARKS[one.status] + (" (flaky)" if one.flaky else "")
+        cells = (
+            f"<td>R{one.number}</td>",
+            f"<td>{_text(known[one.requirement_id].text)}</td>",
+            f'<td class="{tone}">{_text(mark)}</td>',
+            f"<td>{'<br>'.join(_proof(one))}</td>",
+        )
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</tbody></table>"
+
+
+def _is_proven(one: RequirementView) -> bool:
+    return one.status == "met" and not one.on_a_persons_word
+
+
+def _proof(one: RequirementView) -> Iterator[str]:
+    if one.grade is not None:
+        yield f"<strong>{_text(GRADES[one.grade])}</strong>"
+    if one.reason:
+        yield _text(one.reason)
+    decided = f"decided by a {one.decided_by}" if one.decided_by else ""
+    cited = ", ".join(f'<a href="#{_text(name)}">{_text(name)}</a>' for name in one.evidence_ids)
+    if decided or cited:
+        yield f'<span class="dim">{" · ".join(part for part in (decided, cited) if part)}</span>'
+
+
+def _decisions(state: RunState) -> Iterator[str]:
+    """What stood in for proof, and what was found."""
+    labels = {one.id: one.label for one in state.goal.requirements}
+    lines = [
+        f"{labels[i]} was <strong>waived</strong>: {_text(said)}" for i, said in state.waived.items() if i in labels
+    ]
+    for known in state.findings:
+        where = f" at {_code(f'{known.finding.path}:{known.finding.line + 1}')}" if known.finding.path else ""
+        how = f" <strong>Accepted</strong>: {_text(known.reason)}" if known.accepted else ""
+        lines.append(f"{known.id} {_text(known.finding.kind)}{where}: {_text(known.finding.message)}{how}")
+    lines += [f"{_text(one.code)}: {_text(one.message)}" for one in state.warnings]
+    lines += [f"plugin {_code(name)} was switched off: {_text(said)}" for name, said in state.plugins_off.items()]
+    if lines:
+        yield "<h2>Decisions, findings and warnings</h2>"
+        yield _list(lines)
+
+
+def _list(lines: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
+
+
+def _timeline(state: RunState) -> Iterator[str]:
+    """Iterations and what people did, in their order."""
+    entries: list[tuple[float, str]] = []
+    if state.met_before is not None:
+        met, total = state.met_before
+        entries.append((state.started_at, f"<li><strong>Before the first turn</strong> {_meter(met, total)}</li>"))
+    entries += [(one.started_at, _iteration(one)) for one in state.iterations]
+    for act in state.acts:
+        said = f": {_text(act.said)}" if act.said else ""
+        who = f"{_text(act.person.user)} {FROM[act.person.where]}"
+        entries.append((act.at, f"<li><strong>{who}</strong> {_text(act.what)}{said}{_at(act.at)}</li>"))
+    if state.ended:
+        tone = "good" if state.end_status == "complete" else ""
+        end = _text(verdict(state).replace("_", " "))
+        reason = f": {_text(state.reason)}" if state.reason else ""
+        entries.append(
+            (state.updated_at, f'<li class="{tone}"><strong>{end}</strong>{reason}{_at(state.updated_at)}</li>')
+        )
+    if entries:
+        yield "<h2>Timeline</h2>"
+        yield f'<ol class="timeline">{"".join(line for _, line in sorted(entries, key=lambda one: one[0]))}</ol>'
+
+
+def _iteration(one: IterationRecord) -> str:
+    tone = "bad" if one.error else "good" if one.total and one.met == one.total else ""
+    told = [f"<strong>Iteration {one.number}</strong> {_meter(one.met, one.total)}"]
+    told.append(f'<span class="dim">{one.seconds:.1f} s · {_dollars(one.usage)}</span>{_at(one.started_at)}')
+    if one.error:
+        told.append(f'<br><span class="bad">failed: {_text(one.error)}</span>')
+    if one.summary:
+        told.append(f"<br>The worker says: {_text(one.summary)}")
+    if one.changed:
+        told.append(f"<br>Changed: {_paths(one.changed)}")
+    return f'<li class="{tone}">{" ".join(told)}</li>'
+
+
+def _meter(met: int, total: int) -> str:
+    return f'<meter min="0" max="{max(total, 1)}" value="{met}">{met} of {total}</meter> {met} of {total} met'
+
+
+def _paths(paths: Iterable[str]) -> str:
+    named = list(paths)
+    more = f" and {len(named) - MAX_PATHS} more" if len(named) > MAX_PATHS else ""
+    return ", ".join(_code(path) for path in named[:MAX_PATHS]) + more
+
+
+def _at(moment: float) -> str:
+    return f' <span class="dim">{_text(when(moment))}</span>'
+
+
+def _evidence(evidence: Mapping[str, Evidence]) -> Iterator[str]:
+    if evidence:
+        yield "<h2>Evidence</h2>"
+    for one in evidence.values():
+        seen, tried = one.observation, ""
+        if isinstance(seen, Trial):
+            tried = f", tried {TRIED[seen.tried]}"
+            if seen.result is None:
+                yield _folded(one, f"{_code(seen.command)}{tried}: not run", [_text(seen.reason)])
+                continue
+            seen = seen.result
+        if isinstance(seen, CheckResult):
+            yield _folded(
+                one, f"{_code(seen.command)}{tried}: {_text(seen.reason or str(seen.outcome))}", _result(seen)
+            )
+        else:
+            yield _folded(one, _text(type(seen).__name__), [])
+
+
+def _folded(one: Evidence, summary: str, told: Iterable[str]) -> str:
+    revision = f'<p class="dim">at revision {_code(one.revision[:SHORT])}</p>'
+    return (
+        f'<details id="{_text(one.id)}"><summary>{_text(one.id)} {summary}</summary>{revision}{"".join(told)}</details>'
+    )
+
+
+def _result(seen: CheckResult) -> Iterator[str]:
+    exit_code = "" if seen.exit_code is None else f"exit code {seen.exit_code} · "
+    program = f" · {_code(Path(seen.program).name)}" if seen.program else ""
+    yield f"<p>{exit_code}{seen.seconds:.2f} s{program}</p>"
+    if seen.output:
+        cut = len(seen.output) - MAX_OUTPUT
+        output = seen.output if cut <= 0 else f"… ({cut} characters cut)\n{seen.output[-MAX_OUTPUT:]}"
+        yield f"<pre>{_text(output)}</pre>"
+
+
+def _cost(state: RunState) -> Iterator[str]:
+    used = [("worker", state.worker_usage), ("judge", state.judge_usage)]
+    rows = [
+        f"<tr><td>{who}</td><td>{_tokens(usage)}</td><td>{_dollars(usage)}</td></tr>"
+        for who, usage in used
+        if usage.tokens or usage.usd != 0
+    ]
+    if rows and state.mode == "pursue":
+        yield "<h2>Cost</h2>"
+        head = "<thead><tr><th></th><th>Tokens</th><th>Cost</th></tr></thead>"
+        yield f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
+
+
+def _tokens(usage: Usage) -> str:
+    return f"{usage.tokens:,}" if usage.tokens or usage.usd is not None else "unknown"
+
+
+def _dollars(usage: Usage) -> str:
+    return "cost unknown" if usage.usd is None else f"${usage.usd:.2f}"
+
+
+def _start(state: RunState) -> Iterator[str]:
+    if state.options.summary:
+        yield "<h2>At the start</h2>"
+        yield f"<p>{_text(ACCEPTED[state.started])}:</p>"
+        yield _list(_text(line) for line in state.options.summary.splitlines() if line.strip())
+    halt = state.halt
+    if halt is not None and halt.data:
+        yield f"<h2>What the plugin {_code(halt.plugin)} says</h2>"
+        yield f"<pre>{_text(json.dumps(dict(halt.data), ensure_ascii=False, indent=1))}</pre>"
