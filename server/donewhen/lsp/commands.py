@@ -35,7 +35,7 @@ from donewhen.wire.patching import patched
 from donewhen.wire.plain import plain_evidence, plain_iteration
 from donewhen.wire.reports import receipt
 from donewhen.wire.snapshot import snapshot
-from donewhen.wire.view import question_document
+from donewhen.wire.view import chat_answer, chat_text, question_document
 
 if TYPE_CHECKING:
     from donewhen.lsp.host import Folder
@@ -180,9 +180,6 @@ async def _evidence_text(session: Session, run_id: str, evidence_id: str) -> str
 
 async def answer_in_chat(session: Session, argument: a.RunTell) -> dict[str, Any]:
     """Where a goal stands, in words for a chat."""
-    from donewhen.wire.snapshot import snapshot
-    from donewhen.wire.view import chat_answer, chat_text
-
     folder = await folder_of(session, argument.run_id)
     shown = snapshot(folder.snapshots.latest(await folder.runs.view(argument.run_id)), folder.root)
     if argument.form == "model":
