@@ -21,7 +21,7 @@ from donewhen.config import Settings
 from donewhen.core.acts import PausedBy, ReadWhen
 from donewhen.core.errors import DoneWhenError, UnknownRun, WrongAnswer
 from donewhen.core.events import RunOptions
-from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
+from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import IterationRecord, RunState
@@ -49,7 +49,9 @@ CLEAN = Requirement(requirement_id("lint"), 2, "`ruff check .` passes", (RUFF,),
 GOAL = Goal("Ship the exporter", "Exports open.", (RED, CLEAN), Limits(), path="GOAL.md")
 
 
-def evidence(check: Check, *, passed: bool, number: int = 1, revision: str = "rev1") -> Evidence:
+def evidence(
+    check: Check, *, passed: bool, number: int = 1, revision: str = "rev1", problems: Sequence[Problem] = ()
+) -> Evidence:
     tests = "pytest" in check.command
     result = CheckResult(
         check.id,
@@ -62,6 +64,7 @@ def evidence(check: Check, *, passed: bool, number: int = 1, revision: str = "re
         program="/usr/bin/python",
         is_test_run=tests,
         totals=TestTotals(12, 0) if passed else TestTotals(10, 2),
+        problems=tuple(problems),
     )
     return Evidence(f"E{number}", revision, revision, 0, result if tests else replace(result, totals=None))
 
@@ -81,6 +84,12 @@ def state_of(*, red: bool = False, **changes: Any) -> RunState:
         results=results,
     )
     return replace(state, **changes)
+
+
+def red_at(*places: Problem) -> RunView:
+    """The tests failed, and said where."""
+    passed = evidence(RUFF, passed=True, number=2)
+    return view(results={PYTEST.id: evidence(PYTEST, passed=False, problems=places), RUFF.id: passed})
 
 
 def view_of(state: RunState) -> RunView:

@@ -27,14 +27,14 @@ from sarif.loader import load_sarif_file
 
 from donewhen.core.acts import Act, Person
 from donewhen.core.evidence import CheckResult, Outcome, Problem, Trial
-from donewhen.core.proof import Present, as_of, assess
+from donewhen.core.proof import Present
 from donewhen.core.state import IterationRecord
 from donewhen.core.verdict import GRADES, Grade
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import RunView
 from donewhen.wire.reports import FORMATS, ReportFormat, cited, render
 from donewhen.wire.reports.json import schema
-from tests.cli.fakes import GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of
+from tests.cli.fakes import GOAL, PYTEST, RED, complete, evidence, red_at, state_of, view, view_of, with_views
 from tests.tools import examples
 from tests.wire.test_report import ACCEPTED, FINDING, ROOT, rendered, with_everything
 
@@ -48,7 +48,9 @@ SARIF_SCHEMA = json.loads((Path(__file__).parent / "schemas" / "sarif-2.1.0-rtm.
 def hostile(said: str = HOSTILE) -> RunView:
     """A run in which everything that others write is hostile."""
     bad = evidence(PYTEST, passed=False)
-    result = replace(bad.observation, output=said, reason=said, command=said)  # type: ignore[type-var]
+    place = Problem("tests/test_x.py", 3, said, column=2)
+    problems = (place, replace(place, path=said))
+    result = replace(bad.observation, output=said, reason=said, command=said, problems=problems)  # type: ignore[type-var]
     goal = replace(
         GOAL, title=said, objective=said, requirements=tuple(replace(r, text=said) for r in GOAL.requirements)
     )
@@ -66,9 +68,7 @@ def hostile(said: str = HOSTILE) -> RunView:
         end_status="capped",
         reason=said,
     )
-    shown = view_of(state)
-    place = Problem("tests/test_x.py", 3, said, column=2)
-    return replace(shown, locations={goal.requirements[0].id: (place, replace(place, path=said))})
+    return view_of(state)
 
 
 def page(text: str) -> Any:
@@ -222,17 +222,15 @@ def test_places_that_are_not_there_give_way_to_the_goal_file(tmp_path: Path) -> 
     root = tmp_path / "packages" / "my app"
     (root / "tests").mkdir(parents=True)
     (root / "tests" / "test_x.py").write_text("assert False\n", encoding="utf-8")
-    shown = view(red=True)
     there = Problem("tests/test_x.py", 0, "assert False", column=4)
     absent = [replace(there, path=path) for path in ("tests/gone.py", "../../.git/config", "/etc/passwd", "\0")]
 
-    named = replace(shown, locations={RED.id: (*absent, there)})
-    (result,) = sarif(named, root)["results"]
+    (result,) = sarif(red_at(*absent, there), root)["results"]
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "packages/my%20app/tests/test_x.py", "uriBaseId": "%SRCROOT%"}
     assert place["region"] == {"startLine": 1, "startColumn": 5}
 
-    (result,) = sarif(replace(shown, locations={RED.id: tuple(absent)}), root)["results"]
+    (result,) = sarif(red_at(*absent), root)["results"]
     place = result["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]) == ("packages/my%20app/GOAL.md", {"startLine": 9})
 
@@ -242,8 +240,7 @@ def test_a_fingerprint_stays_when_lines_move_and_differs_where_places_do(tmp_pat
         (tmp_path / name).write_text("x", encoding="utf-8")
 
     def prints(*places: Problem) -> list[str]:
-        shown = replace(view(red=True), locations={RED.id: places})
-        return [one["partialFingerprints"]["donewhen/v1"] for one in sarif(shown, tmp_path)["results"]]
+        return [one["partialFingerprints"]["donewhen/v1"] for one in sarif(red_at(*places), tmp_path)["results"]]
 
     first = Problem("a.py", 3, "assert False")
     assert prints(first) == prints(replace(first, line=30))
@@ -366,7 +363,7 @@ def test_a_stale_result_is_attested_of_the_files_as_they_are() -> None:
     before, now = "ab" * 32, "cd" * 32
     state = state_of(ended=True, end_status="complete", reason="x", revision=before)
     present = Present(now, ("a.py",))
-    shown = replace(view_of(state), views=assess(as_of(state, present)), present=present)
+    shown = replace(view_of(state), present=present)
     document, _ = attested(shown)
     assert document["subject"][0]["digest"] == {"sha256": now}
     assert document["predicate"]["result"] == "FAILED"
@@ -378,9 +375,9 @@ def test_what_is_not_proven_is_never_attested_as_passed() -> None:
     assert list(predicate.passed_tests) == []
     assert [one.split(" ")[0] for one in predicate.warned_tests] == ["R2", "F2"]
     assert [one.split(" ")[0] for one in predicate.failed_tests] == ["R1", "R3", "F1"]
-    on_word = replace(complete(), views=tuple(replace(one, grade="person") for one in complete().views))
+    on_word = with_views(complete(), *(replace(one, grade="person") for one in complete().views))
     assert attested(on_word)[0]["predicate"]["result"] == "WARNED"
-    refused = replace(complete(), views=tuple(replace(one, refused=True) for one in complete().views))
+    refused = with_views(complete(), *(replace(one, refused=True) for one in complete().views))
     assert attested(refused)[0]["predicate"]["result"] == "FAILED"
     running = view()
     assert attested(running)[0]["predicate"]["result"] == "FAILED"
@@ -411,7 +408,7 @@ def test_hostile_text_is_attested_as_text() -> None:
 @pytest.mark.parametrize("form", [one for one in FORMATS if one not in ("github", "gitlab")])
 def test_every_receipt_says_what_a_proof_is_worth(form: ReportFormat, grade: Grade) -> None:
     shown = complete()
-    graded = replace(shown, views=tuple(replace(one, grade=grade) for one in shown.views))
+    graded = with_views(shown, *(replace(one, grade=grade) for one in shown.views))
     told = unescape(
         render(form, graded, ROOT, [one for one in graded.state.results.values() if one.id in cited(graded)])
     )
