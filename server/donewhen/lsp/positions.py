@@ -49,6 +49,8 @@ def units(text: str, encoding: Encoding) -> int:
 
 def to_client(line: str, column: int, encoding: Encoding) -> int:
     """Converts our column in `line` to the client's; columns past the end become the end."""
+    if line.isascii():
+        return max(0, min(column, len(line)))
     return units(line[: max(0, column)], encoding)
 
 
