@@ -23,6 +23,7 @@ from tests.benchmarks import (
     bench_revision,
     bench_rooms,
     bench_save,
+    bench_side_by_side,
     bench_start,
 )
 
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "rooms and trials (bench_rooms)": bench_rooms.measure,
     "releases of public projects replayed (bench_replay)": bench_replay.measure,
     "many requirements, and large documents (bench_requirements)": bench_requirements.measure,
+    "runs side by side (bench_side_by_side)": bench_side_by_side.measure,
     "the engine per iteration (bench_engine)": bench_engine.measure,
     "the ledger (bench_ledger)": bench_ledger.measure,
     "the Python library (bench_library)": bench_library.measure,

@@ -118,15 +118,22 @@ def is_goal_file(path: Path) -> bool:
 
 
 def locate(path: Path, roots: Iterable[Path]) -> Place | None:
-    """The file in the innermost of the folders that contain it; None if none does."""
-    found = [place for root in roots if (place := _within(path, root)) is not None]
+    """The file in the innermost of the folders that contain it; None if none does.
+
+    By name, if one does. Else the client and we may name one folder differently, through a link or with different case
+    on Windows: then it counts what they really are.
+    """
+    roots = tuple(roots)
+    found = [Place(root, inside) for root in roots if (inside := _within(path, root)) is not None]
+    if not found:
+        with contextlib.suppress(OSError):
+            real = path.resolve()
+            found = [Place(root, inside) for root in roots if (inside := _within(real, root.resolve())) is not None]
     return min(found, key=lambda place: len(place.path), default=None)
 
 
-def _within(path: Path, root: Path) -> Place | None:
-    with contextlib.suppress(ValueError):
-        return Place(root, path.relative_to(root).as_posix())
-    # The client and we may name one folder differently: through a link, or with different case on Windows.
-    with contextlib.suppress(ValueError, OSError):
-        return Place(root, path.resolve().relative_to(root.resolve()).as_posix())
-    return None
+def _within(path: Path, root: Path) -> str | None:
+    try:
+        return path.relative_to(root).as_posix()
+    except ValueError:
+        return None
