@@ -67,6 +67,10 @@ NOTES_HEADING = "Earlier messages were left out here to save room. What still ap
 NUDGE_EMPTY = (
     "Your reply was empty. Go on with a tool call; if there is nothing left to do, call report and say what you did."
 )
+NUDGE_ACTION = (
+    "Your reply was text, and changed nothing: what is done is done by a tool. Reply with the next tool call. If there is "
+    "nothing left to do, call report and say what you did."
+)
 NUDGE_CUT = (
     "Your reply was cut off because it was too long. Go on in smaller steps: one tool call at a time, and long files "
     "in several edits."
