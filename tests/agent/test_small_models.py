@@ -7,8 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.agent.site import PYTEST, Site, met, prompts
-from tests.scripted_models import ModelCall, Reply, ScriptedModels, says
+from donewhen.ports import Measured
+from donewhen.store.folders import private_folder
+from donewhen.store.model_notes import FileModelNotes
+from tests.agent.site import PYTEST, Site, judge_says, met, prompts
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, says
 
 GOAL = f"""# An exporter
 
@@ -81,3 +84,19 @@ def test_a_claim_that_is_only_written_down_changes_nothing(site: Site, said: str
     assert (site.root / "writer.py").read_text() == BROKEN
     assert "writes down tool calls as text" in json.dumps(last)
     assert asked
+
+
+def test_a_judge_that_failed_its_measurement_is_shown_as_weak(site: Site) -> None:
+    site.goal("# A note\n\n- [ ] The note says hello\n  - file: `note.txt`\n")
+    worker = [calls("write_file", path="note.txt", content="hello\n"), says("Done.")]
+    with ScriptedModels({"worker": worker, "judge": judge_says()}) as models:
+        failed = Measured("2026-01-02", "c0ffee", accepted=5, false=6, rejected=0, true=6)
+        FileModelNotes(private_folder(site.state)).note_measured("openai/judge", models.base_url, failed)
+        code, last = site.run(models)
+    assert (code, last["status"], last["requirements"][0]["decidedBy"]) == (0, "complete", "judge"), last["reason"]
+    (warning,) = [one for one in last["warnings"] if one["code"] == "weak_judge"]
+    assert "openai/judge accepted 5 of 6 false cases, rejected 0 of 6 true ones (2026-01-02)" in warning["message"]
+    receipt = site.cli("report").stdout
+    assert "weak judge `openai/judge`" in receipt
+    assert "accepted 5 of 6 false cases" in receipt
+    assert "a weak judge" in site.cli("report", "--format", "short").stdout

@@ -1,4 +1,4 @@
-"""Models that don't call tools: they are asked for an action under a schema, and what looks like a call reports nothing."""
+"""Models that don't call tools are asked for an action under a schema; what looks like a call reports nothing."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.core.errors import WorkerFailed
-from donewhen.ports import ModelReply
+from donewhen.core.errors import ModelFailed, WorkerFailed
+from donewhen.ports import ModelFacts, ModelReply
 from donewhen.store.model_notes import FileModelNotes
 from donewhen.workers.agent.actions import looks_like_call
+from donewhen.workers.agent.window import BYTES_PER_TOKEN
 from donewhen.workers.tools import TOOLS
 
 from .agent_models import report, says, use
 from .agent_turns import OPTIONS, Agent, agent_in
-from .turns import turn
+from .turns import GOAL, turn
 
 
 @pytest.fixture
@@ -157,3 +158,36 @@ def test_notes_that_cannot_be_read_say_nothing_and_are_written_anew(tmp_path: Pa
     assert notes.measured("m", None) is None
     notes.note_calling("m", None, "actions")
     assert FileModelNotes(tmp_path).calling("m", None) == "actions"
+
+
+# ------------------------------------------------------------------------------------- small windows
+
+
+@pytest.mark.parametrize("window", [4_096, 8_192])
+async def test_a_small_window_has_a_short_prompt_and_room_for_work(agent: Agent, window: int) -> None:
+    agent.write("long.py", "".join(f"value_{number} = {number}\n" for number in range(3_000)))
+    reads = [use("read_file", path="long.py", start_line=1 + 40 * number) for number in range(30)]
+    await agent.plays([report()], facts=ModelFacts(window=128_000))
+    whole = agent.model.sizes[0]
+    agent.context.said.clear()
+
+    result = await agent.plays([*reads, report("finished", "read it")], facts=ModelFacts(window=window))
+    assert result.claim.text == "read it"
+    assert agent.model.sizes[0] < 0.6 * whole
+    assert agent.model.sizes[0] / BYTES_PER_TOKEN < 0.3 * window
+    assert max(agent.model.sizes) / BYTES_PER_TOKEN < 0.9 * window
+    first = agent.model.requests[0]
+    assert {spec.name for spec in first.tools} == set(TOOLS)
+    for requirement in GOAL.requirements:
+        assert f"{requirement.label}: {requirement.text}" in first.messages[0].text
+    states = next(spec for spec in first.tools if spec.name == "report").parameters["properties"]["state"]
+    assert states == {"type": "string", "enum": ["finished", "blocked", "impossible", "question"]}
+
+
+async def test_a_window_that_turns_out_small_gets_the_short_prompt(agent: Agent) -> None:
+    agent.write("a.py", "x = 1\n" * 2_000)
+    too_long = ModelFailed("the prompt is too long", "context")
+    await agent.plays([use("read_file", path="a.py"), too_long, report()])
+    whole, _, short = (request.messages[0].text for request in agent.model.requests)
+    assert len(short) < 0.8 * len(whole)
+    assert len(agent.model.requests[2].tools[0].description) < len(agent.model.requests[0].tools[0].description)

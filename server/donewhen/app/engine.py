@@ -165,7 +165,7 @@ def engine_setup(
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
         goal_files=WorkspaceGoalFiles(root, lambda: plugins().there()),
-        settle=_settling(checker, current, context, folder_models, plugins, masking.mask, contained),
+        settle=_settling(checker, current, context, folder_models, plugins, masking.mask, contained, notes),
         worker=worker,
         judge=judge,
         trusted=context.trusted,
@@ -236,9 +236,15 @@ def _settling(
     plugins: Callable[[], FolderPlugins],
     mask: Callable[[str], str],
     contained: ContainedWork,
+    notes: ModelNotes,
 ) -> Callable[[Goal, StartOptions], Start]:
     """`settle` with the interpreter and settings that the editor has at that time."""
-    known = KnownFacts(facts=facts_in(context.environment), environment=context.environment, hindrance=contained.why)
+    known = KnownFacts(
+        facts=facts_in(context.environment),
+        environment=context.environment,
+        hindrance=contained.why,
+        measured=notes.measured,
+    )
 
     def settled(goal: Goal, options: StartOptions) -> Start:
         checker.select_interpreter(context.interpreter())

@@ -67,8 +67,10 @@ def _is_call(value: Any, tools: Collection[str], *, alone: bool) -> bool:
     found = cast("Mapping[str, Any]", value)
     names = [found.get(key) for key in _NAMES]
     inner = [one for one in names if isinstance(one, dict | list)]
-    return alone or any(one in tools for one in names if isinstance(one, str)) or any(
-        _is_call(one, tools, alone=False) for one in inner
+    return (
+        alone
+        or any(one in tools for one in names if isinstance(one, str))
+        or any(_is_call(one, tools, alone=False) for one in inner)
     )
 
 

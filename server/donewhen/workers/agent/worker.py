@@ -22,7 +22,7 @@ from donewhen.workers.activity import LiveOutput, activity_line, opened, plain
 from donewhen.workers.agent.actions import Habit, looks_like_call
 from donewhen.workers.agent.dispatch import NO_OUTCOMES, ToolRunner
 from donewhen.workers.agent.seen_files import restore_seen_files
-from donewhen.workers.agent.window import AgentConversation
+from donewhen.workers.agent.window import AgentConversation, Opening, shortened
 from donewhen.workers.prompt import (
     HALTED,
     NUDGE_ACTION,
@@ -43,8 +43,8 @@ MAX_FRUITLESS = 3
 
 NOTHING = "the model answered nothing"
 ONLY_WRITES = (
-    "the model writes down tool calls as text, and makes none, asked for actions under a schema too: set a model that can "
-    "call tools, or serve it with its tool parser (`donewhen doctor --model M` tries one)"
+    "the model writes down tool calls as text, and makes none, asked for actions under a schema too: set a model that "
+    "can call tools, or serve it with its tool parser (`donewhen models --try M` asks one)"
 )
 TOO_LONG = (
     "the goal does not fit into the model's window even without the conversation: shorten it, or set a model with a "
@@ -90,11 +90,11 @@ class AgentWorker:
             return await self._work(turn, context, room)
 
     async def _work(self, turn: Turn, context: TurnContext, room: LiveRoom) -> TurnResult:
-        system = agent_system(turn, context.workspace.root, self._grants if room.contained else None)
-        system = replace(system, text=self._mask(system.text))  # the rest of what is said is masked as it is kept
         tools = offered(context)
         specs = tuple(tool.spec for tool in tools.values())
-        conversation = AgentConversation(system, context, self._options, self._model.facts, specs)
+        full = Opening(self._system(turn, context, room, short=False), specs)
+        short = Opening(self._system(turn, context, room, short=True), tuple(map(shortened, specs)))
+        conversation = AgentConversation(full, short, context, self._options, self._model.facts)
         files = self._files(turn, context)
         largest = min(max(conversation.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
         tool_context = ToolContext(turn, context, files, room, self._environment, largest, mask=self._mask)
@@ -107,6 +107,12 @@ class AgentWorker:
             ToolRunner(tool_context, tools, self._options.tool_calls),
         )
         return await playing.play(turn)
+
+    def _system(self, turn: Turn, context: TurnContext, room: LiveRoom, *, short: bool) -> Message:
+        """Masked; the rest of what is said is masked as it is kept."""
+        grants = self._grants if room.contained else None
+        system = agent_system(turn, context.workspace.root, grants, short=short)
+        return replace(system, text=self._mask(system.text))
 
 
 def make(parts: WorkerParts) -> AgentWorker:
