@@ -53,13 +53,14 @@ class FileModelNotes(ModelNotes):
         self._note(model, api_base, "calling", calling)
 
     def measured(self, model: str, api_base: str | None) -> Measured | None:
-        found = self._of(model, api_base).get("measured")
-        try:
-            read = Measured(**found) if isinstance(found, dict) else None
-        except TypeError:
+        kept = self._of(model, api_base).get("measured")
+        found = cast("dict[str, Any]", kept) if isinstance(kept, dict) else {}
+        said = [one for key in ("on", "cases") if isinstance(one := found.get(key), str)]
+        counts = [one for key in ("accepted", "false", "rejected", "true") if isinstance(one := found.get(key), int)]
+        if len(said) != 2 or len(counts) != 4:
             return None
-        counts = () if read is None else (read.accepted, read.false, read.rejected, read.true)
-        return read if all(isinstance(one, int) for one in counts) else None
+        (on, cases), (accepted, false, rejected, true) = said, counts
+        return Measured(on, cases, accepted, false, rejected, true)
 
     def note_measured(self, model: str, api_base: str | None, measured: Measured) -> None:
         self._note(model, api_base, "measured", asdict(measured))

@@ -66,7 +66,7 @@ def _is_call(value: Any, tools: Collection[str], *, alone: bool) -> bool:
         return False
     found = cast("Mapping[str, Any]", value)
     names = [found.get(key) for key in _NAMES]
-    inner = [one for one in names if isinstance(one, dict | list)]
+    inner: list[Any] = [one for one in names if isinstance(one, dict | list)]
     return (
         alone
         or any(one in tools for one in names if isinstance(one, str))

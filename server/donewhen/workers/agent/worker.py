@@ -44,7 +44,7 @@ MAX_FRUITLESS = 3
 NOTHING = "the model answered nothing"
 ONLY_WRITES = (
     "the model writes down tool calls as text, and makes none, asked for actions under a schema too: set a model that "
-    "can call tools, or serve it with its tool parser (`donewhen models --try M` asks one)"
+    "can call tools, or serve it with its tool parser (`donewhen models M` tries one)"
 )
 TOO_LONG = (
     "the goal does not fit into the model's window even without the conversation: shorten it, or set a model with a "
