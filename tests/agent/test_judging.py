@@ -163,7 +163,7 @@ def test_the_decisive_line_reaches_the_judge_however_much_was_done(room: Room, m
 def test_the_same_files_and_goal_ask_the_judge_once_in_all(room: Room) -> None:
     room.write("judged/kept.txt", "hello\n")
     goal = "# Kept\n\n- [ ] The file says hello\n  - file: `judged/kept.txt`\n"
-    room.play(worker=lambda _: says("It is done."), judge=judge_says())
+    room.play(worker=lambda _: calls("report", state="finished", text="It is done."), judge=judge_says())
     first, second = room.pursue("kept", goal), room.pursue("kept", goal)
     assert (first["status"], second["status"]) == ("complete", "complete")
     assert len(room.asked("worker")) == 2
@@ -213,6 +213,7 @@ def test_a16_own_prices_add_up_to_the_cent(site: Site) -> None:
 def test_the_agent_sees_its_earlier_turns_and_the_latest_feedback(room: Room) -> None:
     room.play(
         worker=[
+            calls("list_files"),
             says("I believe that it is done already."),
             calls("write_file", path="judged/fed.txt", content="hello\n").expecting(
                 "I believe that it is done already.", "nothing says hello yet"

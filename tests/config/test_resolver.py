@@ -18,7 +18,7 @@ from donewhen.core.events import AgentOptions, JudgeOptions
 from donewhen.core.goal import Check, Goal, Limits, Requirement
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.setup import Start
-from donewhen.ports import ModelFacts, Price
+from donewhen.ports import Measured, ModelFacts, Price
 
 JUDGED = Goal("T", "text", (Requirement("r-1", 1, "the README tells it"),))
 CHECKED = Goal("T", "text", (Requirement("r-1", 1, "`make` passes", (Check.of("make"),), sole_check=True),))
@@ -200,6 +200,36 @@ def test_a_judge_that_is_the_workers_model_is_allowed_and_warned_of(judge: str, 
     assert [w.code for w in start.warnings] == (["not_independent"] if warned else [])
     alone = started(given=Choices(worker="human", judge_model=judge))
     assert not alone.warnings
+
+
+FAILED = Measured("2026-01-02", "c0ffee", accepted=5, false=6, rejected=0, true=6)
+PASSED = Measured("2026-01-02", "c0ffee", accepted=0, false=6, rejected=1, true=6)
+REFUSES = Measured("2026-01-02", "c0ffee", accepted=0, false=6, rejected=4, true=6)
+
+
+@pytest.mark.parametrize(
+    ("judge", "measured", "named"),
+    [
+        (
+            "openai/a",
+            {"openai/a": FAILED},
+            "openai/a accepted 5 of 6 false cases, rejected 0 of 6 true ones (2026-01-02)",
+        ),
+        ("openai/a", {"openai/a": REFUSES}, "rejected 4 of 6"),
+        ("openai/a", {"openai/a": PASSED}, ""),
+        ("openai/a", {}, ""),
+        ("openai/a, openai/b", {"openai/b": FAILED}, "openai/b accepted"),
+        ("2*openai/b, openai/a", {"openai/b": FAILED, "2*openai/b, openai/a (majority)": PASSED}, ""),
+    ],
+)
+def test_a_judge_that_failed_its_measurement_is_warned_of(
+    judge: str, measured: dict[str, Measured], named: str
+) -> None:
+    known = replace(KNOWN, measured=lambda name, api_base: measured.get(name) if api_base == "http://h/v1" else None)
+    start = started(known=known, given=Choices(judge_model=judge, judge_api_base="http://h/v1"))
+    assert [w.code for w in start.warnings] == (["weak_judge"] if named else [])
+    assert named in "".join(w.message for w in start.warnings)
+    assert not started(known=known, given=Choices(judge_model=judge)).warnings
 
 
 # ------------------------------------------------------------------------------------------- what is refused

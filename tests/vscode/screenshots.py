@@ -196,7 +196,7 @@ def by_agent(window: Workbench, images: Path, steps: Path, models: Models) -> No
     """An agent pursues the goal in four iterations, and asks once."""
     models.play(
         worker=one_by_one(
-            says("The exporter joins cells with commas. I look at its tests next."),
+            calls("report", state="finished", text="The exporter joins cells with commas. I look at its tests next."),
             calls("read_file", path="export.py"),
             calls("write_file", path="export.py", content=COMMAS),
             says("Cells with commas are quoted now."),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scripted_models import calls, says
+from tests.scripted_models import calls
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, in_turn, one_by_one
@@ -65,7 +65,7 @@ def test_what_was_done_can_be_read_in_the_timeline_and_as_evidence(
 ) -> None:
     models.play(
         worker=one_by_one(
-            says("I believe that it is right."),
+            calls("report", state="finished", text="I believe that it is right."),
             calls("read_file", path="calc.py"),
             calls("write_file", path="calc.py", content=RIGHT),
             calls("report", state="finished", text="add adds now."),

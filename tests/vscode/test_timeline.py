@@ -78,7 +78,7 @@ def test_an_open_timeline_follows_the_run_and_takes_nothing_away(
 
     models.play(
         worker=one_by_one(
-            says("I believe that it is right."),
+            calls("report", state="finished", text="I believe that it is right."),
             calls("run_command", command=PUSH),
             calls("read_file", path="calc.py"),
             calls("write_file", path="calc.py", content=RIGHT),

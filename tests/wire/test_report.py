@@ -278,6 +278,19 @@ def test_the_receipt_says_what_rooms_could_not_do() -> None:
     assert "### Rooms\n\n- copies hide nothing\n" in rendered("markdown", view_of(state))
 
 
+def test_a_weak_judge_is_named_so_wherever_its_verdicts_stand() -> None:
+    warned = (RunWarning("weak_judge", "the judge is weak: it accepted 5 of 6 false cases"),)
+    for warnings, decider in ((warned, "weak judge"), ((), "judge")):
+        state = replace(complete().state, warnings=warnings)
+        shown = replace(complete(), state=replace(state, options=replace(state.options, judge="openai/j")))
+        shown = replace(shown, views=tuple(replace(one, decided_by="judge", evidence_ids=()) for one in shown.views))
+        assert f"| {decider} |" in rendered("markdown", shown)
+        assert f"· {decider} `openai/j`" in rendered("markdown", shown)
+        assert f"| a {decider} |" in rendered("short", shown)
+        said = [rendered(report, shown) for report in ("markdown", "junit", "json")]
+        assert all(("accepted 5 of 6 false cases" in text) == bool(warnings) for text in said)
+
+
 def test_an_unknown_price_is_said() -> None:
     usage = Usage(input_tokens=1200, output_tokens=34, usd=None)
     shown = rendered("markdown", view(worker_spent=usage))

@@ -161,6 +161,13 @@ def test_the_tooltip_says_the_phase_what_is_open_what_was_waived_cost_and_time()
     ]
 
 
+def test_a_requirement_says_that_a_weak_judge_decided_it() -> None:
+    judged = requirement(1, decidedBy="judge", status="met")
+    for code, decided in (("weak_judge", "decided by a weak judge"), ("unlimited", "decided by the judge")):
+        shown = view(requirements=[judged], warnings=[{"code": code, "message": "it accepted 5 of 6 false cases"}])
+        assert decided in shown.model_dump_json()
+
+
 def test_a_long_tooltip_is_cut_and_says_so() -> None:
     lines = view(requirements=[requirement(n + 1) for n in range(12)]).status.tooltip.split("  \n")
     assert len(lines) == 9

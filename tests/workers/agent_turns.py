@@ -16,6 +16,7 @@ from donewhen.core.evidence import ObservedCommand
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer, Interrupt, TurnResult, Usage, WorkerStep
 from donewhen.ports import ModelReply, PluginTool, ToolDoer, Turn, TurnContext
+from donewhen.store.model_notes import MemoryModelNotes
 from donewhen.workers.agent.worker import AgentWorker
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.processes.running import SystemProcesses
@@ -147,6 +148,7 @@ class Agent:
     context: AgentContext
     model: ScriptedModel = field(default_factory=lambda: ScriptedModel(()))
     mask: Callable[[str], str] = lambda text: text
+    notes: MemoryModelNotes = field(default_factory=MemoryModelNotes)
 
     async def plays(
         self, script: Script, given: Turn | None = None, options: AgentOptions = OPTIONS, **model: Any
@@ -160,7 +162,7 @@ class Agent:
         def files(turn: Turn, context: TurnContext) -> GuardedFolder:
             return GuardedFolder(context.workspace, processes, environment, turn.token)
 
-        return AgentWorker(self.model, options, files, PlainRooms(processes), environment, self.mask)
+        return AgentWorker(self.model, options, files, PlainRooms(processes), environment, self.notes, self.mask)
 
     def write(self, path: str, text: str | bytes) -> Path:
         target = self.root / path

@@ -64,9 +64,10 @@ async def test_a_report_ends_the_turn_with_its_state(agent: Agent, state: str) -
     assert len(agent.model.requests) == 1
 
 
-async def test_a_reply_in_words_ends_the_turn_as_finished(agent: Agent) -> None:
-    result = await agent.plays([says("It works now.")])
+async def test_a_reply_in_words_after_work_ends_the_turn_as_finished(agent: Agent) -> None:
+    result = await agent.plays([use("list_files"), says("It works now.")])
     assert (result.claim.state, result.claim.text) == ("finished", "It works now.")
+    assert len(agent.model.requests) == 2
 
 
 async def test_the_response_is_told_apart_by_what_was_said(agent: Agent) -> None:

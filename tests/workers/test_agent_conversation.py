@@ -327,9 +327,10 @@ async def test_a_window_that_was_found_smaller_stays_so(agent: Agent) -> None:
 
 
 async def test_words_without_calls_are_kept_too(agent: Agent) -> None:
-    await agent.plays([says("first turn done")])
+    await agent.plays([use("list_files"), says("first turn done")])
     await agent.plays([report()], turn(2, feedback="R1 is red"))
-    assert [m.role for m in agent.model.requests[0].messages] == ["system", "user", "assistant", "user"]
+    roles = [m.role for m in agent.model.requests[0].messages]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
     assert isinstance(agent.model, ScriptedModel)
 
 

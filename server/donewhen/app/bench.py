@@ -14,6 +14,7 @@ from pathlib import Path
 
 from donewhen.app.engine import engine_setup, open_models
 from donewhen.app.models import FolderModels
+from donewhen.app.resolver import judge_identity, judging_of
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.core.events import RunOptions
@@ -22,9 +23,10 @@ from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
 from donewhen.goalbench.playing import BenchEnvironment
-from donewhen.ports import Judge
+from donewhen.ports import Judge, Measured
 from donewhen.store.folders import state_folder, workspace_folder
 from donewhen.store.memory import MemoryLedger
+from donewhen.store.model_notes import FileModelNotes
 from donewhen.workspace.processes.running import SystemProcesses
 
 
@@ -51,6 +53,14 @@ async def bench_environment(
         if models is not None:
             await models.close()
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+def note_measured(settings: Settings, state_dir: Path | None, measured: Measured) -> None:
+    """Keeps how the judge of the settings did. Raises LedgerUnavailable if the state folder can't be used."""
+    judging = judging_of(settings)
+    if judging is not None:
+        place = (judge_identity(judging), judging.api_base)
+        FileModelNotes(state_folder(state_dir)).note_measured(*place, measured)
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -30,7 +30,7 @@ from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
 from donewhen.evidence.text import Masking
 from donewhen.goalfile.files import WorkspaceGoalFiles
-from donewhen.ports import Checker, Judge, Ledger, Processes, Rooms, Worker
+from donewhen.ports import Checker, Judge, Ledger, ModelNotes, Processes, Rooms, Worker
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.folders import (
     kept_folder,
@@ -40,6 +40,7 @@ from donewhen.store.folders import (
     state_folder,
     workspace_folder,
 )
+from donewhen.store.model_notes import FileModelNotes
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.tracing import make_tracer
 from donewhen.workers import WorkerParts
@@ -118,6 +119,7 @@ def engine_setup(
     masking = Masking(context.environment, context.secrets)
     tracer, variables = make_tracer(context.environment(), masking.mask), checker.variables
     opened = [] if models is None else [models]
+    notes = FileModelNotes(folder.parents[1])
 
     def folder_models() -> FolderModels:
         if not opened:
@@ -133,7 +135,7 @@ def engine_setup(
     def worker(options: RunOptions) -> Worker:
         passed = passing(options, variables, context.environment, masking)
         options = relocated(options, current())
-        return make_worker(options, processes, passed, folder_models, plugins, contained, masking.mask)
+        return make_worker(options, processes, passed, folder_models, plugins, contained, notes, masking.mask)
 
     def judge(options: RunOptions) -> Judge | None:
         if options.judging is not None:
@@ -163,7 +165,7 @@ def engine_setup(
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
         goal_files=WorkspaceGoalFiles(root, lambda: plugins().there()),
-        settle=_settling(checker, current, context, folder_models, plugins, masking.mask, contained),
+        settle=_settling(checker, current, context, folder_models, plugins, masking.mask, contained, notes),
         worker=worker,
         judge=judge,
         trusted=context.trusted,
@@ -234,9 +236,15 @@ def _settling(
     plugins: Callable[[], FolderPlugins],
     mask: Callable[[str], str],
     contained: ContainedWork,
+    notes: ModelNotes,
 ) -> Callable[[Goal, StartOptions], Start]:
     """`settle` with the interpreter and settings that the editor has at that time."""
-    known = KnownFacts(facts=facts_in(context.environment), environment=context.environment, hindrance=contained.why)
+    known = KnownFacts(
+        facts=facts_in(context.environment),
+        environment=context.environment,
+        hindrance=contained.why,
+        measured=notes.measured,
+    )
 
     def settled(goal: Goal, options: StartOptions) -> Start:
         checker.select_interpreter(context.interpreter())
@@ -290,6 +298,7 @@ def make_worker(
     models: Callable[[], FolderModels],
     plugins: Callable[[], FolderPlugins],
     contained: ContainedWork,
+    notes: ModelNotes,
     mask: Callable[[str], str],
 ) -> Worker:
     """The worker that the frozen options name. Raises UsageError that says what to set."""
@@ -313,6 +322,7 @@ def make_worker(
         lambda: models().agents(options),
         lambda turn, context: GuardedFolder(context.workspace, processes, environment, turn.token),
         mask,
+        notes,
     )
     make = import_module(f"donewhen.workers.{kind.name}").make
     return cast("Callable[[WorkerParts], Worker]", make)(parts)

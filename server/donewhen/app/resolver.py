@@ -19,13 +19,13 @@ from donewhen.core.goal import Goal
 from donewhen.core.integrity import baseline_warnings
 from donewhen.core.summary import start_summary, unkept_budgets, unlimited_warnings
 from donewhen.core.verdict import panel
-from donewhen.core.work import RunWarning
+from donewhen.core.work import WEAK_JUDGE, RunWarning
 from donewhen.core.workers import NOTHING, WORKERS, agents_in, held_back, passed_names, variables_of
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.engine.setup import Start
 from donewhen.evidence.text import is_sensitive
-from donewhen.ports import ModelFacts, Price
+from donewhen.ports import Measured, ModelFacts, Price
 from donewhen.settings.kinds import BadValue, refused_choice
 from donewhen.settings.table import BY_NAME
 
@@ -66,6 +66,8 @@ class KnownFacts:
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ
     hindrance: Callable[[], str] = lambda: "opening a room has not been tried yet"
     """Why the worker's commands can't be contained here; empty if they can."""
+    measured: Callable[[str, str | None], Measured | None] = lambda judge, api_base: None
+    """How a judge, by its identity and the address where it is served, did in `donewhen bench --quick`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,12 @@ def resolve(
     warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
     said = {warning.code for warning in warnings}
     warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in said)]
-    warnings += [*uncontained, *_not_independent(chosen), *unkept_budgets(settled.limits, chosen)]
+    warnings += [
+        *uncontained,
+        *_not_independent(chosen),
+        *_weak(chosen, known),
+        *unkept_budgets(settled.limits, chosen),
+    ]
     return Start(settled, chosen, tuple(dict.fromkeys(warnings)), _accepted(chosen))
 
 
@@ -119,6 +126,11 @@ def judge_identity(judging: JudgeOptions) -> str:
     members = Counter(judging.models)
     names = ", ".join(model if count == 1 else f"{count}*{model}" for model, count in members.items())
     return names if len(judging.models) == 1 else f"{names} ({judging.rule})"
+
+
+def judging_of(settings: Settings) -> JudgeOptions | None:
+    """The judge that the settings name, for use outside of any run."""
+    return _judging(settings.pick("judge_model"), StartOptions(), settings)
 
 
 # ------------------------------------------------------------------------------------------- choosing
@@ -334,3 +346,25 @@ def _not_independent(options: RunOptions) -> list[RunWarning]:
         return []
     message = f"worker and judge are the same model ({same[0]}), which tends to believe itself: set another judge_model"
     return [RunWarning("not_independent", message)]
+
+
+def _weak(options: RunOptions, known: KnownFacts) -> list[RunWarning]:
+    """Warns if the judge failed its measurement. A panel's own measurement counts, else those of its members; one that
+    was never measured says nothing."""
+    judging = options.judging
+    if judging is None:
+        return []
+    whole = known.measured(judge_identity(judging), judging.api_base)
+    if whole is not None:
+        found = {judge_identity(judging): whole}
+    else:
+        each = {model: known.measured(model, judging.api_base) for model in judging.models}
+        found = {model: one for model, one in each.items() if one is not None}
+    told = [f"{judge} {one}" for judge, one in found.items() if one.weak]
+    if not told:
+        return []
+    message = (
+        f"the judge is weak: in `donewhen bench --quick` {'; '.join(told)}. Bind a check to what it decides, or set "
+        "another judge_model"
+    )
+    return [RunWarning(WEAK_JUDGE, message)]

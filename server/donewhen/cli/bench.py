@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
-from donewhen.app.bench import bench_environment
+from donewhen.app.bench import bench_environment, note_measured
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import duration, money, one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
 from donewhen.config import Choices, Settings
-from donewhen.core.errors import JudgeOutage
+from donewhen.core.errors import JudgeOutage, UsageError
 from donewhen.core.work import Usage
 from donewhen.goalbench.cases import Case, JudgeName, chosen, load_cases
-from donewhen.goalbench.playing import OWN, BenchEnvironment, CaseResult, JudgeOf, run_cases
+from donewhen.goalbench.playing import CASE_SECONDS, OWN, BenchEnvironment, CaseResult, JudgeOf, run_cases
+from donewhen.goalbench.quick import SECONDS, believed, measured, quick
 from donewhen.goalbench.scoring import (
     Row,
     broken_bars,
@@ -26,6 +29,7 @@ from donewhen.goalbench.scoring import (
     with_any_judge,
 )
 from donewhen.goalbench.verdicts import scripted_judge
+from donewhen.ports import Measured
 from donewhen.settings.table import BY_NAME, JUDGE
 
 SCRIPTED: tuple[JudgeName, ...] = ("honest", "gullible", "hostile", "garbage")
@@ -38,11 +42,15 @@ HOW = (
 
 async def bench(call: Call) -> int:
     """0 if nothing ended falsely and everything could be played, else 1. Raises UsageError for an unknown case."""
-    cases = chosen(load_cases(), call.arguments.case or ())
+    cases = quick(load_cases()) if call.arguments.quick else chosen(load_cases(), call.arguments.case or ())
+    if call.arguments.quick and call.arguments.case:
+        raise UsageError("--quick plays cases of its own: leave out --case")
     if call.arguments.list:
         return _listed(call, cases)
     if call.arguments.judge_model:
-        return await _with_a_model(call, cases)
+        return await (_quickly if call.arguments.quick else _with_a_model)(call, cases)
+    if call.arguments.quick:
+        raise UsageError("--quick measures a model: donewhen bench --quick --judge-model PROVIDER/NAME")
     return await _with_scripted_judges(call, cases)
 
 
@@ -80,6 +88,43 @@ async def _with_a_model(call: Call, cases: Sequence[Case]) -> int:
     return _code(results)
 
 
+async def _quickly(call: Call, cases: Sequence[Case]) -> int:
+    """0 if the judge can be relied on as far as these cases tell, else 1; the result is kept for the model."""
+    settings = _judging(call.settings)
+    name = settings.given.judge_model or ""
+    async with bench_environment(settings) as bench:
+        results = await _results(call, cases[:1], bench, name, _none, SECONDS)
+        if any(one.failure for one in results):
+            raise JudgeOutage(f"{name} could not be asked, so nothing was measured: {results[0].failure}")
+        results += await _results(call, cases[1:], bench, name, _none, SECONDS)
+    found = measured(results, datetime.now(UTC).date())
+    if found is not None:
+        note_measured(settings, call.state_dir, found)
+    if call.json:
+        kept = None if found is None else {**asdict(found), "weak": found.weak}
+        call.terminal.document({**document(results, [(name, rows(results)[-1])]), "measured": kept})
+    else:
+        for line in (*_in_words(name, found, believed(results)), f"cost: {_cost(rows(results)[-1].usage)}"):
+            call.terminal.result(line)
+    return COMPLETE if found is not None and not found.weak else NOT_COMPLETE
+
+
+def _in_words(name: str, found: Measured | None, kinds: Sequence[str]) -> Iterator[str]:
+    yield f"judge: {name}"
+    yield from (f"it believed {kind}" for kind in kinds)
+    if found is None:
+        yield "Not every case could be judged, so no result is kept: see the failures above, and measure it again."
+        return
+    yield f"it {found}, cases {found.cases}"
+    if found.weak:
+        yield (
+            "It is weak: its verdicts are marked as such from now on. Bind a check to what it would decide, or set "
+            "another judge_model."
+        )
+    else:
+        yield "It passes. All cases of GoalBench tell more: donewhen bench --judge-model " + name
+
+
 def _none(case: Case, root: Path) -> None:
     """Provides no judge: the settings name one."""
 
@@ -115,7 +160,12 @@ async def _rates(call: Call, name: JudgeName, cases: Sequence[Case], bench: Benc
 
 
 async def _results(
-    call: Call, cases: Sequence[Case], bench: BenchEnvironment, name: str, judge_of: JudgeOf
+    call: Call,
+    cases: Sequence[Case],
+    bench: BenchEnvironment,
+    name: str,
+    judge_of: JudgeOf,
+    seconds: float = CASE_SECONDS,
 ) -> tuple[CaseResult, ...]:
     """Reports each case as it ends. Cases whose checks need missing programs are left out, and named."""
     absent = {case.id: what for case in cases if (what := missing(case))}
@@ -134,7 +184,7 @@ async def _results(
             f"[{ended}/{len(here)}] {one.case.id}{judge}: {one_line(said, 120)} ({duration(one.seconds)})"
         )
 
-    return await run_cases(here, bench, judge_of, name=name, on_result=tell)
+    return await run_cases(here, bench, judge_of, name=name, seconds=seconds, on_result=tell)
 
 
 def _print_table(call: Call, results: Sequence[CaseResult], *, with_judge: bool = False) -> None:

@@ -46,6 +46,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "mcp": ("serving", "mcp"),
     "demo": ("demo", "demo"),
     "doctor": ("doctor", "doctor"),
+    "models": ("models", "models"),
     "bench": ("bench", "bench"),
 }
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "mcp": "serve the goal and its evidence as MCP tools",
     "demo": "show a run on a sample project; needs no model and no network",
     "doctor": "show what is installed and available here",
+    "models": "list the models that are here: keys, servers on this machine; or try one with a call",
     "bench": "measure judges: how often they accept what isn't done, and reject what is",
 }
 
@@ -110,6 +111,9 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["guard"].add_argument("--off", action="store_true", help="lift the guard, wherever it was set")
     commands["mcp"].add_argument("--allow-write", action="store_true")
     commands["demo"].add_argument("--keep", action="store_true", help="keep the sample's folder")
+    what = "the model to try; without it, what is here is listed"
+    commands["models"].add_argument("name", nargs="?", metavar="MODEL", help=what)
+    commands["models"].add_argument("--api-base", metavar="URL", help="where it is served")
     _bench_arguments(commands["bench"])
     for name, parser in commands.items():
         _settings(name, parser)
@@ -182,6 +186,8 @@ def _bench_arguments(parser: Parser) -> None:
     parser.add_argument("--judge-model", metavar="MODEL", help="the model to measure; several: A,B,C or 3*A")
     parser.add_argument("--judge-api-base", metavar="URL", help="where it is served")
     parser.add_argument("--case", nargs="+", action="extend", metavar="ID", help="only these cases, or groups")
+    told = "twelve telling cases in minutes; the result is kept, and a judge that fails is shown as weak"
+    parser.add_argument("--quick", action="store_true", help=told)
     parser.add_argument("--list", action="store_true", help="list the cases and play none")
 
 

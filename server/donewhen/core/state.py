@@ -18,7 +18,7 @@ from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import Halted, PluginState, ResumeDirective
 from donewhen.core.trials.outcome import AtStart, CheckGrade
 from donewhen.core.verdict import RequirementVerdict
-from donewhen.core.work import UNKNOWN, Actor, Answer, Claim, Interrupt, RunWarning, Usage
+from donewhen.core.work import UNKNOWN, WEAK_JUDGE, Actor, Answer, Claim, Interrupt, RunWarning, Usage
 
 RunStatus = (
     Literal["running", "waiting", "paused", "interrupted"] | EndStatus
@@ -319,6 +319,11 @@ class RunState:
     """The last 20."""
     last_checkpoint: tuple[int, str] | None = None
     warnings: tuple[RunWarning, ...] = ()
+
+    def decider(self, decided_by: str | None) -> str:
+        """Who decided a requirement, in a word or two: a judge that failed its measurement is named as weak."""
+        weak = decided_by == "judge" and any(one.code == WEAK_JUDGE for one in self.warnings)
+        return "weak judge" if weak else decided_by or ""
 
     @property
     def status(self) -> RunStatus | None:

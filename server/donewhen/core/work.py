@@ -157,6 +157,10 @@ class Answer:
     remember: Remember = ""
 
 
+WEAK_JUDGE = "weak_judge"
+"""The code of the warning that the judge of a run failed when it was measured."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunWarning:
     """Something that a person should know about a run: `not_independent`, `unlimited`, `not_sandboxed`, ..."""

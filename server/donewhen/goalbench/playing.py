@@ -22,6 +22,8 @@ from donewhen.ports import Judge, Processes
 
 CASE_SECONDS = 120.0
 """How long a case may take before it counts as failed."""
+RUN = 0.75
+"""The share of it that the run itself may take."""
 GOAL = "GOAL.md"
 OWN = "its own"
 """The name of the judge that a case brings with it."""
@@ -69,14 +71,16 @@ async def run_cases(
     *,
     name: str,
     at_once: int = 2,
+    seconds: float = CASE_SECONDS,
     on_result: Callable[[CaseResult], None] = lambda result: None,
 ) -> tuple[CaseResult, ...]:
-    """Plays cases, `at_once` at a time; the results are in the order of `cases`, `on_result` hears each as it ends."""
+    """Plays cases, `at_once` at a time, each for at most that many `seconds`; the results are in the order of `cases`,
+    `on_result` hears each as it ends."""
     places = asyncio.Semaphore(at_once)
 
     async def one(case: Case) -> CaseResult:
         async with places:
-            result = await run_case(case, bench, judge_of, name=name)
+            result = await run_case(case, bench, judge_of, name=name, seconds=seconds)
             on_result(result)
             return result
 
@@ -85,15 +89,17 @@ async def run_cases(
     return tuple(task.result() for task in tasks)
 
 
-async def run_case(case: Case, bench: BenchEnvironment, judge_of: JudgeOf, *, name: str) -> CaseResult:
+async def run_case(
+    case: Case, bench: BenchEnvironment, judge_of: JudgeOf, *, name: str, seconds: float = CASE_SECONDS
+) -> CaseResult:
     """One run of a case, in a folder of its own that is removed afterwards. What goes wrong is in `failure`."""
     began = time.monotonic()
     try:
-        async with asyncio.timeout(CASE_SECONDS), _folder() as folder:
-            view = await _pursued(case, bench, judge_of, folder)
+        async with asyncio.timeout(seconds), _folder() as folder:
+            view = await _pursued(case, bench, judge_of, folder, seconds)
             return _result(case, name, view, time.monotonic() - began)
     except (DoneWhenError, TimeoutError, OSError) as error:
-        failure = str(error) or f"it took longer than {CASE_SECONDS:.0f} s"
+        failure = str(error) or f"it took longer than {seconds:.0f} s"
         return CaseResult(case, name, "failed", seconds=time.monotonic() - began, failure=failure)
 
 
@@ -106,7 +112,7 @@ async def _folder() -> AsyncGenerator[Path]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _pursued(case: Case, bench: BenchEnvironment, judge_of: JudgeOf, folder: Path) -> RunView:
+async def _pursued(case: Case, bench: BenchEnvironment, judge_of: JudgeOf, folder: Path, seconds: float) -> RunView:
     root = folder / "workspace"
     await asyncio.to_thread(_lay_out, case, root)
     for command in case.setup:
@@ -115,7 +121,7 @@ async def _pursued(case: Case, bench: BenchEnvironment, judge_of: JudgeOf, folde
     script.write_text(yaml.safe_dump({"turns": list(case.worker)}, allow_unicode=True), encoding="utf-8")
     runs = await bench.open_runs(root, folder / "state", judge_of(case, root))
     try:
-        return await _to_its_end(case, runs, script)
+        return await _to_its_end(case, runs, script, seconds * RUN)
     finally:
         await runs.close("the case ended")
 
@@ -140,9 +146,9 @@ async def _set_up(command: str, root: Path, bench: BenchEnvironment) -> None:
         raise DoneWhenError(f"the setup `{command}` failed: {result.spawn_error or result.output.strip()[-300:]}")
 
 
-async def _to_its_end(case: Case, runs: Runs, script: Path) -> RunView:
+async def _to_its_end(case: Case, runs: Runs, script: Path, timeout: float) -> RunView:
     options = case.options
-    limits = LimitChanges(case.max_iterations, options.timeout or 90.0, token_budget=options.token_budget)
+    limits = LimitChanges(case.max_iterations, options.timeout or timeout, token_budget=options.token_budget)
     askable = options.answer is not None
     start = StartOptions(worker="scripted", script=str(script), approve=options.approve, limits=limits, askable=askable)
     last = await runs.start(GOAL, start)

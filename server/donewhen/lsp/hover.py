@@ -101,7 +101,7 @@ def requirement_text(
         return "\n\n".join(part for part in (unchecked, *rests) if part)
     cited = goal.evidence_of(one)
     names = {name: markup.link(name, uris[name]) if name in uris else name for name in one.evidence_ids}
-    parts = [" · ".join([_heading(one, markup), label, *_external(source)])]
+    parts = [" · ".join([_heading(goal.view.state, one, markup), label, *_external(source)])]
     parts += [] if _said_by(cited, one) else [markup.prose(one.reason)]
     for evidence in cited:
         parts.append(_evidence(evidence, names.pop(evidence.id), markup))
@@ -145,8 +145,8 @@ def cost(state: RunState) -> str:
     return ", ".join(part for part in (turns, f"{state.elapsed:.0f} s", money, tokens) if part)
 
 
-def _heading(one: RequirementView, markup: Markup) -> str:
-    marks = [f"decided by a {one.decided_by}"] if one.decided_by is not None else []
+def _heading(state: RunState, one: RequirementView, markup: Markup) -> str:
+    marks = [f"decided by a {state.decider(one.decided_by)}"] if one.decided_by is not None else []
     marks += [GRADES[one.grade]] if one.grade is not None and one.status == "met" else []
     marks += ["flaky"] if one.flaky else []
     marks += ["being proven again"] if one.renewing else []

@@ -84,7 +84,7 @@ def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types
     parts = [one.status.capitalize()]
     # An active run proves it again; otherwise somebody has to ask for that.
     parts += ["was met"] if one.status == "stale" and not one.renewing else []
-    parts += ["judge"] if one.decided_by == "judge" else []
+    parts += [goal.view.state.decider("judge")] if one.decided_by == "judge" else []
     parts += ["flaky"] if one.flaky else []
     parts += ["being proven again"] if one.renewing else []
     commands = [

@@ -16,7 +16,17 @@ from donewhen.ports.folder import (
     TreeState,
     Workspace,
 )
-from donewhen.ports.models import Model, ModelFacts, ModelReply, ModelRequest, Price, ToolSpec
+from donewhen.ports.models import (
+    Calling,
+    Measured,
+    Model,
+    ModelFacts,
+    ModelNotes,
+    ModelReply,
+    ModelRequest,
+    Price,
+    ToolSpec,
+)
 from donewhen.ports.plugging import (
     AuditAhead,
     PluginHost,
@@ -69,6 +79,7 @@ __all__ = [
     "AuditAhead",
     "AuditContext",
     "Budgeted",
+    "Calling",
     "Calls",
     "Checker",
     "Clock",
@@ -93,8 +104,10 @@ __all__ = [
     "Live",
     "LiveRoom",
     "LiveRooms",
+    "Measured",
     "Model",
     "ModelFacts",
+    "ModelNotes",
     "ModelReply",
     "ModelRequest",
     "OnChange",

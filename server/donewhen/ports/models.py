@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from donewhen.core.calls import Message
 from donewhen.core.work import Usage
@@ -85,3 +85,42 @@ class Model(Protocol):
         """The reply. `on_text` hears the text as it grows (whole so far), where it is streamed. Retries what a retry
         can fix; raises ModelFailed. Cancelling takes effect at once."""
         ...
+
+
+Calling = Literal["tools", "actions"]
+"""How a model takes actions: by tool calls, or by objects under a schema, for which it has to be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How a judge did in the quick cases of GoalBench, of the version `cases`, on the day `on` (ISO). `accepted` of
+    `false` requirements it found met, `rejected` of `true` ones it did not."""
+
+    on: str
+    cases: str
+    accepted: int
+    false: int
+    rejected: int
+    true: int
+
+    @property
+    def weak(self) -> bool:
+        """A judge that accepts any of these false cases can't be relied on, nor can one that rejects most true ones."""
+        return self.accepted > 0 or 2 * self.rejected > self.true
+
+    def __str__(self) -> str:
+        accepted = f"accepted {self.accepted} of {self.false} false cases"
+        return f"{accepted}, rejected {self.rejected} of {self.true} true ones ({self.on})"
+
+
+class ModelNotes(Protocol):
+    """What was found out about models by asking them, kept for the person: by name, and by the address where one is
+    served, None for its provider's own. What can't be kept is forgotten; nothing fails for it."""
+
+    def calling(self, model: str, api_base: str | None) -> Calling | None: ...
+
+    def note_calling(self, model: str, api_base: str | None, calling: Calling) -> None: ...
+
+    def measured(self, model: str, api_base: str | None) -> Measured | None: ...
+
+    def note_measured(self, model: str, api_base: str | None, measured: Measured) -> None: ...

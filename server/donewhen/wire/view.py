@@ -16,6 +16,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from donewhen.core.verdict import RequirementView
+from donewhen.core.work import WEAK_JUDGE
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
 from donewhen.wire.snapshot import (
     Snapshot,
@@ -705,23 +706,25 @@ def _requirement_node(run: Snapshot, under: str, one: WireRequirement) -> WireNo
         spoken=f"Requirement {one.number}, {state}: {text}. {why}",
         context=f"requirement.{one.status}{'.disputable' if _disputable(run, one) else ''}",
         about=about,
-        tooltip=_requirement_tooltip(one, state),
+        tooltip=_requirement_tooltip(run, one, state),
         children=[
-            *_reason_nodes(identity, one, about),
+            *_reason_nodes(run, identity, one, about),
             *(_place_node(f"{identity}/place/{at}", place, about) for at, place in enumerate(one.locations)),
             *(_evidence_node(identity, name, about) for name in one.evidence_ids),
         ],
     )
 
 
-def _decider(one: WireRequirement) -> str:
-    return _joined([_DECIDED.get(one.decided_by, ""), _GRADES.get(one.grade, "") if one.status == "met" else ""])
+def _decider(run: Snapshot, one: WireRequirement) -> str:
+    weak = one.decided_by == "judge" and any(warning.code == WEAK_JUDGE for warning in run.warnings)
+    decided = "decided by a weak judge" if weak else _DECIDED.get(one.decided_by, "")
+    return _joined([decided, _GRADES.get(one.grade, "") if one.status == "met" else ""])
 
 
-def _requirement_tooltip(one: WireRequirement, state: str) -> str:
+def _requirement_tooltip(run: Snapshot, one: WireRequirement, state: str) -> str:
     messages = [place.message for place in one.locations if place.message]
     paragraphs = [
-        _joined([f"**{plain(f'{state} · R{one.number}')}**", plain(_decider(one))]),
+        _joined([f"**{plain(f'{state} · R{one.number}')}**", plain(_decider(run, one))]),
         plain(one.text.replace("`", "")),
         plain(one.reason.replace("`", "")),
         *map(fenced, messages[:3]),
@@ -730,10 +733,10 @@ def _requirement_tooltip(one: WireRequirement, state: str) -> str:
     return _joined(paragraphs, "\n\n")
 
 
-def _reason_nodes(under: str, one: WireRequirement, about: Mapping[str, Any]) -> list[WireNode]:
+def _reason_nodes(run: Snapshot, under: str, one: WireRequirement, about: Mapping[str, Any]) -> list[WireNode]:
     if not one.reason:
         return []
-    why, decider = unmarked(one.reason), _decider(one)
+    why, decider = unmarked(one.reason), _decider(run, one)
     spoken = f"Reason: {why}. {decider}"
     label, tooltip = _first_line(why, 400), plain(one.reason)
     node = _node(f"{under}/reason", label, decider, icon="comment", spoken=spoken, about=about, tooltip=tooltip)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from donewhen.core.events import RunOptions
-from donewhen.ports import FilesOf, Grants, LiveRooms, Model, Processes
+from donewhen.ports import FilesOf, Grants, LiveRooms, Model, ModelNotes, Processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class WorkerParts:
     with `grants`; `processes` runs one command after the other, each in a room of its own where the run is contained.
 
     `model` is the one that the run's options name, and raises UsageError where they name none. `files` gives the
-    workspace's files as one turn may change them. `mask` hides secrets in a text.
+    workspace's files as one turn may change them. `mask` hides secrets in a text. `notes` are what is known of models
+    from earlier runs.
     """
 
     options: RunOptions
@@ -30,3 +31,4 @@ class WorkerParts:
     model: Callable[[], Model]
     files: FilesOf
     mask: Callable[[str], str]
+    notes: ModelNotes

@@ -10,6 +10,7 @@ from donewhen.core.evidence import CheckResult, Evidence
 from donewhen.core.state import RunState
 from donewhen.core.summary import room_text
 from donewhen.core.verdict import RequirementView
+from donewhen.core.work import WEAK_JUDGE
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.markdown import accepted_text
 from donewhen.wire.snapshot import halt_text, shown_halt
@@ -49,6 +50,7 @@ def _properties(suite: Element, state: RunState) -> None:
         "room": room_text(options) or None,
         "model": options.agent.model if options.agent is not None else None,
         "judge": options.judge,
+        "weakJudge": next((one.message for one in state.warnings if one.code == WEAK_JUDGE), None),
         "tokens": str(usage.tokens) if usage.tokens else None,
         "usd": f"{usage.usd:.6f}" if usage.usd is not None and (usage.tokens or usage.usd) else None,
         "halt": halt_text(halt) if halt is not None else None,

@@ -24,7 +24,7 @@ from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.trials.outcome import TRIED, unplanted
 from donewhen.core.verdict import GRADES, RequirementView
-from donewhen.core.work import Usage
+from donewhen.core.work import WEAK_JUDGE, Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.snapshot import halt_text, shown_halt
 
@@ -60,7 +60,7 @@ _LINK = re.compile(r"\](?=[(\[:])")
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The whole receipt; it names no folder of this machine. What decides stands first, all else is folded away."""
     state = view.state
-    sections = [_heading(view), _requirements(view, evidence), _overrides(view), _integrity(view)]
+    sections = [_heading(view), _requirements(view, evidence), _overrides(view), _weak_judge(state), _integrity(view)]
     below = [_proofs(view, evidence), *_outputs(evidence), _iterations(state), _costs(state), _rooms(state)]
     below += [_acts(state), _halt_data(state), _plugins_off(state), _start(state)]
     if any(below):
@@ -117,7 +117,7 @@ def _facts(state: RunState) -> Iterator[str]:
     yield f"revision {code(state.revision[:SHORT])}"
     options = state.options
     if options.judge:
-        yield f"judge {code(options.judge)}"
+        yield f"{state.decider('judge')} {code(options.judge)}"
     if state.mode == "pursue":
         yield f"worker {options.worker}" + (f" {code(options.agent.model)}" if options.agent is not None else "")
         if where := room_text(options):
@@ -162,7 +162,13 @@ def _requirements(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
     for one in view.views:
         requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
         status = mark(one) + (" (flaky)" if one.flaky else "")
-        cells = (f"R{one.number}", text(requirement.text), status, one.decided_by or "", _proof(one, evidence))
+        cells = (
+            f"R{one.number}",
+            text(requirement.text),
+            status,
+            view.state.decider(one.decided_by),
+            _proof(one, evidence),
+        )
         rows.append(f"| {' | '.join(cell(c) for c in cells)} |")
     return rows
 
@@ -232,6 +238,12 @@ def _rooms(state: RunState) -> list[str]:
     """What rooms could not do here, as it was told at the start."""
     lines = [f"- {text(one.message)}" for one in state.warnings if one.code == "rooms"]
     return ["### Rooms", "", *lines] if lines else []
+
+
+def _weak_judge(state: RunState) -> list[str]:
+    """What the judge's verdicts are worth, where it failed its measurement."""
+    lines = [f"- {text(one.message)}" for one in state.warnings if one.code == WEAK_JUDGE]
+    return ["### A weak judge", "", *lines] if lines else []
 
 
 def _acts(state: RunState) -> list[str]:

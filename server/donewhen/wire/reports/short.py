@@ -88,15 +88,17 @@ def _rows(view: RunView, evidence: Mapping[str, Evidence], room: int) -> list[st
     most = min(MAX_ROWS, room if len(view.views) <= room else room - 1)
     kept = sorted(view.views, key=lambda one: _UNPROVEN_FIRST.index(one.status))[:most]
     shown = [one for one in view.views if one in kept]
-    rows = [_row(known[one.requirement_id], one, evidence) for one in shown]
+    rows = [_row(view.state, known[one.requirement_id], one, evidence) for one in shown]
     more = len(view.views) - len(shown)
     return [*rows, f"| | and {more} more | | |"] if more else rows
 
 
-def _row(requirement: Requirement, one: RequirementView, evidence: Mapping[str, Evidence]) -> str:
+def _row(state: RunState, requirement: Requirement, one: RequirementView, evidence: Mapping[str, Evidence]) -> str:
     cited = [found for identity in one.evidence_ids if (found := evidence.get(identity)) is not None]
     checks = [seen for found in cited if isinstance(seen := found.observation, CheckResult)]
-    how = ", ".join(code(_cut(seen.command)) for seen in checks) or (f"a {one.decided_by}" if one.decided_by else "")
+    how = ", ".join(code(_cut(seen.command)) for seen in checks) or (
+        f"a {state.decider(one.decided_by)}" if one.decided_by else ""
+    )
     result = "; ".join(seen.reason or seen.outcome.value for seen in checks) if checks else one.reason
     if not checks and one.status == "met" and cited:
         result = "; ".join(observed(found) for found in cited)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
@@ -55,6 +55,11 @@ class ToolRunner:
         self._limit = limit
         self._count = 0
         self._loops = LoopDetector()
+
+    @property
+    def names(self) -> Collection[str]:
+        """The tools that are offered."""
+        return self._tools.keys()
 
     async def run(self, calls: Sequence[ToolCall], completed: Mapping[str, ToolOutcome] = NO_OUTCOMES) -> ToolRound:
         """Answers every call. Once the turn is to end, those that are left are answered without being done. What is

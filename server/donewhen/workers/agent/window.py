@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from donewhen.core.calls import Message
 from donewhen.core.events import AgentOptions
@@ -12,6 +14,8 @@ from donewhen.workers.prompt import is_task
 
 WINDOW = 32_768
 """Tokens of a model's window if it is not known."""
+SMALL = 8_192
+"""Tokens of a window up to which the prompt is short: the work needs the room more than the model its advice."""
 FULL = 0.8
 """The share of the window at which a conversation is made to fit again; the rest is for the reply."""
 ROOMY = 0.4
@@ -44,31 +48,50 @@ class Pace:
         self._quick = self._quick + 1 if seconds < AT_ONCE else 0
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a model is told before anything was said: the system prompt, and the tools."""
+
+    system: Message
+    specs: tuple[ToolSpec, ...]
+
+    @property
+    def size(self) -> int:
+        return size_of(self.system) + sum(map(_size_of_spec, self.specs))
+
+
+def shortened(spec: ToolSpec) -> ToolSpec:
+    """A tool as a small window has room for: the first sentence on it, and its arguments without one on each."""
+    properties = cast("Mapping[str, Mapping[str, Any]]", spec.parameters.get("properties", {}))
+    bare = {name: {key: one[key] for key in one if key != "description"} for name, one in properties.items()}
+    first, dot, _ = spec.description.partition(". ")
+    return ToolSpec(spec.name, first + dot.strip(), {**spec.parameters, "properties": bare})
+
+
 class AgentConversation:
-    """The conversation of a turn as the model gets it. Its size is updated with each message, never measured from
-    scratch."""
+    """The conversation of a turn as the model gets it, with the opening that its window has room for. Its size is
+    updated with each message, never measured from scratch."""
 
     def __init__(
-        self,
-        system: Message,
-        context: TurnContext,
-        options: AgentOptions,
-        facts: ModelFacts,
-        specs: tuple[ToolSpec, ...],
+        self, full: Opening, short: Opening, context: TurnContext, options: AgentOptions, facts: ModelFacts
     ) -> None:
-        self._system = system
-        self._specs = specs
+        self._full = full
+        self._short = short
         self._context = context
         self._options = options
         self._facts = facts
         self._window = options.window or facts.window or WINDOW
         self._bytes_per_token = BYTES_PER_TOKEN
-        self._fixed = size_of(system) + sum(map(_size_of_spec, specs))
+        self._opening = self._fitting()
+        self._fixed = self._opening.size
         self._task = 0
         self._measured = 0
         self._size = 0
         self._asked = 0
         self.pace = Pace()
+
+    def _fitting(self) -> Opening:
+        return self._short if self._window <= SMALL else self._full
 
     @property
     def largest_result(self) -> int:
@@ -104,10 +127,10 @@ class AgentConversation:
             await self._compact()
         self._asked = self._fixed + self._size
         said = [message for message in self._context.conversation if _says_something(message)]
-        messages = (self._system, *said)
+        messages = (self._opening.system, *said)
         return ModelRequest(
             messages,
-            self._specs,
+            self._opening.specs,
             temperature=self._options.temperature,
             max_tokens=self._reply_tokens(),
             stream=self.pace.streams,
@@ -118,6 +141,8 @@ class AgentConversation:
         """The model said that the prompt is too long: its window is smaller than was known."""
         smaller = int(self._asked / self._bytes_per_token * FULL)
         self._window = min(self._window, max(smaller, LEAST_REPLY))
+        self._opening = self._fitting()
+        self._fixed = self._opening.size
         await self._compact()
 
     def heard(self, reply: ModelReply) -> None:

@@ -16,14 +16,16 @@ from donewhen.core.fold.turn import pending_calls
 from donewhen.core.plugging import ResumeDirective, ToolOutcome
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.pricing import ask
-from donewhen.ports import FilesOf, Grants, LiveRoom, LiveRooms, Model, ModelReply, Turn, TurnContext
+from donewhen.ports import FilesOf, Grants, LiveRoom, LiveRooms, Model, ModelNotes, ModelReply, Turn, TurnContext
 from donewhen.workers import WorkerParts
 from donewhen.workers.activity import LiveOutput, activity_line, opened, plain
+from donewhen.workers.agent.actions import Habit, looks_like_call
 from donewhen.workers.agent.dispatch import NO_OUTCOMES, ToolRunner
 from donewhen.workers.agent.seen_files import restore_seen_files
-from donewhen.workers.agent.window import AgentConversation
+from donewhen.workers.agent.window import AgentConversation, Opening, shortened
 from donewhen.workers.prompt import (
     HALTED,
+    NUDGE_ACTION,
     NUDGE_CUT,
     NUDGE_EMPTY,
     NUDGE_LOOP,
@@ -40,6 +42,10 @@ MAX_FRUITLESS = 3
 """Replies in a row that are cut off before they do anything; two that are empty."""
 
 NOTHING = "the model answered nothing"
+ONLY_WRITES = (
+    "the model writes down tool calls as text, and makes none, asked for actions under a schema too: set a model that "
+    "can call tools, or serve it with its tool parser (`donewhen models M` tries one)"
+)
 TOO_LONG = (
     "the goal does not fit into the model's window even without the conversation: shorten it, or set a model with a "
     "larger window"
@@ -50,7 +56,8 @@ class AgentWorker:
     """Asks the model what to do, does it, and tells it the outcome, until it reports or a limit is reached.
 
     `files` gives the guarded files for a turn; its commands run in one of the `rooms`, with these `grants`;
-    `environment` gives the variables for its commands, without keys; `mask` hides secrets.
+    `environment` gives the variables for its commands, without keys; `mask` hides secrets. `notes` say how the model
+    took its actions in earlier runs.
     """
 
     name = "agent"
@@ -63,10 +70,12 @@ class AgentWorker:
         files: FilesOf,
         rooms: LiveRooms,
         environment: Callable[[], Mapping[str, str]],
+        notes: ModelNotes,
         mask: Callable[[str], str] = lambda text: text,
         grants: Grants | None = None,
     ) -> None:
         self._model = model
+        self._habit = Habit(model, notes, options.api_base)
         self._options = options
         self._files = files
         self._rooms = rooms
@@ -81,16 +90,17 @@ class AgentWorker:
             return await self._work(turn, context, room)
 
     async def _work(self, turn: Turn, context: TurnContext, room: LiveRoom) -> TurnResult:
-        system = agent_system(turn, context.workspace.root, self._grants if room.contained else None)
-        system = replace(system, text=self._mask(system.text))  # the rest of what is said is masked as it is kept
         tools = offered(context)
         specs = tuple(tool.spec for tool in tools.values())
-        conversation = AgentConversation(system, context, self._options, self._model.facts, specs)
+        full = Opening(self._system(turn, context, room, short=False), specs)
+        short = Opening(self._system(turn, context, room, short=True), tuple(map(shortened, specs)))
+        conversation = AgentConversation(full, short, context, self._options, self._model.facts)
         files = self._files(turn, context)
         largest = min(max(conversation.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
         tool_context = ToolContext(turn, context, files, room, self._environment, largest, mask=self._mask)
+        self._habit.resumed(context.conversation)
         playing = _AgentTurn(
-            self._model,
+            self._habit,
             self._options,
             conversation,
             tool_context,
@@ -98,13 +108,28 @@ class AgentWorker:
         )
         return await playing.play(turn)
 
+    def _system(self, turn: Turn, context: TurnContext, room: LiveRoom, *, short: bool) -> Message:
+        """Masked; the rest of what is said is masked as it is kept."""
+        grants = self._grants if room.contained else None
+        system = agent_system(turn, context.workspace.root, grants, short=short)
+        return replace(system, text=self._mask(system.text))
+
 
 def make(parts: WorkerParts) -> AgentWorker:
     """Raises UsageError without a model."""
     options = parts.options.agent
     if options is None:
         raise UsageError("worker agent needs a model: --model PROVIDER/NAME")
-    return AgentWorker(parts.model(), options, parts.files, parts.rooms, parts.environment, parts.mask, parts.grants)
+    return AgentWorker(
+        parts.model(),
+        options,
+        parts.files,
+        parts.rooms,
+        parts.environment,
+        parts.notes,
+        parts.mask,
+        parts.grants,
+    )
 
 
 class _AgentTurn:
@@ -112,13 +137,13 @@ class _AgentTurn:
 
     def __init__(
         self,
-        model: Model,
+        habit: Habit,
         options: AgentOptions,
         conversation: AgentConversation,
         tool_context: ToolContext,
         runner: ToolRunner,
     ) -> None:
-        self._model = model
+        self._habit = habit
         self._options = options
         self._conversation = conversation
         self._tool_context = tool_context
@@ -126,6 +151,7 @@ class _AgentTurn:
         self._runner = runner
         self._tokens = 0
         self._fruitless = 0
+        self._asked_for_action = False
 
     async def play(self, turn: Turn) -> TurnResult:
         claim = await self._begin(turn)
@@ -176,7 +202,7 @@ class _AgentTurn:
         """The end of a turn whose model has already reported."""
         last = self._context.conversation[-1]
         said = last.text.strip() if last.role == "assistant" and not last.calls else ""
-        return Claim("finished", said) if said else None
+        return Claim("finished", said) if said and not looks_like_call(said, self._runner.names) else None
 
     async def _act(self, reply: ModelReply) -> Claim | None:
         """Does what the reply asks for; returns the claim that ends the turn, or None to continue."""
@@ -184,6 +210,7 @@ class _AgentTurn:
         if not message.calls:
             return await self._without_calls(message.text.strip(), cut=reply.finish == "length")
         self._fruitless = 0
+        self._habit.heard()
         return await self._do(message.calls)
 
     async def _do(self, calls: Sequence[ToolCall], completed: Mapping[str, ToolOutcome] = NO_OUTCOMES) -> Claim | None:
@@ -193,14 +220,28 @@ class _AgentTurn:
         return done.claim
 
     async def _without_calls(self, text: str, *, cut: bool) -> Claim | None:
-        """A reply in words ends the turn, unless it is empty or was cut off."""
-        if text and not cut:
-            return Claim("finished", text)
+        """A reply in words ends the turn, unless it is empty, was cut off, or may be from a model that doesn't call
+        tools: then it is asked once more, as an action. A call that is only written down never ends it as a report."""
+        written = bool(text) and not cut and looks_like_call(text, self._runner.names)
+        if text and not cut and not written:
+            if self._habit.acted or self._asked_for_action:
+                return Claim("finished", text)
+            await self._ask_for_action()
+            return None
         self._fruitless += 1
-        if self._fruitless >= (MAX_FRUITLESS if cut else 2):
-            raise WorkerFailed("the model's replies are cut off before they do anything" if cut else NOTHING)
-        await self._conversation.append(Message("user", NUDGE_CUT if cut else NUDGE_EMPTY))
+        if self._fruitless >= (MAX_FRUITLESS if cut or text else 2):
+            why = "the model's replies are cut off before they do anything" if cut else ONLY_WRITES if text else NOTHING
+            raise WorkerFailed(why)
+        if written:
+            await self._ask_for_action()
+        else:
+            await self._conversation.append(Message("user", NUDGE_CUT if cut else NUDGE_EMPTY))
         return None
+
+    async def _ask_for_action(self) -> None:
+        self._asked_for_action = True
+        self._habit.ask_for_actions()
+        await self._conversation.append(Message("user", NUDGE_ACTION))
 
     def _spent(self) -> Claim | None:
         limit = self._options.turn_tokens
@@ -236,7 +277,7 @@ class _AgentTurn:
 
         begun = time.monotonic()
         try:
-            reply = await ask(self._model, request, self._context.calls, hear)
+            reply = await ask(self._habit.model, request, self._context.calls, hear)
         finally:
             live.close()
         self._conversation.heard(reply)

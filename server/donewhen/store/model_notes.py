@@ -1,0 +1,96 @@
+"""What was found out about models by asking them: one file in the person's state folder (`ports.ModelNotes`)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+from donewhen.ports import Calling, Measured, ModelNotes
+from donewhen.regular import read_text
+
+FILE = "models.json"
+VERSION = 1
+MOST = 500
+"""How many models are kept; when there are more, those that were noted first are dropped."""
+
+
+class MemoryModelNotes(ModelNotes):
+    """Keeps what was found out as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._calling: dict[str, Calling] = {}
+        self._measured: dict[str, Measured] = {}
+
+    def calling(self, model: str, api_base: str | None) -> Calling | None:
+        return self._calling.get(_key(model, api_base))
+
+    def note_calling(self, model: str, api_base: str | None, calling: Calling) -> None:
+        self._calling[_key(model, api_base)] = calling
+
+    def measured(self, model: str, api_base: str | None) -> Measured | None:
+        return self._measured.get(_key(model, api_base))
+
+    def note_measured(self, model: str, api_base: str | None, measured: Measured) -> None:
+        self._measured[_key(model, api_base)] = measured
+
+
+class FileModelNotes(ModelNotes):
+    """The file in `folder` is read again each time, because another process may have written it. One that can't be
+    read says nothing, and is written anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+
+    def calling(self, model: str, api_base: str | None) -> Calling | None:
+        found = self._of(model, api_base).get("calling")
+        return found if found in ("tools", "actions") else None
+
+    def note_calling(self, model: str, api_base: str | None, calling: Calling) -> None:
+        self._note(model, api_base, "calling", calling)
+
+    def measured(self, model: str, api_base: str | None) -> Measured | None:
+        kept = self._of(model, api_base).get("measured")
+        found = cast("dict[str, Any]", kept) if isinstance(kept, dict) else {}
+        said = [one for key in ("on", "cases") if isinstance(one := found.get(key), str)]
+        counts = [one for key in ("accepted", "false", "rejected", "true") if isinstance(one := found.get(key), int)]
+        if len(said) != 2 or len(counts) != 4:
+            return None
+        (on, cases), (accepted, false, rejected, true) = said, counts
+        return Measured(on, cases, accepted, false, rejected, true)
+
+    def note_measured(self, model: str, api_base: str | None, measured: Measured) -> None:
+        self._note(model, api_base, "measured", asdict(measured))
+
+    def _of(self, model: str, api_base: str | None) -> dict[str, Any]:
+        found = self._read().get(_key(model, api_base))
+        return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+    def _note(self, model: str, api_base: str | None, what: str, value: object) -> None:
+        models = self._read()
+        models[_key(model, api_base)] = {**self._of(model, api_base), what: value}
+        kept = dict(list(models.items())[-MOST:])
+        fresh = self._path.with_name(f"{FILE}.{uuid4().hex}")
+        try:
+            fresh.write_text(json.dumps({"version": VERSION, "models": kept}, indent=1) + "\n", encoding="utf-8")
+            fresh.replace(self._path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                fresh.unlink(missing_ok=True)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            content: Any = json.loads(read_text(self._path))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        if not isinstance(content, dict) or cast("dict[str, Any]", content).get("version") != VERSION:
+            return {}
+        models: Any = cast("dict[str, Any]", content).get("models")
+        return cast("dict[str, Any]", models) if isinstance(models, dict) else {}
+
+
+def _key(model: str, api_base: str | None) -> str:
+    return f"{model} {api_base.rstrip('/')}" if api_base else model

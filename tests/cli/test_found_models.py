@@ -1,0 +1,124 @@
+"""`donewhen models`: what is really here, and a test call that says in words what is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from donewhen.app.found_models import FoundModels, LocalServer, ServedModel, found_models, served_at
+from donewhen.app.services import Services
+from donewhen.cli.calling import ServeOptions
+from donewhen.cli.main import main
+from donewhen.cli.models import shown
+from donewhen.cli.terminal import Terminal
+from donewhen.store.model_notes import FileModelNotes
+from tests.cli.fakes import Typed
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, fails, says
+
+SECRET = "sk-never-to-be-shown"
+
+
+def free_port() -> int:
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        return place.getsockname()[1]
+
+
+def no_server(options: ServeOptions) -> int:
+    raise AssertionError("nothing is served here")
+
+
+def tried(folder: Path, *argv: str, **variables: str) -> tuple[int, str]:
+    out, err = io.StringIO(), io.StringIO()
+    places = ["--workspace", str(folder), "--state-dir", str(folder / "state"), "models"]
+    terminal = Terminal(out, err, Typed(()), variables)
+    user = folder / "user.toml"
+    code = main([*places, *argv], Services(), no_server, terminal=terminal, user_file=user, log_folder=folder)
+    return code, out.getvalue() + err.getvalue()
+
+
+async def test_keys_are_found_by_name_and_servers_by_their_answer() -> None:
+    with ScriptedModels({"qwen2.5:1.5b": [], "other": []}) as models:
+        ports = {"Ollama": models.port, "vLLM": free_port()}
+        found = await found_models({"OPENAI_API_KEY": SECRET, "DONEWHEN_API_KEY": SECRET, "GROQ_API_KEY": " "}, ports)
+    assert found.keys == {"openai": ("OPENAI_API_KEY",), "Done When": ("DONEWHEN_API_KEY",)}
+    (server,) = found.servers
+    assert (server.kind, server.api_base) == ("Ollama", models.base_url.replace("localhost", "127.0.0.1"))
+    assert [one.name for one in server.models] == ["qwen2.5:1.5b", "other"]
+    text = "\n".join(shown(found))
+    assert f"--model openai/qwen2.5:1.5b --api-base {server.api_base}" in text
+    assert "openai: OPENAI_API_KEY" in text
+    assert SECRET not in text
+
+
+def test_what_is_not_a_model_server_is_not_listed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert served_at(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", 0.1) is None
+    assert served_at(f"http://127.0.0.1:{free_port()}/v1", 0.1) is None
+
+
+def test_nothing_here_says_what_to_do() -> None:
+    (line,) = shown(FoundModels({}, ()))
+    assert "Set a provider's key" in line
+    empty = "\n".join(shown(FoundModels({}, (LocalServer("Ollama", "http://127.0.0.1:11434/v1", ()),))))
+    assert "it serves no model yet" in empty
+    small = LocalServer("vLLM", "http://127.0.0.1:8000/v1", (ServedModel("m", 4_096),))
+    assert "(4,096 tokens of context)" in "\n".join(shown(FoundModels({}, (small,))))
+
+
+def by_schema(call: ModelCall) -> Reply:
+    if call.body.get("tools"):
+        return says("The sky is blue.")
+    return says(json.dumps({"tool": "note_colour", "arguments": {"colour": "blue"}}))
+
+
+@pytest.mark.parametrize(
+    ("plays", "code", "said", "noted"),
+    [
+        (lambda call: calls("note_colour", colour="blue"), 0, "✓ openai/m: it calls tools", "tools"),
+        (by_schema, 0, "gives actions under a schema", "actions"),
+        (lambda call: says("The sky is blue."), 1, "✗ openai/m: it answers in words alone", None),
+        (lambda call: fails(401), 1, "check OPENAI_API_KEY or DONEWHEN_API_KEY", None),
+    ],
+    ids=["tools", "actions", "words", "key"],
+)
+def test_a_test_call_says_what_came_back_and_is_remembered(
+    tmp_path: Path, plays: object, code: int, said: str, noted: str | None
+) -> None:
+    with ScriptedModels({"m": plays}) as models:
+        ended, text = tried(tmp_path, "openai/m", "--api-base", models.base_url)
+    assert ended == code, text
+    assert said in text
+    assert FileModelNotes(tmp_path / "state").calling("openai/m", models.base_url) == noted
+
+
+def test_a_wrong_name_is_answered_with_those_that_are_served(tmp_path: Path) -> None:
+    with ScriptedModels({"one": [], "two": []}) as models:
+        code, text = tried(tmp_path, "openai/onne", "--api-base", models.base_url)
+        assert {exchange.path for exchange in models.requests} == {"/v1/models"}
+    assert code == 1
+    assert "has no model onne: it serves one, two" in text
+
+
+def test_a_server_that_does_not_run_is_named(tmp_path: Path) -> None:
+    base = f"http://127.0.0.1:{free_port()}/v1"
+    code, text = tried(tmp_path, "openai/m", "--api-base", base)
+    assert code == 1
+    assert f"no server answers at {base}" in text
+    assert "start it, or correct --api-base" in text
+
+
+def test_a_provider_without_its_key_is_named(tmp_path: Path) -> None:
+    code, text = tried(tmp_path, "anthropic/claude-sonnet-4-5")
+    assert code == 1
+    assert "there is no key for anthropic/claude-sonnet-4-5: set ANTHROPIC_API_KEY or DONEWHEN_API_KEY" in text
+
+
+def test_an_address_alone_is_refused(tmp_path: Path) -> None:
+    code, text = tried(tmp_path, "--api-base", "http://127.0.0.1:1/v1")
+    assert code == 2
+    assert "donewhen models PROVIDER/NAME --api-base URL" in text
