@@ -1,4 +1,4 @@
-"""One model host for all tests of a session: importing litellm takes seconds."""
+"""Both ways to a model, and one model host for all tests of a session: importing litellm takes seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 import pytest_asyncio
 
 from donewhen.core.calls import Message
-from donewhen.models.hosted import HostedModel
+from donewhen.models.direct.clients import DirectClients
+from donewhen.models.hosted import HostedModel, Transport
 from donewhen.models.hosting import ModelHost
 from donewhen.ports import ModelFacts, ModelRequest, ToolSpec
 from donewhen.workspace.processes.companions import SystemCompanions
@@ -50,6 +51,19 @@ async def host() -> AsyncIterator[ModelHost]:
     await host.close()
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def clients() -> AsyncIterator[DirectClients]:
+    clients = DirectClients()
+    yield clients
+    await clients.close()
+
+
+@pytest.fixture(params=["litellm", "official"])
+def way(request: pytest.FixtureRequest) -> Transport:
+    """Each way by which a model is asked: the same is expected of both."""
+    return request.getfixturevalue({"litellm": "host", "official": "clients"}[request.param])
+
+
 @pytest.fixture
 def pauses() -> Pauses:
     return Pauses()
@@ -59,6 +73,6 @@ def scripted(*replies: Reply) -> ScriptedModels:
     return ScriptedModels({"scripted": list(replies)})
 
 
-def model(host: ModelHost, server: ScriptedModels, pauses: Pauses | None = None, **options: object) -> HostedModel:
+def model(way: Transport, server: ScriptedModels, pauses: Pauses | None = None, **options: object) -> HostedModel:
     given = {"api_base": server.base_url, "facts": ModelFacts(), "sleep": pauses or Pauses(), **options}
-    return HostedModel(NAME, host, **given)  # type: ignore[arg-type]
+    return HostedModel(NAME, way, **given)  # type: ignore[arg-type]
