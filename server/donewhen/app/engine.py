@@ -47,6 +47,7 @@ from donewhen.workers import WorkerParts
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.locks import FileRunLock
+from donewhen.workspace.news import FolderNews
 from donewhen.workspace.people import SystemPeople
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
@@ -80,7 +81,8 @@ async def open_engine(
         everything = state_folder(state_dir)
         folder = workspace_folder(everything, root)
         bytecode = private_folder(everything / "pycache")
-        ledger = await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
+        fault = fault_from_environment(os.environ)
+        ledger = await SqliteLedger.open(ledger_file(folder), fault=fault, news=FolderNews)
     except LedgerUnavailable as refusal:
         unwritable, folder = str(refusal), kept_folder(root, state_dir)
         bytecode = folder.parents[1] / "pycache"
