@@ -141,7 +141,7 @@ async def _measure(folder: Path) -> dict[str, float]:
         "iterations": done,
         "appends per iteration": round(len(entries) / done, 1),
         "ms per iteration": round(1000 * ours / done, 2),
-        f"ms of {APPENDS} bare FULL syncs": round(1000 * bare.seconds / done, 2),
+        f"ms of {SYNCS} bare FULL syncs": round(1000 * bare.seconds / done, 2),
         "ms in the ledger": round(1000 * ledger.seconds / done, 2),
         "ms of the engine itself": round(1000 * (ours - ledger.seconds) / done, 2),
     }

@@ -98,10 +98,10 @@ class Ledger(Protocol):
         after: int | None = None,
     ) -> Entry:
         """Appends with the next sequence of that run; `at` and `seconds` are those of its `Entry`. `durable=False`
-        (NORMAL sync) outlives this process, but is on disk only with the next durable append: a result between whose
-        effect and the next intent nothing happens. With `after`, a sequence, nothing is appended unless that is the run's
-        last: raises Overtaken, whichever connection wrote meanwhile. Raises RecordChanged if what is on record of
-        the run is not as it was written: nothing goes on from there."""
+        (NORMAL sync) is for results: it outlives this process, and is on disk with the next durable append at the
+        latest. With `after`, a sequence, nothing is appended unless that is the run's last: raises Overtaken, whichever
+        connection wrote meanwhile. Raises RecordChanged if what is on record of the run is not as it was written:
+        nothing goes on from there."""
         ...
 
     @property
