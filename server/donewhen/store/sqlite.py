@@ -37,6 +37,9 @@ class News(Protocol):
     def close(self) -> None: ...
 
 
+_LOOKS_AFTER = 30.0
+"""Seconds: what others write is heard of before its commit is seen, which comes once the disk has it."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -132,7 +135,7 @@ class SqliteLedger:
     async def changes(self, poll: float = 0.1) -> AsyncIterator[None]:
         """Yields at once, since there may be earlier changes, then after every change by another connection, at most
         once per `poll` seconds. Ends when the ledger is closed."""
-        stirred, seen = asyncio.Event(), object()
+        stirred, seen, pause = asyncio.Event(), object(), poll
         news = self._news(self._path.parent) if self._news is not None else None
         self._followed.add(stirred)
         try:
@@ -146,7 +149,7 @@ class SqliteLedger:
                     yield
                 await asyncio.sleep(poll)
                 if news is not None and not news.polls:
-                    await stirred.wait()
+                    pause = await _stirred(stirred, pause, poll)
         finally:
             self._followed.discard(stirred)
             if news is not None:
@@ -267,3 +270,13 @@ class SqliteLedger:
         if self._closed:
             raise LedgerUnavailable(f"the record of runs {self._path} is closed")
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+
+async def _stirred(stirred: asyncio.Event, pause: float, least: float) -> float:
+    """Waits for news, at most `pause` seconds while a commit that was heard of may be under way; the next pause."""
+    try:
+        async with asyncio.timeout(pause if pause < _LOOKS_AFTER else None):
+            await stirred.wait()
+    except TimeoutError:
+        return 2 * pause
+    return least
