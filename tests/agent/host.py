@@ -18,7 +18,6 @@ from donewhen.config import Settings
 from donewhen.engine.api import Runs
 from donewhen.engine.runs import Supervisor
 from donewhen.evidence.text import Masking
-from donewhen.models.hosted import Abilities
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Answered, Call
 from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
@@ -41,9 +40,6 @@ class SharedHost:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
-
-    def abilities(self, model: str, api_base: str | None) -> Abilities:
-        return self._host.abilities(model, api_base)
 
     def warm(self) -> None:
         self._loop.call_soon_threadsafe(self._host.warm)

@@ -67,7 +67,9 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "platformdirs": ("store", "config", "cli"),
     "cattrs": ("lsp",),
     "opentelemetry": ("tracing",),
+    "anthropic": ("models",),
     "litellm": ("models",),
+    "openai": ("models",),
     "tree_sitter": ("core",),
 }
 POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"}

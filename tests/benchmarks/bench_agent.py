@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
@@ -23,49 +23,44 @@ from donewhen.app.models import FolderModels
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Choices, Settings
 from donewhen.core import calls as c
-from donewhen.core.events import Entry, TurnStarted
+from donewhen.core.events import AgentOptions, TurnStarted
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.evidence.text import Masking
+from donewhen.models.hosting import ModelHost
 from donewhen.store.folders import private_folder, workspace_folder
 from tests.benchmarks.bench_engine import BareAppends, TimedLedger
 
 if TYPE_CHECKING:
-    from donewhen.core.calls import CallRole
-    from donewhen.core.events import Event, RunOptions
-    from donewhen.models.hosted import HostedModel
+    from donewhen.core.events import Entry
+    from donewhen.models.protocol import Answered, Call
 
 GOAL = "# Rounds\n\n- [ ] All rounds are done\n  - file: `log.txt`\n"
 
 
-class CountingLedger(TimedLedger):
-    """Counts the durable appends: each is a sync."""
+class TimedModels(FolderModels):
+    """Knows how long its calls took, and how many there were."""
 
-    syncs = 0
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.seconds, self.calls = 0.0, 0
+        ask = self._routes.ask
 
-    async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True) -> Entry:
-        self.syncs += durable
-        return await super().append(run_id, event, at, durable=durable)
+        async def timed(call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
+            begun = time.perf_counter()
+            try:
+                return await ask(call, on_text)
+            finally:
+                self.seconds += time.perf_counter() - begun
+                self.calls += 1
 
-
-class RememberingModels(FolderModels):
-    """Knows the models that it made, for the time that litellm took."""
-
-    made: list[HostedModel]
-
-    def _model(self, role: CallRole, name: str, api_base: str | None, options: RunOptions) -> HostedModel:
-        model = super()._model(role, name, api_base, options)
-        self.made = [*getattr(self, "made", []), model]
-        return model
+        self._routes.ask = timed  # type: ignore[method-assign]
 
 
 @dataclass
 class Seen:
     """What was noted from entry to entry."""
 
-    models: RememberingModels
-    hosts: list[float] = field(default_factory=list)
-    wires: list[float] = field(default_factory=list)
     between: list[float] = field(default_factory=list)
     """Milliseconds from a model's answer to the next question, tools' own time included."""
     tool_seconds: float = 0.0
@@ -79,9 +74,6 @@ class Seen:
         if isinstance(event, TurnStarted) and not self.first_turn:
             self.first_turn = now
         elif isinstance(event, c.CallFinished):
-            spent = self.models.made[0].spent if event.message is not None else self.models.made[-1].spent
-            self.hosts.append(spent.host or 0.0)
-            self.wires.append(spent.wire or 0.0)
             self.answered = now
         elif isinstance(event, c.CallStarted) and self.answered and self.tools:
             self.between.append(1000 * (now - self.answered))
@@ -112,20 +104,25 @@ async def pursue(folder: Path, url: str) -> tuple[dict[str, float], Seen]:
     settings = Settings(
         given=Choices(
             worker="agent", model="openai/worker", judge_model="openai/judge", api_base=url, judge_api_base=url,
-            approve="auto", max_iterations=50,
+            approve="auto", max_iterations=50, model_client=os.environ.get("DONEWHEN_MODEL_CLIENT", "auto"),
         )
     )  # fmt: skip
     context = WorkspaceContext()
     own = workspace_folder(state, root)
-    ledger = await CountingLedger.open(own / "ledger.sqlite")
+    ledger = await TimedLedger.open(own / "ledger.sqlite")
     masking = Masking(context.environment, {})
-    models = RememberingModels(context.environment, {}, lambda: settings, masking.mask, own / "verdicts")
+    models = TimedModels(context.environment, {}, lambda: settings, masking.mask, own / "verdicts")
     setup = engine_setup(root, own, private_folder(state / "pycache"), ledger, settings, context, models)
-    seen = Seen(models)
+    seen = Seen()
     supervisor = Supervisor(replace(setup, observe=seen.entry))
     begun = time.perf_counter()
-    models._opened().warm()
-    await models._opened().ready()
+    models.warm(AgentOptions("openai/worker", url))
+    if settings.pick("model_client") == "litellm":
+        host = models._opened()
+        assert isinstance(host, ModelHost)
+        await host.ready()
+    else:
+        await models._routes._clients._client("openai", url)
     warm = time.perf_counter() - begun
     me = psutil.Process()
     before = me.memory_info().rss
@@ -152,9 +149,8 @@ async def pursue(folder: Path, url: str) -> tuple[dict[str, float], Seen]:
         "ledger": ledger.seconds,
         "syncs": ledger.syncs,
         "entries": len(entries),
-        "requests": len(seen.hosts),
-        "host": sum(seen.hosts) / 1000,
-        "wire": sum(seen.wires) / 1000,
+        "requests": models.calls,
+        "calls": models.seconds,
         "database": sum(file.stat().st_size for file in own.glob("ledger.sqlite*")) / 1e6,
     }
     return figures, seen
@@ -194,9 +190,9 @@ def per_request() -> Mapping[str, object]:
             {
                 "requests": requests,
                 "overhead": 1000 * rest / requests,
-                "litellm": 1000 * (figures["host"] - figures["wire"]) / requests,
-                "model": 1000 * figures["wire"] / requests,
-                "ours": 1000 * (rest - figures["host"]) / requests,
+                "calls to the model": 1000 * figures["calls"] / requests,
+                "ours": 1000 * (rest - figures["calls"]) / requests,
+                "CPU of the server": 1000 * figures["cpu"] / requests,
                 "tools": 1000 * tools / requests,
                 "syncs": 1000 * figures["bare syncs"] / requests,
                 "before the first turn": 1000 * figures["before the first turn"],

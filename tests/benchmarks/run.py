@@ -12,7 +12,9 @@ from typing import Any
 from tests.benchmarks import (
     bench_agent,
     bench_audit,
+    bench_calls,
     bench_engine,
+    bench_first_request,
     bench_idle,
     bench_judge,
     bench_ledger,
@@ -42,6 +44,8 @@ BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "the Python library (bench_library)": bench_library.measure,
     "the start of the shortest commands (bench_start)": bench_start.measure,
     "a server that has nothing to do (bench_idle)": bench_idle.measure,
+    "the first request to a model (bench_first_request)": bench_first_request.measure,
+    "one call to a model, by each way (bench_calls)": bench_calls.measure,
     "the prompts of a judge (bench_judge)": bench_judge.measure,
     "runs of the agent (bench_agent)": bench_agent.measure,
 }

@@ -62,6 +62,27 @@ def test_without_a_run_nothing_is_loaded_that_reads_one(
     assert state.exists() is opened
 
 
+CLIENTS = {"litellm", "openai", "anthropic", "httpx", "httpx2", "opentelemetry"}
+EDITORS = {"pygls", "lsprotocol", "cattrs", "donewhen.lsp"}
+JUDGED = {"donewhen.judges", "donewhen.models", "donewhen.goalbench"}
+NEEDLESS: dict[str, set[str]] = {
+    "check": {*CLIENTS, *EDITORS, *JUDGED, "tree_sitter", "donewhen.app.models", "donewhen.library"},
+    "status": {*CLIENTS, *EDITORS, *JUDGED, "tree_sitter", "donewhen.workers.agent", "donewhen.library"},
+    "list": {*CLIENTS, *EDITORS, *JUDGED, "tree_sitter", "donewhen.workers.agent", "donewhen.library"},
+}
+
+
+def test_no_command_loads_what_it_does_not_use(workspace: Path) -> None:
+    """With a run on record, so that there is something to read."""
+    (workspace / "GOAL.md").write_text("# Nothing\n\n- [ ] `true` passes\n", encoding="utf-8")
+    state = ("--state-dir", str(workspace.parent / "state"))
+    for command, needless in NEEDLESS.items():
+        modules, done = loaded(workspace, *state, command)
+        assert done.returncode == 0, done.stderr
+        there = {name for name in modules if name in needless or name.split(".")[0] in needless}
+        assert not there, command
+
+
 async def opened_once(workspace: Path, state: Path) -> None:
     """An editor had the folder open, and nothing was run: there is a ledger without a run."""
     runs = await open_engine(workspace, state, Settings())

@@ -1,15 +1,17 @@
-"""Calls of the model host that this worker shares, which are answered by scripted models."""
+"""Both ways to a model, one of them through the host that this worker shares; scripted models answer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 import pytest
+import pytest_asyncio
 
 from donewhen.core.calls import Message
-from donewhen.models.hosted import Host, HostedModel
+from donewhen.models.direct.clients import DirectClients
+from donewhen.models.hosted import HostedModel, Transport
 from donewhen.ports import ModelFacts, ModelRequest, ToolSpec
 from tests.agent.host import SharedHost
 from tests.scripted_models import Reply, ScriptedModels
@@ -45,6 +47,19 @@ def host(shared_host: SharedHost) -> SharedHost:
     return shared_host
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def clients() -> AsyncIterator[DirectClients]:
+    clients = DirectClients()
+    yield clients
+    await clients.close()
+
+
+@pytest.fixture(params=["litellm", "official"])
+def way(request: pytest.FixtureRequest) -> Transport:
+    """Each way by which a model is asked: the same is expected of both."""
+    return request.getfixturevalue({"litellm": "host", "official": "clients"}[request.param])
+
+
 @pytest.fixture
 def pauses() -> Pauses:
     return Pauses()
@@ -54,6 +69,6 @@ def scripted(*replies: Reply) -> ScriptedModels:
     return ScriptedModels({"scripted": list(replies)})
 
 
-def model(host: Host, server: ScriptedModels, pauses: Pauses | None = None, **options: object) -> HostedModel:
+def model(way: Transport, server: ScriptedModels, pauses: Pauses | None = None, **options: object) -> HostedModel:
     given = {"api_base": server.base_url, "facts": ModelFacts(), "sleep": pauses or Pauses(), **options}
-    return HostedModel(NAME, host, **given)  # type: ignore[arg-type]
+    return HostedModel(NAME, way, **given)  # type: ignore[arg-type]

@@ -6,8 +6,9 @@ import pytest
 
 from donewhen.core.errors import ModelFailed
 from donewhen.models.failures import LONGEST_WAIT, meaning, wait_before
-from donewhen.models.hosted import Abilities, Host, HostedModel
+from donewhen.models.hosted import Abilities, HostedModel, Transport
 from donewhen.models.protocol import Failure
+from tests.agent.host import SharedHost
 from tests.models.conftest import LOOK, NAME, Pauses, model, request, scripted
 from tests.scripted_models import (
     ModelCall,
@@ -54,11 +55,11 @@ loop = pytest.mark.asyncio(loop_scope="session")
         (verbatim('data: {"error": {"message": "Overloaded", "code": 503}}\n\n'), True),
     ],
 )
-async def test_what_a_retry_can_mend_is_asked_again(host: Host, broken: Reply, stream: bool) -> None:
+async def test_what_a_retry_can_mend_is_asked_again(way: Transport, broken: Reply, stream: bool) -> None:
     pauses = Pauses()
     async with scripted(broken, says("well")) as server:
         heard: list[str] = []
-        reply = await model(host, server, pauses).complete(request(stream=stream), heard.append)
+        reply = await model(way, server, pauses).complete(request(stream=stream), heard.append)
     assert reply.message.text == "well"
     assert not stream or heard[-1] == "well"
     assert len(pauses.seconds) == 1
@@ -66,28 +67,28 @@ async def test_what_a_retry_can_mend_is_asked_again(host: Host, broken: Reply, s
 
 
 @loop
-async def test_a_reply_that_does_not_come_in_time_is_asked_again(host: Host) -> None:
+async def test_a_reply_that_does_not_come_in_time_is_asked_again(way: Transport) -> None:
     async with scripted(hangs(), hangs(2), says("well")) as server:
-        reply = await model(host, server).complete(request(stream=True, timeout=0.3))
+        reply = await model(way, server).complete(request(stream=True, timeout=0.3))
     assert reply.message.text == "well"
 
 
 @loop
 @pytest.mark.parametrize("asked", [0.2, 7, "Fri, 31 Dec 1999 23:59:59 GMT"])
-async def test_what_the_provider_asks_for_is_waited(host: Host, asked: float | str) -> None:
+async def test_what_the_provider_asks_for_is_waited(way: Transport, asked: float | str) -> None:
     pauses = Pauses()
     now = 946684799.0 - 33  # 33 s before that date
     async with scripted(fails(429, retry_after=asked), says("well")) as server:
-        await model(host, server, pauses, clock=lambda: now).complete(request())
+        await model(way, server, pauses, clock=lambda: now).complete(request())
     assert pauses.seconds == [asked if isinstance(asked, int | float) else 33.0]
 
 
 @loop
-async def test_an_outage_ends_after_five_attempts_within_a_minute(host: Host) -> None:
+async def test_an_outage_ends_after_five_attempts_within_a_minute(way: Transport) -> None:
     pauses = Pauses()
     async with scripted(*(fails(500) for _ in range(5))) as server:
         with pytest.raises(ModelFailed, match=f"{NAME} can't be reached") as caught:
-            await model(host, server, pauses).complete(request())
+            await model(way, server, pauses).complete(request())
         server.verify()
     assert caught.value.kind == "outage"
     assert pauses.seconds == sorted(pauses.seconds)
@@ -95,10 +96,10 @@ async def test_an_outage_ends_after_five_attempts_within_a_minute(host: Host) ->
 
 
 @loop
-async def test_a_server_that_never_streams_is_asked_for_streams_once(host: Host) -> None:
+async def test_a_server_that_never_streams_is_asked_for_streams_once(way: Transport) -> None:
     whole = '{"choices": [{"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]}'
     async with scripted(*(verbatim(whole) for _ in range(3))) as server:
-        asked = model(host, server)
+        asked = model(way, server)
         heard: list[str] = []
         for _ in range(2):
             assert (await asked.complete(request(stream=True), heard.append)).message.text == "whole"
@@ -107,11 +108,11 @@ async def test_a_server_that_never_streams_is_asked_for_streams_once(host: Host)
 
 
 @loop
-async def test_a_server_that_only_streams_is_asked_for_streams_again(host: Host) -> None:
+async def test_a_server_that_only_streams_is_asked_for_streams_again(way: Transport) -> None:
     event = '{"choices": [{"index": 0, "delta": {"content": "piece"}, "finish_reason": "stop"}]}'
     stream = verbatim(f"data: {event}\n\ndata: [DONE]\n\n", content_type="text/event-stream")
     async with scripted(*[stream] * 4) as server:
-        asked = model(host, server)
+        asked = model(way, server)
         assert (await asked.complete(request(stream=True))).message.text == "piece"
         for _ in range(2):
             assert (await asked.complete(request())).message.text == "piece"
@@ -119,10 +120,10 @@ async def test_a_server_that_only_streams_is_asked_for_streams_again(host: Host)
 
 
 @loop
-async def test_nobody_listens(host: Host) -> None:
+async def test_nobody_listens(way: Transport) -> None:
     async with scripted() as server:
         address = server.base_url
-    asked = model(host, server, api_base=address)
+    asked = model(way, server, api_base=address)
     with pytest.raises(ModelFailed) as caught:
         await asked.complete(request())
     assert caught.value.kind == "outage"
@@ -142,25 +143,25 @@ async def test_nobody_listens(host: Host) -> None:
         (fails(400, "The messages are odd."), "refused", "The messages are odd."),
     ],
 )
-async def test_what_no_retry_mends_is_told_at_once(host: Host, reply: Reply, kind: str, told: str) -> None:
+async def test_what_no_retry_mends_is_told_at_once(way: Transport, reply: Reply, kind: str, told: str) -> None:
     pauses = Pauses()
     async with scripted(reply) as server:
         with pytest.raises(ModelFailed, match=told) as caught:
-            await model(host, server, pauses).complete(request(tools=(LOOK,)))
+            await model(way, server, pauses).complete(request(tools=(LOOK,)))
         server.verify()
     assert caught.value.kind == kind
     assert not pauses.seconds
 
 
 @loop
-async def test_a_judge_is_told_of_the_judges_key(host: Host) -> None:
+async def test_a_judge_is_told_of_the_judges_key(way: Transport) -> None:
     async with scripted(fails(401)) as server:
         with pytest.raises(ModelFailed, match="OPENAI_API_KEY or DONEWHEN_JUDGE_API_KEY"):
-            await model(host, server, role="judge").complete(request())
+            await model(way, server, role="judge").complete(request())
 
 
 @loop
-async def test_a_name_without_a_provider_is_told_how_to_write_it(host: Host) -> None:
+async def test_a_name_without_a_provider_is_told_how_to_write_it(host: SharedHost) -> None:
     async with scripted() as server:
         for name in ("llama-of-mine", "nobody/llama"):
             with pytest.raises(ModelFailed, match="write `provider/model`") as caught:
@@ -170,21 +171,22 @@ async def test_a_name_without_a_provider_is_told_how_to_write_it(host: Host) -> 
 
 
 @loop
-async def test_a_schema_that_is_not_taken_is_never_sent_again(host: Host) -> None:
+async def test_a_schema_that_is_not_taken_is_never_sent_again(way: Transport) -> None:
     schema = {"type": "object"}
     refused = unsupported("response_format")
     async with scripted(refused, refused, says("{}"), says("{}")) as server:
-        await model(host, server).complete(request(schema=schema))
-        await model(host, server).complete(request(schema=schema))
+        asked = model(way, server)
+        for _ in range(2):
+            await asked.complete(request(schema=schema))
         kinds = [(one.body.get("response_format") or {}).get("type") for one in server.requests]
     assert kinds == ["json_schema", "json_object", None, None]
 
 
 @loop
-async def test_each_parameter_that_is_not_taken_is_left_out_and_stays_out(host: Host) -> None:
+async def test_each_parameter_that_is_not_taken_is_left_out_and_stays_out(way: Transport) -> None:
     replies = [unsupported("temperature"), unsupported("max_tokens"), says("a"), says("b")]
     async with scripted(*replies) as server:
-        asked = model(host, server)
+        asked = model(way, server)
         for _ in range(2):
             await asked.complete(request(temperature=0.0, max_tokens=50))
         sent = [{*one.body} & {"temperature", "max_tokens", "max_completion_tokens"} for one in server.requests]
@@ -193,28 +195,28 @@ async def test_each_parameter_that_is_not_taken_is_left_out_and_stays_out(host: 
 
 
 @loop
-async def test_a_refusal_without_a_reason_costs_one_parameter_after_another(host: Host) -> None:
+async def test_a_refusal_without_a_reason_costs_one_parameter_after_another(way: Transport) -> None:
     def refuse(call: ModelCall) -> Reply:
         return fails(422, "unprocessable") if call.response_format else says("{}")
 
     async with ScriptedModels({"scripted": refuse}) as server:
-        reply = await model(host, server).complete(request(schema={"type": "object"}))
+        reply = await model(way, server).complete(request(schema={"type": "object"}))
     assert reply.message.text == "{}"
 
 
 @loop
-async def test_what_was_not_sent_is_not_left_out(host: Host) -> None:
+async def test_what_was_not_sent_is_not_left_out(way: Transport) -> None:
     async with scripted(unsupported("temperature")) as server:
         with pytest.raises(ModelFailed, match="temperature"):
-            await model(host, server).complete(request())
+            await model(way, server).complete(request())
         server.verify()
 
 
 @loop
 @pytest.mark.conformance("C13")
-async def test_what_providers_say_is_masked(host: Host) -> None:
+async def test_what_providers_say_is_masked(way: Transport) -> None:
     async with scripted(fails(401, "sk-secret is wrong, and so is hunter2")) as server:
-        asked = model(host, server, key=lambda: "sk-secret", mask=lambda text: text.replace("hunter2", "*******"))
+        asked = model(way, server, key=lambda: "sk-secret", mask=lambda text: text.replace("hunter2", "*******"))
         with pytest.raises(ModelFailed) as caught:
             await asked.complete(request())
     assert str(caught.value).endswith(": *** is wrong, and so is *******")
@@ -290,8 +292,8 @@ def test_a_reply_limit_that_is_too_large_is_left_out_rather_than_the_prompt_cut(
 
 
 @loop
-async def test_a_reply_without_an_end_is_refused(host: Host) -> None:
+async def test_a_reply_without_an_end_is_refused(way: Transport) -> None:
     async with scripted(says("x" * 4_100_000)) as server:
         with pytest.raises(ModelFailed, match="no end") as failed:
-            await model(host, server).complete(request())
+            await model(way, server).complete(request())
     assert failed.value.kind == "refused"

@@ -26,9 +26,6 @@ class Answers:
         self.answered = Answered(Message("assistant", "yes" * 100), "stop", given, taken, cached, cost)
         self.calls: list[Call] = []
 
-    def abilities(self, model: str, api_base: str | None) -> Abilities:
-        return Abilities()
-
     async def ask(self, call: Call, on_text: object = None) -> Answered:
         self.calls.append(call)
         return self.answered
@@ -217,8 +214,6 @@ async def test_a_call_whose_attempts_all_broke_off_is_not_free() -> None:
 
 
 async def test_a_bound_that_the_model_does_not_take_is_none_in_the_worst_case() -> None:
-    abilities = Abilities(limit="none")
-    host = Answers()
-    host.abilities = lambda model, api_base: abilities  # type: ignore[method-assign]
-    model = HostedModel("openai/gpt-4o", host, key=lambda: "k", facts=ModelFacts(max_output=9_000, price=OWN))
+    abilities, facts = Abilities(limit="none"), ModelFacts(max_output=9_000, price=OWN)
+    model = HostedModel("openai/gpt-4o", Answers(), key=lambda: "k", facts=facts, abilities=abilities)
     assert model.estimate(request(max_tokens=10))[1].output_tokens == 9_000

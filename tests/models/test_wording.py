@@ -9,7 +9,7 @@ import pytest
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.models.failures import is_about_tools
-from donewhen.models.hosted import Host, as_calls, in_words
+from donewhen.models.hosted import Transport, as_calls, in_words
 from donewhen.models.protocol import Failure
 from tests.models.conftest import LOOK, model, request
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, fails, says
@@ -18,7 +18,7 @@ ACTION = '{"say": "I look at a.", "tool": "look", "arguments": {"path": "a"}}'
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_model_without_tool_calls_works_with_tools_all_the_same(host: Host) -> None:
+async def test_a_model_without_tool_calls_works_with_tools_all_the_same(way: Transport) -> None:
     def play(call: ModelCall) -> Reply:
         if call.tools:
             return fails(400, "registry/some-model does not support tools")
@@ -26,7 +26,7 @@ async def test_a_model_without_tool_calls_works_with_tools_all_the_same(host: Ho
 
     conversation = [Message("system", "You work."), Message("user", "Look.")]
     async with ScriptedModels({"scripted": play}) as server:
-        asked = model(host, server)
+        asked = model(way, server)
         reply = await asked.complete(request(*conversation, tools=(LOOK,), stream=True))
         call = reply.message.calls[0]
         assert (reply.finish, reply.message.text) == ("tool_calls", "I look at a.")

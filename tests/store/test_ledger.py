@@ -15,23 +15,25 @@ from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.ports import Ledger, Live, Reply
 from donewhen.store.memory import MemoryLedger
 from donewhen.store.sqlite import SqliteLedger
+from donewhen.workspace.news import FolderNews
 
 from .samples import GOAL, SAMPLES, evidence, started
 
 Connect = Callable[[], Awaitable[Ledger]]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite with news"])
 async def connect(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Connect]:
     """Opens one more connection to one and the same ledger."""
     opened: list[Ledger] = []
     first = MemoryLedger()
 
     async def open_one() -> Ledger:
+        news = FolderNews if request.param == "sqlite with news" else None
         ledger = (
-            await SqliteLedger.open(tmp_path / "state" / "ledger.sqlite")
-            if request.param == "sqlite"
-            else first.connected()
+            first.connected()
+            if request.param == "memory"
+            else await SqliteLedger.open(tmp_path / "state" / "ledger.sqlite", news=news)
         )
         opened.append(ledger)
         return ledger

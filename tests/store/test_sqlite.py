@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -237,6 +237,46 @@ async def test_an_entry_that_is_put_in_the_place_of_another_is_no_evidence(path:
     )
     assert await ledger.evidence("run-1", "E1") is None
     await ledger.close()
+
+
+# ------------------------------------------------------------------------------------------- changes by others
+
+
+class Told:
+    """News that a test tells."""
+
+    polls = False
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def start(self, wake: Callable[[], None]) -> None:
+        self.tell = wake
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+async def test_a_commit_that_is_seen_only_after_its_news_is_found(path: Path) -> None:
+    """A file tells of a write before the disk has it, and nothing tells of the commit."""
+    told: list[Told] = []
+
+    def news(folder: Path) -> Told:
+        told.append(Told(folder))
+        return told[-1]
+
+    ledger, other = await SqliteLedger.open(path, news=news), await SqliteLedger.open(path)
+    changes = ledger.changes(poll=0.01)
+    await anext(changes)
+    pending = asyncio.ensure_future(anext(changes))
+    told[0].tell()
+    assert await asyncio.wait({pending}, timeout=0.1) == (set(), {pending})
+    await other.append("run-1", started(), 1.0)
+    await asyncio.wait_for(pending, 5)
+    assert told[0].folder == path.parent
+    await changes.aclose()  # type: ignore[attr-defined]
+    await ledger.close()
+    await other.close()
 
 
 # ------------------------------------------------------------------------------------------- unwritable

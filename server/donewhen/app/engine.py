@@ -17,9 +17,10 @@ from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, UsageError
-from donewhen.core.events import RunOptions
+from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
+from donewhen.core.verdict import panel
 from donewhen.core.work import RunWarning
 from donewhen.core.workers import WORKERS, unavailable, variables_of
 from donewhen.engine.api import StartOptions
@@ -47,6 +48,7 @@ from donewhen.workers import WorkerParts
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.locks import FileRunLock
+from donewhen.workspace.news import FolderNews
 from donewhen.workspace.people import SystemPeople
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
@@ -80,7 +82,8 @@ async def open_engine(
         everything = state_folder(state_dir)
         folder = workspace_folder(everything, root)
         bytecode = private_folder(everything / "pycache")
-        ledger = await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
+        fault = fault_from_environment(os.environ)
+        ledger = await SqliteLedger.open(ledger_file(folder), fault=fault, news=FolderNews)
     except LedgerUnavailable as refusal:
         unwritable, folder = str(refusal), kept_folder(root, state_dir)
         bytecode = folder.parents[1] / "pycache"
@@ -173,12 +176,23 @@ def engine_setup(
         unsaved=context.unsaved,
         plugins=lambda options: plugins().of_run(options),
         observe=tracer.on_entry,
+        warm=lambda: _warm(current(), folder_models),
         closing=closed,
     )
 
 
 def _asked(settings: Settings | Callable[[], Settings]) -> Callable[[], Settings]:
     return settings if callable(settings) else lambda: settings
+
+
+def _warm(settings: Settings, models: Callable[[], FolderModels]) -> None:
+    """Loads what calls the configured models, if there are any."""
+    agent, judges = settings.pick("model"), panel(settings.pick("judge_model") or "")
+    if agent or judges:
+        models().warm(
+            AgentOptions(agent, settings.pick("api_base")) if agent else None,
+            JudgeOptions(judges, settings.pick("judge_api_base")) if judges else None,
+        )
 
 
 def _network_of_trials(settings: Settings) -> bool:
@@ -253,7 +267,7 @@ def _settling(
         plugged, warnings = _plugged(plugins(), needless=options.audit and judged is None)
         start = resolve(goal, options, current, known, plugged)
         if start.options.judging is not None and any(not one.sole_check for one in start.goal.requirements):
-            models().warm()
+            models().warm(None, start.options.judging)
         frozen = replace(start.options, summary=mask(start.options.summary))
         return replace(start, options=frozen, warnings=(*start.warnings, *warnings))
 

@@ -1,4 +1,4 @@
-"""Assembles the models of one workspace folder: one host process, the agent, the judge, and their costs."""
+"""Assembles the models of one workspace folder: the ways to them, the agent, the judge, and their costs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.judges.llm import LlmJudge
 from donewhen.judges.panel import PanelJudge
 from donewhen.models.catalogue import facts_of, provider_of
-from donewhen.models.hosted import HostedModel
+from donewhen.models.hosted import Abilities, HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.models.keys import find_base
+from donewhen.models.routing import HostTransport, Routes
 from donewhen.ports import Judge, Price
 from donewhen.store.verdicts import FileVerdicts
 from donewhen.workspace.processes.companions import SystemCompanions
@@ -36,28 +37,38 @@ class FolderModels:
         settings: Callable[[], Settings],
         mask: Callable[[str], str],
         verdicts: Path | None = None,
-        host: ModelHost | None = None,
+        host: HostTransport | None = None,
     ) -> None:
         self._environment = environment
         self._secrets = secrets
         self._settings = settings
         self._mask = mask
         self._verdicts = verdicts
-        self._host, self._own = host, host is None
+        self._host = host
+        self._own: ModelHost | None = None
+        self._routes = Routes(self._opened, lambda: settings().pick("model_client") == "litellm")
+        self._abilities: dict[tuple[str, str | None], Abilities] = {}
+        """What each model at each address turned out not to take."""
 
-    def warm(self) -> None:
-        """Starts the host in the background, so that the first call needn't wait."""
-        self._opened().warm()
+    def warm(self, agent: AgentOptions | None, judging: JudgeOptions | None = None) -> None:
+        """Loads in the background what calls to these models need, so that the first one needn't wait."""
+        asked = [] if agent is None else [(agent.model, agent.api_base)]
+        if judging is not None:
+            judged_at = judging.api_base or self._settings().pick("judge_api_base")
+            asked += [(name, judged_at) for name in judging.models]
+        for name, base in asked:
+            self._routes.warm(name, self._base(name, base))
 
     async def close(self) -> None:
-        if self._host is not None and self._own:
-            await self._host.close()
+        await self._routes.close()
+        if self._own is not None:
+            await self._own.close()
 
     def agents(self, options: RunOptions) -> HostedModel:
         """The model of the built-in agent. Raises UsageError if the options name none."""
         if options.agent is None:
             raise UsageError("worker agent needs a model: --model PROVIDER/NAME", lacks="model")
-        self.warm()
+        self.warm(options.agent)
         return self._model("worker", options.agent.model, options.agent.api_base, options)
 
     def judge(self, options: RunOptions) -> Judge | None:
@@ -94,7 +105,7 @@ class FolderModels:
         return self._model(role, name, api_base, RunOptions(None, agent=agent, judging=judging))
 
     def _model(self, role: CallRole, name: str, api_base: str | None, options: RunOptions) -> HostedModel:
-        base = api_base or find_base(provider_of(name), self._environment())
+        base = self._base(name, api_base)
         prices = self._settings().prices
         own = {key: Price(one.input, one.output, one.cached) for key, one in prices.items()}
         windows = {key: one.window for key, one in prices.items() if one.window is not None}
@@ -104,16 +115,20 @@ class FolderModels:
 
         return HostedModel(
             name,
-            self._opened(),
+            self._routes,
             key=key,
             api_base=base,
             facts=facts_of(name, base, own, windows),
             custom_price=name in own,
             role=role,
             mask=self._mask,
+            abilities=self._abilities.setdefault((name, base), Abilities()),
         )
 
-    def _opened(self) -> ModelHost:
+    def _base(self, name: str, api_base: str | None) -> str | None:
+        return api_base or find_base(provider_of(name), self._environment())
+
+    def _opened(self) -> HostTransport:
         if self._host is None:
-            self._host = ModelHost(SystemCompanions(), self._environment(), mask=self._mask)
+            self._host = self._own = ModelHost(SystemCompanions(), self._environment(), mask=self._mask)
         return self._host

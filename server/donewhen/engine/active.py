@@ -127,6 +127,8 @@ class ActiveRun:
         self._call_count = state.call_count
         self._on_change = on_change
         self._changed = asyncio.Event()
+        self._stirred = asyncio.Event()
+        """Set with every change, and where it does something else now."""
         self._preemption: Preemption | None = None
         self._used: set[tuple[int, str]] = set()
         """The late answers that turns of this process got, by turn number and subject."""
@@ -174,6 +176,7 @@ class ActiveRun:
         """Wakes whoever waits for a change, and notifies the front ends."""
         self._changed.set()
         self._changed = asyncio.Event()
+        self._stirred.set()
         if self._preemption is not None:
             self._preemption.look()
         self._on_change(self)
@@ -183,6 +186,7 @@ class ActiveRun:
         shown = None if activity is None else self.parts.mask(activity)
         if shown != self.activity:
             self.activity = shown
+            self._stirred.set()
             self._on_change(self)
 
     def streams(self, key: str) -> None:
@@ -328,13 +332,26 @@ class ActiveRun:
             # If it can't be written, the next append fails with the reason and ends the run.
             with contextlib.suppress(LedgerError):
                 await self.parts.ledger.set_live(self.run_id, live)
-            for _ in range(10):
-                await asyncio.sleep(every / 10)
-                self.watch.look()
-                if self._preemption is not None:
-                    self._preemption.look()
-                if self.activity != live.activity:
-                    break
+            if self.state.time_counts:
+                await self._tick(every, live.activity)
+            else:
+                await self._wait_to_count(live.activity)
+
+    async def _tick(self, every: float, activity: str | None) -> None:
+        for _ in range(10):
+            await asyncio.sleep(every / 10)
+            self.watch.look()
+            if self._preemption is not None:
+                self._preemption.look()
+            if self.activity != activity:
+                break
+
+    async def _wait_to_count(self, activity: str | None) -> None:
+        """While a person is awaited there is no time to keep, and whatever changes is the person's: until then nothing
+        wakes."""
+        while not self.state.time_counts and self.activity == activity:
+            self._stirred.clear()
+            await self._stirred.wait()
 
     def crash(self, error: RecordChanged) -> None:
         """What is on record of the run was changed by something else, and ends there for whoever reads it: so does

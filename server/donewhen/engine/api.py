@@ -320,6 +320,10 @@ class Runs(Protocol):
         subscribers what turns stale, or fresh again. Executes nothing; costs nothing while nothing changes."""
         ...
 
+    def warm(self) -> None:
+        """Loads in the background what a run that starts soon would wait for: what calls the configured models."""
+        ...
+
     async def guard(self, on: bool, *, run_id: str | None = None, goal_path: str | None = None) -> RunView:
         """Puts a complete run on guard, or lifts its guard: the one of that id, or the newest of that goal, or the
         newest of all. As long as a process watches (`watch`), its checks then run again after edits, but while a run is

@@ -140,7 +140,7 @@ async def _check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
     was so declared before."""
     parts, state = run.parts, run.state
     before, turn = state.revision, state.turns_ended
-    await run.append(CheckStarted(check.id, before))
+    await run.append(CheckStarted(check.id, before), durable=False)  # what it is a part of is on disk
     there = None if turn else frozenset(parts.workspace.files())
     result = await parts.checker.run(
         check, timeout=state.goal.limits.check_timeout, token=run.token, test_run=check.id in state.test_runs
@@ -150,7 +150,7 @@ async def _check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
         came = (path for path in parts.workspace.files() if path not in there)
         run.made_at_start.update(path for path in came if not parts.workspace.is_persons(path))
     evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
-    await run.append(CheckFinished(evidence))
+    await run.append(CheckFinished(evidence), durable=False)
     return evidence
 
 
@@ -196,11 +196,11 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
         now = replace(now, addressing=addressing)
     baseline = state.baseline
     if baseline is None:
-        await run.append(BaselineTaken(now))
+        await run.append(BaselineTaken(now), durable=False)
         return compare(now, now)  # what was there already is only shown
     if state.person_paths:
         baseline = moved(baseline, now, state.person_paths)
-        await run.append(BaselineTaken(baseline))
+        await run.append(BaselineTaken(baseline), durable=False)
     return await _with_diffs(run, compare(baseline, now))
 
 

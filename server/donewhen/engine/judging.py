@@ -51,7 +51,8 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
             dict(reply.shown),
             reply.cached,
             reply.score,
-        )
+        ),
+        durable=False,
     )
     await report(run)
 

@@ -120,6 +120,10 @@ class Reading:
             self._watcher = ResultWatcher(self._setup.workspace, self._looked_different, self._keep_proven)
         self._watch_again()
 
+    def warm(self) -> None:
+        if self._setup.trusted():
+            self._setup.warm()
+
     async def _keep_proven(self, run_id: str, workspace: Workspace) -> str:
         """Proves again what is on guard: see `runs`. Returns the revision that the run's result is of."""
         return (await self._records.state(run_id)).revision

@@ -160,6 +160,8 @@ class EngineSetup:
     """Called with every entry of every run of this process, for tracing."""
     prepare: Callable[[], Awaitable[None]] | None = None
     """Awaited before a run is settled: finds out what can be had here only by trying."""
+    warm: Callable[[], None] = lambda: None
+    """Loads in the background what the first call to a configured model would wait for."""
     closing: Callable[[], Awaitable[None]] | None = None
     """Awaited when the engine closes: ends what the workers and judges of all runs share."""
     people: People = field(default_factory=OneProgram)

@@ -68,7 +68,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
         changed = await _changed(run, checkpoint if suspended else None)
         if by == "worker":
             await note_changed_proof(run, changed)
-        await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]))
+        await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]), durable=False)
         finished = True
         await record_response(run, result)
     finally:
@@ -138,7 +138,7 @@ async def keep_tree(run: ActiveRun) -> str | None:
         run.checkpointed = (revision, kept)
         await _tell(run)
     if run.state.mode == "pursue" and run.state.last_checkpoint != (run.state.iteration, kept):
-        await run.append(CheckpointTaken(run.state.iteration, kept))
+        await run.append(CheckpointTaken(run.state.iteration, kept), durable=False)
     return kept
 
 

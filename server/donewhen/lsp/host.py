@@ -124,6 +124,7 @@ class Host:
         folder.snapshots.replace(await runs.views(compare=False))
         self._folders[wanted.root] = folder
         await runs.watch()
+        runs.warm()
         return folder
 
     def _opened(self, root: Path, done: asyncio.Task[Folder]) -> None:

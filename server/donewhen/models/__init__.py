@@ -1,6 +1,6 @@
-"""Language models through litellm, in a host process of their own.
+"""Language models: through the official clients in this process, or through litellm in a host process of its own.
 
-A reader begins with `hosted` (the port) and `host` (the process that serves it).
+A reader begins with `hosted` (the port), then `routing` (which way a call goes), `direct` and `host`.
 
 Invariant: a key is sent only to the host that it belongs to.
 """

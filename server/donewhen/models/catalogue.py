@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import mmap
+import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from donewhen.ports import ModelFacts, Price
 _FILE = "model_prices_and_context_window_backup.json"
 _MILLION = 1_000_000
 _NOTHING: Mapping[str, Any] = {}
+_ABOVE = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
 _ANY_BASE = {"ollama", "ollama_chat"}
 _OWN_BASES: Mapping[str, tuple[str, ...]] = {
     "anthropic": ("api.anthropic.com",),
@@ -71,6 +73,42 @@ def at_its_provider(name: str, api_base: str | None) -> bool:
     host = urlsplit(api_base if "//" in api_base else f"//{api_base}").hostname or ""
     owns = _OWN_BASES.get(provider, ())
     return provider in _ANY_BASE or any(host == own or (own[0] == "." and host.endswith(own)) for own in owns)
+
+
+def mode_of(name: str) -> str | None:
+    """By which kind of interface its provider serves the model, such as `chat` or `responses`; None if unknown."""
+    mode = _entry(name).get("mode")
+    return mode if isinstance(mode, str) else None
+
+
+def cost_of(name: str, given: int, taken: int, cached: int, written: int = 0) -> float | None:
+    """What a call cost at the provider's own endpoint, in US dollars, None if the catalogue has no price. Tokens of the
+    prompt: `given` in all, of these `cached` were read from the provider's cache, and `written` were written to it."""
+    entry = _entry(name)
+    tier = _tier(entry, given)
+
+    def rate(kind: str) -> float | None:
+        value = entry.get(kind + tier, entry.get(kind))
+        return float(value) if isinstance(value, int | float) else None
+
+    full, reply = rate("input_cost_per_token"), rate("output_cost_per_token")
+    if full is None or reply is None:
+        return None
+    cached = min(cached, given)
+    written = min(written, given - cached)
+    read, write = rate("cache_read_input_token_cost"), rate("cache_creation_input_token_cost")
+    return (
+        (given - cached - written) * full
+        + cached * (full if read is None else read)
+        + written * (full if write is None else write)
+        + taken * reply
+    )
+
+
+def _tier(entry: Mapping[str, Any], given: int) -> str:
+    """The end of the names of the rates that hold for a prompt of this length."""
+    bounds = [int(found[1]) for key in entry if (found := _ABOVE.fullmatch(key)) and given > int(found[1]) * 1000]
+    return f"_above_{max(bounds)}k_tokens" if bounds else ""
 
 
 def _from_catalogue(name: str) -> ModelFacts:

@@ -37,6 +37,7 @@ _TOOLS = re.compile(
     rf"|{_CANNOT}.{{0,40}}\b(?:tools?|functions?|tool[ _]\w+|function[ _]\w+)\b",
     re.IGNORECASE,
 )
+_BEGUN = {"APITimeoutError", "BrokenOffError", "MidStreamFallbackError", "Timeout"}
 _PASSING = {408, 409, 423, 425, 429, 529}
 
 
@@ -74,7 +75,7 @@ def wait_before(attempt: int, failure: Failure, now: float, jitter: float) -> fl
 
 def was_begun(failure: Failure) -> bool:
     """The provider was already working when the call broke off, and charges for that; no one reports how much."""
-    return failure.status == 408 or failure.type in ("Timeout", "APITimeoutError", "MidStreamFallbackError")
+    return failure.status == 408 or failure.type in _BEGUN
 
 
 def is_about_length(failure: Failure) -> bool:

@@ -96,7 +96,7 @@ class _Host:
         task.add_done_callback(lambda _: self._calls.pop(said["ask"], None))
 
     async def _answer(self, said: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> None:
-        from donewhen.models.host_failures import described
+        from donewhen.models.described import described
 
         number = said["ask"]
         try:

@@ -1,4 +1,4 @@
-"""One model behind the model host: `ports.Model`, with its retries, its account, and what it turned out not to take."""
+"""One model behind a transport: `ports.Model`, with its retries, its account, and what it turned out not to take."""
 
 from __future__ import annotations
 
@@ -28,23 +28,26 @@ _STEPS = 6
 """How often one call may be repeated without a parameter that the model doesn't take."""
 
 
-class Host(Protocol):
-    """Makes single attempts: `ModelHost`."""
+class Transport(Protocol):
+    """Makes single attempts: `hosting.ModelHost` through litellm, `direct.clients.DirectClients` through the official
+    clients, `routing.Routes` whichever way is right."""
 
-    def abilities(self, model: str, api_base: str | None) -> Abilities: ...
-
-    async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered: ...
+    async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
+        """`on_text` receives new text. Raises CallFailed if the call failed, ModelFailed if nothing can be asked this
+        way. Cancelling takes effect at once and closes the connection."""
+        ...
 
 
 class HostedModel:
     """`facts` come from the catalogue unless given; `custom_price` means that their price is the user's own. `key`
-    returns the key at each call, so that a new key takes effect; `mask` hides secrets in providers' messages. `sleep`,
-    `clock` (epoch seconds) and `jitter` (0 to 1) are for tests."""
+    returns the key at each call, so that a new key takes effect; `mask` hides secrets in providers' messages.
+    `abilities` are what is known of the same model from before. `sleep`, `clock` (epoch seconds) and `jitter` (0 to 1)
+    are for tests."""
 
     def __init__(
         self,
         name: str,
-        host: Host,
+        transport: Transport,
         *,
         key: Callable[[], str | None] = lambda: None,
         api_base: str | None = None,
@@ -52,12 +55,13 @@ class HostedModel:
         custom_price: bool = False,
         role: CallRole = "worker",
         mask: Callable[[str], str] = lambda text: text,
+        abilities: Abilities | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.time,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._name = name
-        self._host = host
+        self._transport = transport
         self._key = key
         self._api_base = api_base
         self._facts = facts_of(name, api_base) if facts is None else facts
@@ -67,7 +71,7 @@ class HostedModel:
         self._provider = provider_of(name)
         self._own_base = at_its_provider(name, api_base)
         self._custom_price = custom_price
-        self._abilities = host.abilities(name, api_base)
+        self._abilities = Abilities() if abilities is None else abilities
         self._estimator = Estimator(self._facts, marked=self._marks_prompts)
 
     @property
@@ -90,7 +94,7 @@ class HostedModel:
         while True:
             call = self._call(request)
             try:
-                answered = await self._host.ask(call, _growing(on_text))
+                answered = await self._transport.ask(call, _growing(on_text))
                 break
             except CallFailed as failed:
                 if steps < _STEPS and self._steps_down(failed.failure, request, call):
@@ -209,7 +213,9 @@ UNSAID = "UnprocessableError"
 """The type of a failure that doesn't give its reason: then the parameters are left out one after another."""
 
 _ABOUT_FORMAT = re.compile(
-    r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|schema", re.IGNORECASE
+    r"response_?format|output_?(?:config|format)|json_?schema|json_?object|json mode|structured output|guided|grammar"
+    r"|schema",
+    re.IGNORECASE,
 )
 _ABOUT_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
 _ABOUT_LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens", re.IGNORECASE)
@@ -221,7 +227,8 @@ _REFUSALS = {400, 404, 415, 422, 501}
 
 @dataclass(slots=True)
 class Abilities:
-    """What may still be sent to one model. Replies are always parsed strictly, so a step down loses no safety."""
+    """What may still be sent to one model at one address. Replies are always parsed strictly, so a step down loses no
+    safety."""
 
     format: Format = "json_schema"
     limit: Limit = "max_tokens"
@@ -290,7 +297,13 @@ def _response_format(schema: Mapping[str, Any], format: Format) -> dict[str, Any
 
 
 def _says(failure: Failure, about: re.Pattern[str]) -> bool:
-    return failure.type == UNSAID or bool(about.search(f"{failure.message} {failure.code}"))
+    said = f"{failure.message} {failure.code}"
+    return failure.type == UNSAID or bool(about.search(said)) or (failure.status == 422 and not _names_any(said))
+
+
+def _names_any(said: str) -> bool:
+    """Whether a refusal gives its reason at all."""
+    return any(one.search(said) for one in (_ABOUT_FORMAT, _ABOUT_TEMPERATURE, _ABOUT_LIMIT, _TOO_LARGE))
 
 
 def _is_about_limit(failure: Failure) -> bool:

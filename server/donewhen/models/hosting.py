@@ -13,7 +13,6 @@ from typing import Any
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed, WorkspaceError
-from donewhen.models.hosted import Abilities
 from donewhen.models.keys import without_keys
 from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in, line, message_out
 from donewhen.ports import Companion, Companions
@@ -52,11 +51,6 @@ class ModelHost:
         self._ready_within, self._grace = ready_within, grace
         self._starting: asyncio.Task[_Session] | None = None
         self._ending: set[asyncio.Task[None]] = set()
-        self._abilities: dict[tuple[str, str | None], Abilities] = {}
-
-    def abilities(self, model: str, api_base: str | None) -> Abilities:
-        """What one model turned out not to take, remembered as long as the server lives."""
-        return self._abilities.setdefault((model, api_base), Abilities())
 
     def warm(self) -> None:
         """Starts the host in the background; a failure shows at the next call."""
@@ -71,8 +65,7 @@ class ModelHost:
             await asyncio.shield(session.ready)
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
-        """`on_text` receives new text. Raises CallFailed if the call failed, ModelFailed if the host did.
-        Cancelling takes effect at once; the host then closes the connection."""
+        """See `hosted.Transport`; ModelFailed is raised if the host failed."""
         await self.ready()
         session = await self._session()
         number, future = session.begin(call, on_text)

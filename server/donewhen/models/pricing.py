@@ -33,6 +33,8 @@ class Estimator:
         self._marked = marked
         self._tokens_per_byte = 1 / _BYTES_PER_TOKEN
         self._tools: tuple[object, int] = (None, 0)
+        self._measured: tuple[object, int, int] = (None, 0, 0)
+        """The messages that were measured last, how many they were, and their bytes."""
         self._learned = False
 
     def estimate(self, request: ModelRequest) -> tuple[Usage, Usage]:
@@ -66,7 +68,15 @@ class Estimator:
         return round(self._bytes(request) * self._tokens_per_byte) + _PER_MESSAGE * len(request.messages)
 
     def _bytes(self, request: ModelRequest) -> int:
-        return sum(_message_bytes(one) for one in request.messages) + self._tool_bytes(request)
+        return self._conversation_bytes(request) + self._tool_bytes(request)
+
+    def _conversation_bytes(self, request: ModelRequest) -> int:
+        """The bytes of the messages; a call asks for them several times, before it and after it."""
+        known, count, size = self._measured
+        if known is not request.messages or count != len(request.messages):
+            size = sum(_message_bytes(one) for one in request.messages)
+            self._measured = (request.messages, len(request.messages), size)
+        return size
 
     def _tool_bytes(self, request: ModelRequest) -> int:
         """The bytes of tools and schema; they stay the same from call to call, so they are measured once."""

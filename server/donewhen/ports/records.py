@@ -98,9 +98,10 @@ class Ledger(Protocol):
         after: int | None = None,
     ) -> Entry:
         """Appends with the next sequence of that run; `at` and `seconds` are those of its `Entry`. `durable=False`
-        (NORMAL sync) is for what may be lost. With `after`, a sequence, nothing is appended unless that is the run's
-        last: raises Overtaken, whichever connection wrote meanwhile. Raises RecordChanged if what is on record of
-        the run is not as it was written: nothing goes on from there."""
+        (NORMAL sync) is for results: it outlives this process, and is on disk with the next durable append at the
+        latest. With `after`, a sequence, nothing is appended unless that is the run's last: raises Overtaken, whichever
+        connection wrote meanwhile. Raises RecordChanged if what is on record of the run is not as it was written:
+        nothing goes on from there."""
         ...
 
     @property

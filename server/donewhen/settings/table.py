@@ -194,6 +194,12 @@ class Choices:
         kind=kinds.URL, meaning="where the judge's model is served", more="If absent: at the provider's own address.",
         commands=(*_ADVISING, "check"), group=JUDGE, library="JudgeConfig.api_base",
     )  # fmt: skip
+    model_client: Literal["auto", "litellm"] | None = row(
+        kind=choice("auto", "litellm"), default="auto",
+        meaning="what calls models",
+        more="`auto` takes the official clients of OpenAI and Anthropic where they can do it, which start faster, and"
+        " litellm for every other provider; `litellm` takes it for all.",
+    )  # fmt: skip
     max_iterations: int | Unlimited | None = row(
         kind=whole(), unlimited=True, default="10", examples=("10", "3", "20"),
         meaning="how many turns the worker gets, at most",

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.events import Entry, Event
@@ -20,6 +20,25 @@ from donewhen.store.opening import Stamp, ledger_error, open_ledger, read_ledger
 
 Fault = Callable[[str], None]
 """Called with the name of the event's type after each append that is on disk: tests inject a crash here."""
+
+
+class News(Protocol):
+    """Hears that something in the ledger's folder changed. Nothing is lost by hearing of more than of the ledger."""
+
+    @property
+    def polls(self) -> bool:
+        """True if nothing is heard, so that one has to look."""
+        ...
+
+    def start(self, wake: Callable[[], None]) -> None:
+        """Calls `wake` in the running loop at all news from now on."""
+        ...
+
+    def close(self) -> None: ...
+
+
+_LOOKS_AFTER = 30.0
+"""Seconds: what others write is heard of before its commit is seen, which comes once the disk has it."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,9 +53,10 @@ class SqliteLedger:
 
     notices: tuple[str, ...]
 
-    def __init__(self, path: Path, *, fault: Fault | None = None) -> None:
+    def __init__(self, path: Path, *, fault: Fault | None = None, news: Callable[[Path], News] | None = None) -> None:
         self._path = path
         self._fault = fault
+        self._news = news
         self.notices = ()
         # The second thread: every call that may block (SQLite, and the JSON of large evidence) happens in it and
         # nowhere else, in the order of the calls. So the event loop is never blocked, and neither the connection nor
@@ -48,13 +68,18 @@ class SqliteLedger:
         """Where the chain of each run ended after this process's last append."""
         self._full = True
         self._closed = False
+        self._followed: set[asyncio.Event] = set()
+        """Wakes whoever follows the changes."""
         self._refusal: str | None = None
         self._copy_of: Stamp | None = None
 
     @classmethod
-    async def open(cls, path: Path, *, fault: Fault | None = None) -> SqliteLedger:
-        """Opens, creates or migrates the file at `path`. Raises LedgerTooNew and LedgerUnavailable."""
-        return await cls(path, fault=fault)._opened()
+    async def open(
+        cls, path: Path, *, fault: Fault | None = None, news: Callable[[Path], News] | None = None
+    ) -> SqliteLedger:
+        """Opens, creates or migrates the file at `path`. `news` hears of changes in a folder; without it, changes by
+        others are looked for. Raises LedgerTooNew and LedgerUnavailable."""
+        return await cls(path, fault=fault, news=news)._opened()
 
     @classmethod
     async def read(cls, path: Path, refusal: str) -> SqliteLedger:
@@ -110,13 +135,25 @@ class SqliteLedger:
     async def changes(self, poll: float = 0.1) -> AsyncIterator[None]:
         """Yields at once, since there may be earlier changes, then after every change by another connection, at most
         once per `poll` seconds. Ends when the ledger is closed."""
-        seen: object = None
-        while not self._closed:
-            version = await self._in_thread(self._version)
-            if version != seen:
-                seen = version
-                yield
-            await asyncio.sleep(poll)
+        stirred, seen, pause = asyncio.Event(), object(), poll
+        news = self._news(self._path.parent) if self._news is not None else None
+        self._followed.add(stirred)
+        try:
+            if news is not None:
+                news.start(stirred.set)
+            while not self._closed:
+                stirred.clear()
+                version = await self._in_thread(self._version)
+                if version != seen:
+                    seen = version
+                    yield
+                await asyncio.sleep(poll)
+                if news is not None and not news.polls:
+                    pause = await _stirred(stirred, pause, poll)
+        finally:
+            self._followed.discard(stirred)
+            if news is not None:
+                news.close()
 
     async def request(
         self,
@@ -141,6 +178,8 @@ class SqliteLedger:
         if self._closed:
             return
         self._closed = True
+        for stirred in self._followed:
+            stirred.set()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
@@ -231,3 +270,13 @@ class SqliteLedger:
         if self._closed:
             raise LedgerUnavailable(f"the record of runs {self._path} is closed")
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+
+async def _stirred(stirred: asyncio.Event, pause: float, least: float) -> float:
+    """Waits for news, at most `pause` seconds while a commit that was heard of may be under way; the next pause."""
+    try:
+        async with asyncio.timeout(pause if pause < _LOOKS_AFTER else None):
+            await stirred.wait()
+    except TimeoutError:
+        return 2 * pause
+    return least

@@ -1,4 +1,4 @@
-"""Converts what litellm raised in the model host to values for the server."""
+"""Converts what a client raised, litellm in the model host or one of the official clients, to values for the server."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ _PREFIXES = re.compile(
 )
 
 
-def described(error: BaseException, key: str | None = None) -> dict[str, Any]:
-    """The fields of `protocol.Failure`; the key, which providers like to repeat, is hidden."""
+def described(error: BaseException, key: str | None = None, words: str | None = None) -> dict[str, Any]:
+    """The fields of `protocol.Failure`; the key, which providers like to repeat, is hidden. `words` are the provider's
+    own, where the error's text is more than these."""
     headers = _headers(error)
     status = getattr(error, "status_code", None)
     if isinstance(error, TimeoutError):
         status = 408
     return {
         "type": type(error).__name__,
-        "message": _plain(_without(str(error), key)) or type(error).__name__,
+        "message": _plain(_without(str(error) if words is None else words, key)) or type(error).__name__,
         "status": status if isinstance(status, int) else None,
         "code": _code(error),
         "retry_after": _retry_after(headers),

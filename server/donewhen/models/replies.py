@@ -1,0 +1,188 @@
+"""OpenAI's chat format, in which most providers are asked: messages as they are sent, replies as they are read.
+
+A reply is read into the form of `protocol.Answered`, with the client's `usage` instead of the cost, whatever client it
+came through: litellm's objects have the same fields as those of the official one.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+_SEND_EVERY = 0.04
+LONGEST_REPLY = 4_000_000
+"""Characters; ten times the length of the longest replies of models."""
+_NOTHING = "(nothing)"
+"""Replaces an assistant's empty message, which some providers refuse."""
+
+
+class EmptyReplyError(Exception):
+    """A reply without any content. A client takes an HTML page for a stream without events, and does the same with a
+    complete reply to a request for a stream: `Abilities.without_stream` then stops asking for streams."""
+
+
+class EndlessReplyError(Exception):
+    """The reply is longer than any model's should be; the server reads each reply as a whole, so length is limited."""
+
+    status_code = 422
+
+
+class BrokenOffError(Exception):
+    """The stream ended in the middle of the reply."""
+
+
+def message_in(raw: Mapping[str, Any], *, marked: bool) -> dict[str, Any]:
+    """A new message, never one that a client handed out, because its private fields would be sent along."""
+    text, calls = raw["text"], raw.get("calls", ())
+    content: Any = text or (None if calls else _NOTHING if raw["role"] == "assistant" else "")
+    if marked and content:
+        content = [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]
+    message: dict[str, Any] = {"role": raw["role"], "content": content}
+    if calls:
+        message["tool_calls"] = [
+            {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments_in(arguments)}}
+            for id_, name, arguments in calls
+        ]
+    if raw.get("answers"):
+        message["tool_call_id"] = raw["answers"]
+    return message
+
+
+def arguments_in(arguments: str) -> str:
+    """The arguments that a model wrote, in the form that providers take back: a JSON object."""
+    with suppress(ValueError):
+        if isinstance(json.loads(arguments), dict):
+            return arguments
+    return json.dumps({"not_json": arguments}) if arguments.strip() else "{}"
+
+
+def new_id() -> str:
+    """Some servers give a call no id, but its answer needs one."""
+    return f"call_{secrets.token_hex(6)}"
+
+
+def refuse_endless(characters: int) -> None:
+    """Raises EndlessReplyError."""
+    if characters > LONGEST_REPLY:
+        raise EndlessReplyError(f"its reply has no end: more than {LONGEST_REPLY:,} characters")
+
+
+def whole_reply(response: Any) -> dict[str, Any]:
+    """A complete reply. Raises EmptyReplyError and EndlessReplyError."""
+    if not response.choices:
+        raise EmptyReplyError("the reply held no choices")
+    choice = response.choices[0]
+    text = choice.message.content or ""
+    calls = [
+        [call.id or new_id(), call.function.name or "", call.function.arguments or ""]
+        for call in choice.message.tool_calls or ()
+    ]
+    refuse_endless(len(text) + sum(len(call[2]) for call in calls))
+    return {
+        "text": text,
+        "calls": calls,
+        "finish": choice.finish_reason or "stop",
+        **_tokens(usage := getattr(response, "usage", None)),
+        "usage": usage,
+    }
+
+
+async def streamed_reply(chunks: Any, growing: Growing) -> dict[str, Any]:
+    """The reply that a stream of chunks makes; the stream is closed in any case. Raises EmptyReplyError and
+    EndlessReplyError."""
+    usage: Any = None
+    try:
+        async for chunk in chunks:
+            usage = getattr(chunk, "usage", None) or usage
+            if chunk.choices:
+                _grow(growing, chunk.choices[0])
+    finally:
+        with suppress(Exception):
+            await chunks.aclose()
+    if usage is None and growing.empty:
+        raise EmptyReplyError("the stream held no reply: a proxy's page, or a connection that was dropped")
+    return {**growing.reply(), **_tokens(usage), "usage": usage}
+
+
+def _grow(growing: Growing, choice: Any) -> None:
+    growing.finish = choice.finish_reason or growing.finish
+    for part in choice.delta.tool_calls or ():
+        growing.add_part(part.index or 0, part.id, part.function.name, part.function.arguments)
+    if choice.delta.content:
+        growing.add_text(choice.delta.content)
+
+
+def _tokens(usage: Any) -> dict[str, int]:
+    details = getattr(usage, "prompt_tokens_details", None)
+    cached = getattr(details, "cached_tokens", None) or getattr(usage, "cache_read_input_tokens", None)
+    return {
+        "input": getattr(usage, "prompt_tokens", None) or 0,
+        "output": getattr(usage, "completion_tokens", None) or 0,
+        "cached": cached or 0,
+    }
+
+
+@dataclass(slots=True)
+class Growing:
+    """A reply that grows. New text is passed on at most every 40 ms."""
+
+    on_text: Callable[[str], None]
+    finish: str = ""
+    _texts: list[str] = field(default_factory=list[str])
+    _unsent: list[str] = field(default_factory=list[str])
+    _calls: list[list[str]] = field(default_factory=list[list[str]])
+    _growing: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    _sent_at: float = 0.0
+    _size: int = 0
+
+    @property
+    def empty(self) -> bool:
+        return not self._texts and not self._calls
+
+    def add_text(self, text: str) -> None:
+        """Raises EndlessReplyError."""
+        self._texts.append(text)
+        self._unsent.append(text)
+        self._grow(len(text))
+        now = time.monotonic()
+        if now - self._sent_at >= _SEND_EVERY:
+            self._send()
+            self._sent_at = now
+
+    def add_part(self, index: int, id_: str | None, name: str | None, arguments: str | None) -> None:
+        """A piece of the tool call of that number. Raises EndlessReplyError."""
+        call = self._growing.get(index)
+        if call is None or (id_ and call[0] and id_ != call[0]):  # some servers number every call 0
+            call = self._growing[index] = ["", "", ""]
+            self._calls.append(call)
+        call[0] = id_ or call[0]
+        call[1] += name or ""
+        call[2] += arguments or ""
+        self._grow(len(arguments or ""))
+
+    def reply(self) -> dict[str, Any]:
+        """All of it but for its tokens, after the rest of the text was passed on."""
+        self._send()
+        return {
+            "text": "".join(self._texts),
+            "calls": [[id_ or new_id(), name, arguments] for id_, name, arguments in self._calls],
+            "finish": self.finish or "stop",
+        }
+
+    def broken_by(self, error: Exception) -> Exception:
+        """What to raise where this ended the stream."""
+        return error if self.empty else BrokenOffError(f"the reply broke off: {error}")
+
+    def _send(self) -> None:
+        if self._unsent:
+            self.on_text("".join(self._unsent))
+            self._unsent.clear()
+
+    def _grow(self, characters: int) -> None:
+        self._size += characters
+        refuse_endless(self._size)
