@@ -46,9 +46,27 @@ class SharedHost:
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
         here = asyncio.get_running_loop()
-        hears = None if on_text is None else lambda text: _unless_closed(here, on_text, text)
-        asked = asyncio.run_coroutine_threadsafe(self._host.ask(call, hears), self._loop)
-        return await asyncio.wrap_future(asked)
+        failed: asyncio.Future[Answered] = here.create_future()
+
+        def hear(text: str) -> None:
+            try:
+                if on_text is not None and not failed.done():
+                    on_text(text)
+            except Exception as error:  # noqa: BLE001 # it ends the call, as it would without a second loop
+                failed.set_exception(error)
+
+        def said(text: str) -> None:
+            if not here.is_closed():
+                here.call_soon_threadsafe(hear, text)
+
+        answer = self._host.ask(call, None if on_text is None else said)
+        asked = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(answer, self._loop))
+        try:
+            await asyncio.wait({asked, failed}, return_when=asyncio.FIRST_COMPLETED)
+            return await (failed if failed.done() else asked)
+        finally:
+            asked.cancel()
+            failed.cancel()
 
     def services(self, environment: dict[str, str] | None = None) -> Services:
         """Those of a front end, with this host for the models of every run, and these variables around them."""
@@ -67,8 +85,3 @@ class SharedHost:
             return Supervisor(engine_setup(root, folder, bytecode, ledger, settings, context, models))
 
         return Services(open_runs=open_runs)
-
-
-def _unless_closed(loop: asyncio.AbstractEventLoop, on_text: Callable[[str], None], text: str) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(on_text, text)

@@ -283,7 +283,7 @@ def test_a_weak_judge_is_named_so_wherever_its_verdicts_stand() -> None:
     for warnings, decider in ((warned, "weak judge"), ((), "judge")):
         state = replace(complete().state, warnings=warnings)
         shown = replace(complete(), state=replace(state, options=replace(state.options, judge="openai/j")))
-        shown = replace(shown, views=tuple(replace(one, decided_by="judge", evidence_ids=()) for one in shown.views))
+        shown = with_views(shown, *(replace(one, decided_by="judge", evidence_ids=()) for one in shown.views))
         assert f"| {decider} |" in rendered("markdown", shown)
         assert f"· {decider} `openai/j`" in rendered("markdown", shown)
         assert f"| a {decider} |" in rendered("short", shown)

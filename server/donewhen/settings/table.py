@@ -199,6 +199,7 @@ class Choices:
         meaning="what calls models",
         more="`auto` takes the official clients of OpenAI and Anthropic where they can do it, which start faster, and"
         " litellm for every other provider; `litellm` takes it for all.",
+        group=WORK,
     )  # fmt: skip
     max_iterations: int | Unlimited | None = row(
         kind=whole(), unlimited=True, default="10", examples=("10", "3", "20"),
