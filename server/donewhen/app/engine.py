@@ -7,11 +7,12 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from donewhen.app.gate import agents_of
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.workspace_context import WorkspaceContext
@@ -151,7 +152,7 @@ def engine_setup(
         clock=SystemClock(),
         ledger=ledger,
         lock=lock,
-        people=SystemPeople(lock, runtime, context.where),
+        people=SystemPeople(lock, runtime, context.where, agents=partial(agents_of, folder)),
         guard_lock=FileRunLock(folder / "guard"),
         workspace=lambda: FolderWorkspace(
             root, kept, watch=context.watch, excluded=(folder.parents[1],), watcher=watching.share
