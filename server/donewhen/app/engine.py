@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from donewhen.app.gate import agents_of
+from donewhen.app.gate import TREES, agents_of
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.workspace_context import WorkspaceContext
@@ -112,7 +112,7 @@ def engine_setup(
     lock = FileRunLock(folder, runtime)
     editor, watching = EditorDiagnostics(context.editor), SharedWatcher()
     processes = SystemProcesses(lock.inherited_descriptors)
-    where, kept = (root, folder / "scratch", context.environment), folder / "checkpoints"
+    where, kept = (root, folder / "scratch", context.environment), folder / TREES
     contained = ContainedWork(root, folder, processes, lambda: checker.variables(), current, runtime)
     watched = contained.checks((folder / "scratch", bytecode))
     checker = CommandChecker(watched, *where, editor, secrets=context.secrets.values, bytecode=bytecode)

@@ -17,6 +17,8 @@ from donewhen.regular import read_text
 from donewhen.store.folders import kept_folder, workspace_folder
 
 FILE = "gate.json"
+TREES = "checkpoints"
+"""The folder of a workspace's kept trees, and of what its results were made of."""
 MAX_SESSIONS = 50
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "cmd", "powershell", "pwsh", "env", "timeout"})
 """What stands between an agent and the command of its hook."""
@@ -99,7 +101,7 @@ def unchanged(root: Path, state_dir: Path | None, standing: Standing) -> bool:
     from donewhen.workspace.scanning import Scanner
 
     folder = kept_folder(root, state_dir)
-    kept = load(folder / "results", standing.kept, standing.revision)
+    kept = load(folder / TREES / "results", standing.kept, standing.revision)
     if kept is None or kept.written:
         return False  # what checks write is compared by their own record: the whole look does that
 

@@ -25,7 +25,6 @@ from donewhen.app.gate import (
 )
 from donewhen.cli.calling import Call, call_of
 from donewhen.cli.gate.forms import FORMS, Asked, NotAHook, form_of, read_call
-from donewhen.cli.goal_argument import read_goal
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, HeldElsewhere, UnknownRun, UnreadableRun
 
 if TYPE_CHECKING:  # a fresh proof is told without the engine
@@ -313,6 +312,8 @@ def _found(view: RunView, standing: Standing, session: Session, most: int) -> Fo
 
 def _most(call: Call, goal: str) -> int:
     """How often one session is sent back: the goal's own limit of turns, where it has one."""
+    from donewhen.cli.goal_argument import read_goal
+
     try:
         read = read_goal(call.root / goal).goal
     except OSError:
