@@ -10,6 +10,7 @@ import { registerForwarding } from './forwarding';
 import { registerWanted } from './goalFiles';
 import { goalPreview, type PreviewPlugin } from './goalPreview';
 import { registerGoalsView } from './goalsView';
+import { registerMcp } from './mcp';
 import { registerNotifications } from './notifications';
 import { ProjectInterpreter } from './projectInterpreter';
 import { Secrets } from './secrets';
@@ -52,7 +53,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
   const trouble: Trouble = new Trouble(started, environment, log, versionOf(context));
   const services: Services = { client: started, snapshots, log, context, keys: secrets, trouble };
   context.subscriptions.push(log, started, interpreter, follow(started, snapshots, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow(started));
-  context.subscriptions.push(registerTerminal(context));
+  context.subscriptions.push(registerTerminal(context), registerMcp(environment));
   const features = [
     registerStatus,
     registerNotifications,

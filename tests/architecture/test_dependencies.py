@@ -47,8 +47,9 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "lsp": FRONT_END,
     "cli": (*FRONT_END, "goalbench", "samples"),
     "library": (*FRONT_END, "adapters", "callables"),
+    "mcp": FRONT_END,
     # The two doors of the program; the package itself only names what it exports.
-    "__main__": ("version", "app", "cli", "lsp"),
+    "__main__": ("version", "app", "cli", "lsp", "mcp"),
     "": ("version", "core", "callables", "library"),
 }  # fmt: skip
 THIRD_PARTY: dict[str, tuple[str, ...]] = {
@@ -61,11 +62,13 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "psutil": ("workspace",),
     "sqlite3": ("store",),
     "pydantic_core": ("yaml_shapes",),
-    "pydantic": ("yaml_shapes", "workers", "goalbench", "wire", "lsp", "plugins"),
+    "pydantic": ("yaml_shapes", "workers", "goalbench", "wire", "lsp", "mcp", "plugins"),
     "pluggy": ("plugins",),
     "rich": ("cli",),
     "platformdirs": ("store", "config", "cli"),
     "cattrs": ("lsp",),
+    "mcp": ("mcp",),
+    "mcp_types": ("mcp",),
     "opentelemetry": ("tracing",),
     "anthropic": ("models",),
     "litellm": ("models",),

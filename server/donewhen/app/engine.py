@@ -7,11 +7,12 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from donewhen.app.gate import TREES, agents_of
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.workspace_context import WorkspaceContext
@@ -115,7 +116,7 @@ def engine_setup(
     lock = FileRunLock(folder, runtime)
     editor, watching = EditorDiagnostics(context.editor), SharedWatcher()
     processes = SystemProcesses(lock.inherited_descriptors)
-    where, kept = (root, folder / "scratch", context.environment), folder / "checkpoints"
+    where, kept = (root, folder / "scratch", context.environment), folder / TREES
     contained = ContainedWork(root, folder, processes, lambda: checker.variables(), current, runtime)
     watched = contained.checks((folder / "scratch", bytecode))
     checker = CommandChecker(watched, *where, editor, secrets=context.secrets.values, bytecode=bytecode)
@@ -156,7 +157,7 @@ def engine_setup(
         clock=SystemClock(),
         ledger=ledger,
         lock=lock,
-        people=SystemPeople(lock, runtime, context.where),
+        people=SystemPeople(lock, runtime, context.where, agents=partial(agents_of, folder)),
         guard_lock=FileRunLock(folder / "guard"),
         workspace=lambda: FolderWorkspace(
             root, kept, watch=context.watch, excluded=(folder.parents[1],), watcher=watching.share

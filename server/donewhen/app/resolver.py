@@ -20,7 +20,7 @@ from donewhen.core.integrity import baseline_warnings
 from donewhen.core.summary import start_summary, unkept_budgets, unlimited_warnings
 from donewhen.core.verdict import panel
 from donewhen.core.work import WEAK_JUDGE, RunWarning
-from donewhen.core.workers import NOTHING, WORKERS, agents_in, held_back, passed_names, variables_of
+from donewhen.core.workers import GATE, NOTHING, WORKERS, agents_in, held_back, passed_names, variables_of
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.engine.setup import Start
@@ -143,7 +143,7 @@ def _chosen(
     # The goal already holds the configured values for what its file leaves out.
     model = options.model or given.model or goal.model
     worker = options.worker or given.worker or goal.worker or ("agent" if model else "human")
-    if not options.audit:  # an audit has no worker, and plugins were not asked
+    if not options.audit and options.worker != GATE:  # an audit has no worker, and plugins were not asked
         _refuse_unknown_worker(worker, plugged)
     judge = options.judge_model or given.judge_model or goal.judge_model
     judging = _judging(judge, options, settings) if judge not in plugged.judges else None
@@ -331,7 +331,7 @@ def _named(changes: LimitChanges) -> frozenset[str]:
 
 def _unlimited(goal: Goal, options: RunOptions) -> list[RunWarning]:
     """`unlimited` is the only way to have no limit, and shows a warning; for worker `human` it is the default."""
-    return [] if options.worker in ("human", None) else list(unlimited_warnings(goal.limits))
+    return [] if options.worker in ("human", GATE, None) else list(unlimited_warnings(goal.limits))
 
 
 def _not_independent(options: RunOptions) -> list[RunWarning]:

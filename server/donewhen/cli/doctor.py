@@ -115,6 +115,8 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
         "command": ("ok", *_command_worker(call)),
     }
     for kind in sorted(WORKERS.values(), key=lambda one: not one.available):
+        if not kind.offered:
+            continue
         state, detail, how = found.get(kind.name, ("ok" if kind.available else "missing", kind.detail, ""))
         yield Finding(group, f"worker {kind.name}", state, detail, how)
     how = (

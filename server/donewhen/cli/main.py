@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "revert": ("person_commands", "revert"),
     "guard": ("run_commands", "guard"),
     "serve": ("serving", "serve"),
+    "gate": ("gate.hook", "gate"),
     "mcp": ("serving", "mcp"),
     "demo": ("demo", "demo"),
     "doctor": ("doctor", "doctor"),
@@ -64,6 +65,19 @@ def main(
     language server. The user's own settings and logs are in the platform's standard places, unless other places are
     named."""
     terminal = terminal or process_terminal()
+    code = _ended(argv, services, serve, terminal, user_file, log_folder)
+    # Agents take 2 for "go on": a hook that can't answer must not hold one for ever.
+    return min(code, 1) if "gate" in argv and not {"install", "uninstall"} & set(argv) else code
+
+
+def _ended(
+    argv: Sequence[str],
+    services: Services,
+    serve: Callable[[ServeOptions], int],
+    terminal: Terminal,
+    user_file: Path | None,
+    log_folder: Path | None,
+) -> int:
     try:
         return _called(argv, services, serve, terminal, user_file)
     except DoneWhenError as error:

@@ -13,6 +13,8 @@ from donewhen.version import __version__
 from donewhen.wire.reports import FORMATS
 
 RESPONSES = ("approve", "deny", "edit", "text", "end")
+AGENTS = ("claude", "codex", "cursor", "gemini", "copilot")
+"""Those that `cli/gate/forms.py` has a form for."""
 REMEMBERED = ("run", "workspace")
 
 COMMANDS = {
@@ -34,6 +36,7 @@ COMMANDS = {
     "revert": "put files back as they were after an iteration",
     "serve": "start the language server",
     "guard": "keep a complete goal proven: check again after each edit, until Ctrl-C",
+    "gate": "answer the hook that an agent calls before it stops: go on, or done",
     "mcp": "serve the goal and its evidence as MCP tools",
     "demo": "show a run on a sample project; needs no model and no network",
     "doctor": "show what is installed and available here",
@@ -110,6 +113,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["guard"].add_argument("goal", nargs="?", metavar="GOAL")
     commands["guard"].add_argument("--off", action="store_true", help="lift the guard, wherever it was set")
     commands["mcp"].add_argument("--allow-write", action="store_true")
+    _gate_arguments(commands["gate"])
     commands["demo"].add_argument("--keep", action="store_true", help="keep the sample's folder")
     what = "the model to try; without it, what is here is listed"
     commands["models"].add_argument("name", nargs="?", metavar="MODEL", help=what)
@@ -180,6 +184,17 @@ def _revert_arguments(parser: Parser) -> None:
     parser.add_argument("iteration", metavar="ITERATION", help=what)
     parser.add_argument("files", nargs="*", default=[], metavar="FILES")
     parser.add_argument("--force", action="store_true", help="overwrite later edits too, after a checkpoint")
+
+
+def _gate_arguments(parser: Parser) -> None:
+    action = "write the hook into an agent's settings, or take it out; without it, a hook's JSON is read from stdin"
+    parser.add_argument("action", nargs="?", choices=("install", "uninstall"), help=action)
+    parser.add_argument("name", nargs="?", metavar="AGENT", help=f"whose settings: {', '.join(AGENTS)}")
+    parser.add_argument("--agent", choices=AGENTS, help="which agent calls, where its JSON doesn't tell")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--project", action="store_true", help="the settings in the workspace (the default)")
+    where.add_argument("--user", action="store_true", help="your own settings, for every workspace with a goal")
+    parser.add_argument("--yes", action="store_true", help="write without asking")
 
 
 def _bench_arguments(parser: Parser) -> None:

@@ -151,7 +151,7 @@ def checked_options(call: Call) -> StartOptions:
     if kind is None:
         return options
     if not kind.available:
-        *others, last = (one.name for one in WORKERS.values() if one.available)
+        *others, last = (one.name for one in WORKERS.values() if one.available and one.offered)
         raise UsageError(
             f"the worker {kind.name!r} is not available in this version: use {', '.join(others)} or {last}"
         )

@@ -1,8 +1,10 @@
-"""`serve`, and `mcp` once there is one."""
+"""`serve` and `mcp`: the servers of the two protocols, which own standard input and output until they end."""
 
 from __future__ import annotations
 
-from donewhen.cli.calling import Call, ServeOptions
+from importlib.util import find_spec
+
+from donewhen.cli.calling import Call, MCPOptions, ServeOptions
 from donewhen.core.errors import UsageError
 
 MAX_PORT = 65_535
@@ -34,4 +36,8 @@ def _port(text: str) -> int:
 
 
 def mcp(call: Call) -> int:
-    raise UsageError("`donewhen mcp` is not available in this version")
+    """Serves the workspace's goal as MCP tools. Raises UsageError where the extra is missing."""
+    if find_spec("mcp") is None:
+        raise UsageError("`donewhen mcp` needs the mcp extra: pip install 'donewhen[mcp]'")
+    write = bool(call.arguments.allow_write)
+    return call.serve(ServeOptions(state_dir=call.state_dir, mcp=MCPOptions(call.root, call.settings, write)))

@@ -106,6 +106,7 @@ def _decided(state: RunState, seconds: float) -> Action:
         _asked_for(state)
         or _completed(state)
         or _out_of(state, seconds)
+        or _elsewhere(state)
         or _unsettled(state, seconds)
         or _audit(state)
         or _unaffordable(state)
@@ -130,8 +131,8 @@ def _asked_for(state: RunState) -> Action | None:
 
 
 def _completed(state: RunState) -> Action | None:
-    if not proven(state):
-        return None
+    if not proven(state) or (state.works_elsewhere and not state.turns_ended):
+        return None  # what an agent elsewhere is about to do is compared with how things stood before
     if trials_due(state):
         return RunTrials()
     if not state.confirmed:
@@ -168,6 +169,12 @@ def _out_of(state: RunState, seconds: float) -> Action | None:
     if tokens is not None and state.usage.tokens >= tokens:
         return Stop("over_budget", f"the budget of {tokens:,} tokens is spent")
     return None
+
+
+def _elsewhere(state: RunState) -> Action | None:
+    """An agent elsewhere worked on after its run had ended: that is a turn of its own, and is audited as one."""
+    resumed = state.works_elsewhere and state.turns_ended > 0 and not state.iteration_open and state.redo is None
+    return _next_turn(state) if resumed else None
 
 
 def _unsettled(state: RunState, seconds: float) -> Action | None:

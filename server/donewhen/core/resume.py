@@ -21,7 +21,8 @@ def check_resumable(state: RunState, limits: Limits) -> None:
         raise NotResumable("an audit can't be resumed: check again")
     if state.broken:
         raise NotResumable(f"run {state.run_id} can't go on: {state.reason}")
-    if status in ("complete", "cancelled"):
+    # An agent elsewhere goes on in the same session after what was asked of it is proven.
+    if status == "cancelled" or (status == "complete" and not state.works_elsewhere):
         raise NotResumable(f"run {state.run_id} is {status}: start a new one")
     if status in ("running", "waiting") and not state.halted:
         raise NotResumable(f"run {state.run_id} is {status} already")
@@ -93,4 +94,6 @@ def _raised(state: RunState, limits: Limits) -> bool:
 def resumable(state: RunState) -> bool:
     """True if `resume` without an id may choose it: not ended for good, and not running."""
     stands = ("paused", "interrupted", *_LIMIT_OF, *_GOES_ON)
+    if state.works_elsewhere:
+        return False  # the agent's own hook lets it go on
     return state.mode == "pursue" and not state.broken and (state.halted or state.status in stands)

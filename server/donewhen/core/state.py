@@ -19,6 +19,7 @@ from donewhen.core.plugging import Halted, PluginState, ResumeDirective
 from donewhen.core.trials.outcome import AtStart, CheckGrade
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.core.work import UNKNOWN, WEAK_JUDGE, Actor, Answer, Claim, Interrupt, RunWarning, Usage
+from donewhen.core.workers import GATE
 
 RunStatus = (
     Literal["running", "waiting", "paused", "interrupted"] | EndStatus
@@ -369,6 +370,12 @@ class RunState:
         return self.options.worker == "human"
 
     @property
+    def works_elsewhere(self) -> bool:
+        """True for worker `gate`: an agent that nobody here starts or ends. It is at work whenever the run stands
+        still, so that what changed while nobody looked is its doing, and nothing is ever put back."""
+        return self.options.worker == GATE
+
+    @property
     def worker_usage(self) -> Usage:
         """What the worker cost so far: unknown while one works whose cost nobody accounts for."""
         open_cost = UNKNOWN if self.turn is not None and not self.options.metered else Usage()
@@ -393,9 +400,10 @@ class RunState:
         return known or (self.last_checkpoint[1] if self.last_checkpoint is not None else self.first_checkpoint)
 
     def limit(self, name: str) -> float | int | None:
-        """A limit as it applies: for worker `human` three of them only where a person set them."""
+        """A limit as it applies: for workers that are not started here three of them only where a person set them."""
         optional = ("max_iterations", "timeout", "stall_after")
-        if self.waits_for_person and name in optional and name not in self.goal.explicit_limits:
+        unstarted = self.waits_for_person or self.works_elsewhere
+        if unstarted and name in optional and name not in self.goal.explicit_limits:
             return None
         value: float | int | None = getattr(self.goal.limits, name)
         return value

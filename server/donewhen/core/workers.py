@@ -30,7 +30,8 @@ class WorkerKind:
     `asks`: it uses tools that a person may be asked about; any other one was named by a person with all that it does.
     `recorded`: what it does is known beforehand. `accounted`: what it costs is known here. `rooms` says when what it
     runs is contained: where rooms can be opened, where a person asks for it, or never. `instead` is set for one that is
-    promised and not there yet: what to use in its place.
+    promised and not there yet: what to use in its place. One that isn't `offered` is no choice of a person's: runs
+    begin with it by other means.
     """
 
     name: str
@@ -42,11 +43,15 @@ class WorkerKind:
     accounted: bool = False
     rooms: Literal["auto", "asked", "never"] = "asked"
     instead: str = ""
+    offered: bool = True
 
     @property
     def available(self) -> bool:
         return not self.instead
 
+
+GATE = "gate"
+"""The worker of runs that an agent's own hook drives."""
 
 WORKERS: Mapping[str, WorkerKind] = {
     one.name: one
@@ -73,6 +78,13 @@ WORKERS: Mapping[str, WorkerKind] = {
             Need("script", "recording", "--script FILE"),
             recorded=True,
             accounted=True,
+        ),
+        WorkerKind(
+            GATE,
+            "an agent in a session of its own, which calls `donewhen gate` when it stops",
+            "an agent in a session of its own, which calls `donewhen gate` when it stops",
+            rooms="never",
+            offered=False,
         ),
     )
 }

@@ -111,11 +111,22 @@ class Control(Reading):
             if self._setup.people.inside(run_id):
                 seen = Seen(self._setup.people.me(), inside=True)
                 raise ActRefused(refusal(operation, run_id, seen, at_work=False) or "")
+            await self._refuse_beside_an_agent(run_id, operation)
             # Before anything else is on record: when it died must stay known.
             await self._mark_interrupted(run_id)
         # Once begun, it runs to its end even if the caller goes away: the question is withdrawn by its own answer.
         performing = self._perform(run_id, operation, arguments, self._setup.people.me())
         return await asyncio.shield(asyncio.ensure_future(performing))
+
+    async def _refuse_beside_an_agent(self, run_id: str, operation: str) -> None:
+        """An agent elsewhere is at work while its run stands still: what comes from neither an editor nor a terminal
+        may be its doing."""
+        state = await self._records.state(run_id)
+        if not state.works_elsewhere or not state.halted:
+            return
+        why = refusal(operation, run_id, Seen(self._setup.people.me()), at_work=True)
+        if why is not None:
+            raise ActRefused(why)
 
     async def _owner(self) -> Owner | None:
         """The live owner of this folder. One whose run is over is about to let go: that is waited for."""

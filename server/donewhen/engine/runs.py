@@ -30,7 +30,7 @@ from donewhen.core.resume import check_resumable, of_a_program, refuse_another_s
 from donewhen.core.state import RunState
 from donewhen.core.summary import unkept_budgets
 from donewhen.core.work import Actor
-from donewhen.engine.active import ActiveRun, Parts
+from donewhen.engine.active import MAX_PATHS, ActiveRun, Parts
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
 from donewhen.engine.control import DIED, Control
 from donewhen.engine.guarding import prove_again, quiet, remember
@@ -285,6 +285,10 @@ class Supervisor(Control):
         state, workspace = run.state, run.parts.workspace
         kept = state.last_checkpoint
         changed = tuple(await workspace.changed_between(kept[1], None)) if kept is not None else ()
+        if state.works_elsewhere:
+            run.touched.update(changed)
+            await run.append(e.RevisionChanged(revision, changed[:MAX_PATHS], "worker", max(1, len(changed))))
+            return
         persons = set(changed) if state.waits_for_person else set[str]()
         if not run.leftovers:
             persons |= set(workspace.changed_after(state.last_alive, changed))

@@ -44,7 +44,8 @@ async def work(run: ActiveRun, iteration: int) -> None:
         raise WorkspaceError("the run has no worker")
     redo = run.state.redo
     suspended = redo is not None and redo.suspended
-    if redo is not None and not suspended and not worker.waits_for_person and not await _put_back(run, redo):
+    restores = not (suspended or worker.waits_for_person or run.state.works_elsewhere)
+    if redo is not None and restores and not await _put_back(run, redo):
         return
     checkpoint = redo.checkpoint if redo is not None else await keep_tree(run)
     turn, resuming = _turn(run, iteration), run.state.resuming

@@ -147,7 +147,7 @@ class Choices:
     """What one source says of the settings; None is silence. Times are seconds, sizes bytes, money US dollars."""
 
     worker: str | None = row(
-        kind=name(*WORKERS),
+        kind=name(*(one.name for one in WORKERS.values() if one.offered)),
         meaning="who works on the goal",
         more="Plugins may bring more workers. If absent: the agent where a model is set, `command` or `scripted` where"
         " `worker_command` or `script` is given on the command line, else you (`human`).",

@@ -15,7 +15,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -41,9 +41,17 @@ if os.fork() == 0:
 
 class SystemPeople:
     """The processes of this machine. `runtime` is the folder of the key, `where` is what the front end says about
-    itself; None: a terminal if this process has one, else a program."""
+    itself; None: a terminal if this process has one, else a program. `agents` are the processes, with their births, of
+    agents elsewhere that work for a run: what they started is inside of it."""
 
-    def __init__(self, lock: FileRunLock, runtime: Path, where: Where | None = None) -> None:
+    def __init__(
+        self,
+        lock: FileRunLock,
+        runtime: Path,
+        where: Where | None = None,
+        agents: Callable[[str], Collection[tuple[int, str]]] = lambda run_id: (),
+    ) -> None:
+        self._agents = agents
         self._lock = lock
         self._runtime = runtime
         self._where: Where | None = where
@@ -59,7 +67,10 @@ class SystemPeople:
         return Person(owner_of(pid), "program")
 
     def inside(self, run_id: str) -> bool:
-        return self._lock.inside(run_id)
+        if self._lock.inside(run_id):
+            return True
+        agents = set(self._agents(run_id))
+        return bool(agents) and any((one.pid, birth(one.pid) or "") in agents for one in ancestors())
 
     @asynccontextmanager
     async def asking(
@@ -157,9 +168,24 @@ class SystemPeople:
 # Where a process came from, who owns it, and whether it has a terminal.
 
 
-__all__ = ["all_processes", "family", "has_terminal", "owner_of"]
+__all__ = ["all_processes", "ancestors", "family", "has_terminal", "owner_of", "program_of"]
 
 _PROC = Path("/proc")
+
+
+def ancestors() -> list[SeenProcess]:
+    """This process, its parent, and so on."""
+    return family(os.getpid(), {one.pid: one for one in all_processes()})
+
+
+def program_of(pid: int) -> str:
+    """The name of a process's program, in lower case without `.exe`; empty if it can't be told."""
+    import psutil  # as below: most commands ask about no process
+
+    try:
+        return psutil.Process(pid).name().lower().removesuffix(".exe")
+    except psutil.Error:
+        return ""
 
 
 def family(pid: int, processes: Mapping[int, SeenProcess]) -> list[SeenProcess]:

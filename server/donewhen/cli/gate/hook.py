@@ -1,0 +1,368 @@
+"""One call of an agent's hook: looks whether the goal is proven, and answers in the agent's own form.
+
+It never ends with the exit code by which agents take a hook to block them, and whatever goes wrong lets them stop: a
+gate that can't look must not hold an agent for ever.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from donewhen.app.gate import (
+    GateRecord,
+    Session,
+    Standing,
+    agent_above,
+    alive_above,
+    keep_record,
+    read_record,
+    unchanged,
+)
+from donewhen.cli.calling import Call, call_of
+from donewhen.cli.gate.forms import FORMS, Asked, NotAHook, form_of, read_call
+from donewhen.core.errors import AlreadyRunning, DoneWhenError, HeldElsewhere, UnknownRun, UnreadableRun
+
+if TYPE_CHECKING:  # a fresh proof is told without the engine
+    from donewhen.engine.api import Runs, RunView
+
+MOST_BLOCKS = 10
+"""Times that one session is sent back, unless the goal's own `max_iterations` says otherwise."""
+SHOWN = 9_000
+"""Characters that an agent is sent: some cut longer ones themselves."""
+IN_A_RUN = "DONEWHEN_RUN_TOKEN"
+PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+_ONCE_MORE = 2
+UNCHANGED = "nothing changed since it was sent back last"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a look found. `said` is what is unproven, for the agent; None: there is nothing to send it back for, and
+    `note` tells the person why."""
+
+    said: str | None
+    note: str = ""
+
+
+async def gate(call: Call) -> int:
+    """`donewhen gate`, and its two actions for settings."""
+    if call.arguments.action is None:
+        return await _answered(call)
+    from donewhen.cli.gate import installing  # a hook's call needs none of it
+
+    return await (installing.install if call.arguments.action == "install" else installing.uninstall)(call)
+
+
+async def _answered(call: Call) -> int:
+    """Reads the call, prints the answer; 0, or 1 where nothing could be read."""
+    named: str | None = call.arguments.agent
+    sent = await _read(call)
+    if isinstance(sent, str):
+        form = FORMS[named or "claude"]
+        call.terminal.message(f"donewhen: error: the gate got {sent}. {_HOW}")
+        call.terminal.document(form.answer(None, ""))
+        return 1
+    form = form_of(sent, named)
+    try:
+        asked = read_call(form, sent)
+        found = await _looked(call, asked)
+    except NotAHook as wrong:
+        call.terminal.message(f"donewhen: error: {wrong}. {_HOW}")
+        call.terminal.document({})
+        return 1
+    except DoneWhenError as error:
+        # The agent may stop: the person reads that nothing was proven, and why.
+        found = Found(None, f"Done When could not look whether the goal is proven: {error}")
+        call.terminal.message(f"donewhen: error: {error}")
+    call.terminal.document(form.answer(found.said, found.note))
+    return 0
+
+
+_HOW = "It expects the JSON that the agent's hook sends on standard input: `donewhen gate install AGENT` sets that up"
+
+
+async def _read(call: Call) -> dict[str, Any] | str:
+    """What the hook sent; a text says what is wrong with it."""
+    lines: list[str] = []
+    if not call.interactive:
+        while (line := await call.terminal.lines.next()) is not None:
+            lines.append(line)
+    text = "\n".join(lines).lstrip("\ufeff").strip()
+    if not text:
+        return "nothing on standard input"
+    try:
+        sent = json.loads(text)
+    except ValueError as error:
+        return f"what is not JSON ({error})"
+    return cast("dict[str, Any]", sent) if isinstance(sent, dict) else "JSON that is not an object"
+
+
+async def _looked(call: Call, asked: Asked) -> Found:
+    if call.terminal.environ.get(IN_A_RUN):
+        return Found(None)  # the run that started this agent looks itself, with a start of its own
+    placed = _placed(call, asked)
+    if placed is None:
+        return Found(None)
+    call, goal = placed
+    record = read_record(call.root, call.state_dir)
+    if asked.event == "start":
+        await _begun(call, goal, record, asked)
+        return Found(None)
+    return await _stopped(call, goal, record, asked)
+
+
+def _placed(call: Call, asked: Asked) -> tuple[Call, str] | None:
+    """The workspace that the agent works in, and its goal; None where there is none, or several to choose from."""
+    environ = call.terminal.environ
+    if getattr(call.arguments, "workspace", None) or environ.get("DONEWHEN_WORKSPACE"):
+        goal = _goal_in(call.root)
+        return None if goal is None else (call, goal)
+    named = [environ.get(name, "") for name in PROJECT_VARIABLES]
+    for folder in dict.fromkeys([*filter(None, named), *asked.folders, str(call.root)]):
+        root = _with_goal(Path(folder))
+        if root is None:
+            continue
+        if root != call.root:
+            arguments = Namespace(**{**vars(call.arguments), "workspace": str(root)})
+            call = call_of(arguments, call.terminal, call.services, call.serve)
+        goal = _goal_in(call.root)
+        return None if goal is None else (call, goal)
+    return None
+
+
+def _with_goal(folder: Path) -> Path | None:
+    """The folder itself or the next one above it that holds a goal, no further than its repository."""
+    try:
+        start = folder.resolve()
+        for place in (start, *start.parents):
+            if _goal_in(place) is not None:
+                return place
+            if (place / ".git").exists():
+                return None
+    except (OSError, RuntimeError):
+        return None
+    return None
+
+
+def _goal_in(root: Path) -> str | None:
+    if (root / "GOAL.md").is_file():
+        return "GOAL.md"
+    others = sorted(path.name for path in root.glob("*.goal.md") if path.is_file())
+    return others[0] if len(others) == 1 else None
+
+
+# ---- a session begins
+
+
+async def _begun(call: Call, goal: str, record: GateRecord, asked: Asked) -> None:
+    """Keeps how things stand before the agent works: the tree, and what each check says. A start that is known stays:
+    an agent that has worked on something must not begin anew from what it made."""
+    inside = alive_above(record)
+    session = replace(record.session(asked.session), agent=agent_above())
+    record = record.with_session(asked.session, session)
+    standing = record.standing.get(goal)
+    fresh = standing is not None and not standing.said and unchanged(call.root, call.state_dir, standing)
+    if not fresh and not (inside and goal in record.runs):
+        async with call.runs() as runs:
+            known = await _known(runs, record, goal)
+            if known is None or known.state.status in ("complete", "cancelled"):
+                with suppress(AlreadyRunning):  # a run of a person's: what it proves is asked for when the agent stops
+                    record, _ = await _started(runs, record, goal)
+    _keep(call, record)
+
+
+async def _started(runs: Runs, record: GateRecord, goal: str) -> tuple[GateRecord, RunView]:
+    """A new run, as far as it goes before the agent has worked: it keeps the tree, and what each check says."""
+    from donewhen.core.workers import GATE
+    from donewhen.engine.api import LimitChanges, StartOptions
+
+    limits = LimitChanges(max_iterations="unlimited")
+    begun = await runs.start(goal, StartOptions(worker=GATE, approve="ask", askable=True, limits=limits))
+    view = await _settled(runs, begun.state.run_id)
+    record = record.with_run(goal, view.state.run_id).with_standing(goal, _standing(view))
+    return record, view
+
+
+# ---- an agent wants to stop
+
+
+async def _stopped(call: Call, goal: str, record: GateRecord, asked: Asked) -> Found:
+    if not asked.open:
+        return Found(None)  # a person stopped it, or asked for a plan alone
+    session = record.session(asked.session)
+    standing = record.standing.get(goal)
+    if standing is not None and unchanged(call.root, call.state_dir, standing):
+        if not standing.said:
+            return Found(None, standing.note)
+        if standing.signature == session.last:
+            return Found(None, _given_up(standing, UNCHANGED))
+    async with call.runs() as runs:
+        try:
+            record, view = await _audited(runs, record, goal)
+            record = record.with_standing(goal, standing := _standing(view))
+        except AlreadyRunning:  # a run of a person's: only how things stand can be told beside it
+            standing = _standing(view := await runs.check(goal))
+    found = _found(view, standing, session, _most(call, goal))
+    if session.agent is None:
+        session = replace(session, agent=agent_above())
+    if found.said is not None:
+        session = replace(session, blocks=session.blocks + 1, last=standing.signature)
+    kept = _keep(call, record.with_session(asked.session, session))
+    if found.said is not None and asked.again and not kept:
+        return Found(None, _given_up(standing, "how often it was sent back can't be kept"))
+    return found
+
+
+async def _audited(runs: Runs, record: GateRecord, goal: str) -> tuple[GateRecord, RunView]:
+    """The run of the agent's work after one more look. Without a start there is nothing to compare with: then things
+    are looked at as they stand."""
+    view = await _known(runs, record, goal)
+    if view is None:
+        return await _started(runs, record, goal)
+    if view.state.status == "cancelled" or (view.state.paused is not None and view.state.paused_by == "person"):
+        return record, view
+    turns = view.state.turns_ended
+    for _ in range(_ONCE_MORE):  # after its end, or where it was cut off, it first comes to stand in a turn
+        view = await _on(runs, view.state.run_id)
+        if view.state.turns_ended > turns or not view.state.halted:
+            break
+    return record, view
+
+
+async def _on(runs: Runs, run_id: str) -> RunView:
+    """Lets the run go on until it stands still. Another hook may be looking at the same moment: its look is waited
+    for."""
+    from donewhen.engine.api import StartOptions
+
+    for _ in range(_ONCE_MORE):
+        try:
+            await runs.resume(run_id, options=StartOptions(askable=True))
+        except (AlreadyRunning, HeldElsewhere) as busy:
+            if isinstance(busy, AlreadyRunning) and busy.run_id != run_id:
+                raise
+            async for _ in runs.follow(run_id):
+                pass
+            continue
+        return await _settled(runs, run_id)
+    return await runs.view(run_id)
+
+
+async def _settled(runs: Runs, run_id: str) -> RunView:
+    """The run once it stands still: it ended, waits for the agent, or for a person. A question stays open: nobody
+    waits for its answer here."""
+    view = await runs.view(run_id)
+    async for view in runs.follow(run_id):
+        if view.state.interrupts and view.state.active and not view.state.audit_due:
+            return await runs.pause(run_id, "it waits for a person's answer", "run")
+    return view
+
+
+async def _known(runs: Runs, record: GateRecord, goal: str) -> RunView | None:
+    run_id = record.runs.get(goal)
+    if run_id is None:
+        return None
+    try:
+        return await runs.view(run_id)
+    except (UnknownRun, UnreadableRun):
+        return None
+
+
+# ---- what that means
+
+
+def _standing(view: RunView) -> Standing:
+    from donewhen.core.proof import unmet_signature
+    from donewhen.engine.guarding import result_name
+
+    state = view.state
+    said = "" if _proven(view) else _unproven(view)
+    return Standing(state.revision, result_name(state), unmet_signature(state), said, _note(view))
+
+
+def _proven(view: RunView) -> bool:
+    """Complete, or nothing has been done since everything was proven at the start."""
+    from donewhen.core.proof import satisfied
+    from donewhen.core.verdict import PROVEN
+
+    state = view.state
+    if state.mode == "audit":
+        return satisfied(state)
+    if state.status == "complete":
+        return True
+    waits = state.halted and not state.turns_ended
+    return waits and not state.open_findings and all(one.status in PROVEN for one in view.views)
+
+
+def _found(view: RunView, standing: Standing, session: Session, most: int) -> Found:
+    state = view.state
+    # Where it is paused or over, only a person can decide, or change anything.
+    if not standing.said or state.paused is not None or (state.ended and state.mode == "pursue"):
+        return Found(None, standing.note)
+    if session.last == standing.signature:
+        return Found(None, _given_up(standing, UNCHANGED))
+    if session.blocks >= most:
+        return Found(None, _given_up(standing, f"it was sent back {most} times in this session"))
+    return Found(standing.said, standing.note)
+
+
+def _most(call: Call, goal: str) -> int:
+    """How often one session is sent back: the goal's own limit of turns, where it has one."""
+    from donewhen.cli.goal_argument import read_goal
+
+    try:
+        read = read_goal(call.root / goal).goal
+    except OSError:
+        read = None
+    own = read.limits.max_iterations if read is not None and "max_iterations" in read.explicit_limits else None
+    return MOST_BLOCKS if own is None else own
+
+
+def _unproven(view: RunView) -> str:
+    from donewhen.core.feedback import feedback_text, keep_ends, outputs_of
+
+    state = view.state
+    known = {one.id: one for one in (*state.results.values(), *state.editor.values())}
+    findings = [one.finding for one in state.open_findings]
+    text = feedback_text(
+        state.goal, view.views, view.locations, findings=findings, outputs=outputs_of(view.views, known)
+    )
+    path = state.goal.path or "the goal"
+    begun = f"The goal in {path} is not proven yet; Done When ran its checks itself. Go on until it is."
+    return keep_ends(f"{begun}\n\n{text}", SHOWN)
+
+
+def _note(view: RunView) -> str:
+    """For the person, in one line."""
+    state, met = view.state, sum(one.status in ("met", "waived") for one in view.views)
+    count = f"{met} of {len(view.views)} requirements proven"
+    report = f"donewhen report {state.run_id}"
+    if _proven(view):
+        return f"Done When: the goal is proven ({count}; {report})"
+    if state.status == "cancelled":
+        return f"Done When: NOT proven ({count}): a person stopped the run; {report}"
+    if state.interrupts:
+        asked = state.interrupts[0]
+        return (
+            f"Done When: NOT proven ({count}): a person is asked: {asked.title} "
+            f"(`donewhen status {state.run_id}`, `donewhen answer {state.run_id} {asked.id} …`)"
+        )
+    why = f": {state.reason}" if state.ended and state.reason else ""
+    return f"Done When: NOT proven ({count}){why}; {report}"
+
+
+def _given_up(standing: Standing, why: str) -> str:
+    return f"{standing.note}. The agent may stop: {why}"
+
+
+def _keep(call: Call, record: GateRecord) -> bool:
+    try:
+        keep_record(call.root, call.state_dir, record)
+    except (OSError, DoneWhenError) as error:
+        call.terminal.message(f"donewhen: warning: what the gate knows of this session can't be kept: {error}")
+        return False
+    return True

@@ -1,0 +1,135 @@
+"""Writes the settings by which an agent asks the gate, and takes them out again: shown first, and nothing else of the
+file changes."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from donewhen.cli.calling import Call
+from donewhen.cli.gate.forms import COMMAND, FORMS, Form
+from donewhen.cli.gate.json_edits import NotJson, with_item, without_items
+from donewhen.core.errors import UsageError
+from donewhen.regular import read_text
+
+YES = ("y", "yes")
+
+
+async def install(call: Call) -> int:
+    """Adds the hooks to the agent's settings; 0 where they are there, 1 where the person says no."""
+    form, file = _chosen(call)
+    before = _text(file)
+    taken = _without(form, file, before)
+    after = taken
+    try:
+        for event in ("start", "stop"):
+            after = with_item(after, ("hooks", form.names[event]), _entry(form, _command(call, form)), form.base)
+    except NotJson as wrong:
+        raise UsageError(f"{file} can't be changed: {wrong}: mend it, and try again") from wrong
+    if not await _written(call, file, before, after):
+        return 1
+    if form.then:
+        call.terminal.message(form.then[0].upper() + form.then[1:])
+    call.terminal.message(f"to take it out again: donewhen gate uninstall {form.name}{_option(call)}")
+    return 0
+
+
+async def uninstall(call: Call) -> int:
+    """Takes out what `install` added."""
+    form, file = _chosen(call)
+    before = _text(file)
+    after = _without(form, file, before)
+    if after == before:
+        call.terminal.message(f"{file} has no hook of the gate: nothing is to be taken out")
+        return 0
+    return 0 if await _written(call, file, before, after) else 1
+
+
+def _chosen(call: Call) -> tuple[Form, Path]:
+    """The agent, and the file of its settings: the project's, unless the user's own are asked for."""
+    name: str | None = call.arguments.name
+    if name is None or name not in FORMS:
+        raise UsageError(f"name the agent: {', '.join(FORMS)}")
+    form = FORMS[name]
+    return form, Path.home() / form.user if call.arguments.user else call.root / form.project
+
+
+def _option(call: Call) -> str:
+    return " --user" if call.arguments.user else ""
+
+
+def _text(file: Path) -> str:
+    if not file.exists():
+        return ""
+    try:
+        return read_text(file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} can't be read ({error}): nothing was changed") from error
+
+
+def _without(form: Form, file: Path, text: str) -> str:
+    if not text.strip():
+        return text
+    try:
+        left = without_items(text, ("hooks",), lambda item: f"gate --agent {form.name}" in item)
+    except NotJson as wrong:
+        raise UsageError(f"{file} can't be changed: {wrong}: mend it, and try again") from wrong
+    empty = ("{}", "".join(json.dumps(form.base).split()))
+    return "" if left != text and "".join(left.split()) in empty else left
+
+
+def _command(call: Call, form: Form) -> str:
+    """How an agent's shell calls the gate: by name where it is found, so that a project's file holds for everybody."""
+    words = ["donewhen"] if shutil.which("donewhen") else [sys.executable, "-m", "donewhen"]
+    named: Path | None = getattr(call.arguments, "state_dir", None)
+    if named is not None:
+        words += ["--state-dir", str(call.state_dir)]
+    return shlex.join([*words, "gate", "--agent", form.name])
+
+
+def _entry(form: Form, command: str) -> dict[str, Any]:
+    entry = {key: command if value == COMMAND else value for key, value in form.entry.items()}
+    return {"hooks": [entry]} if form.wrapped else entry
+
+
+async def _written(call: Call, file: Path, before: str, after: str) -> bool:
+    """Shows the difference, asks, and writes. An empty text is no file."""
+    if before == after:
+        call.terminal.message(f"{file} is as it must be already")
+        return True
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
+    for line in lines:
+        call.terminal.result(line)
+    if not call.arguments.yes:
+        if not call.interactive:
+            raise UsageError("nothing was changed: nobody can be asked here; --yes agrees to what is shown above")
+        call.terminal.message("write this? [y/N] ")
+        said = await call.terminal.lines.next()
+        if (said or "").strip().lower() not in YES:
+            call.terminal.message("nothing was changed")
+            return False
+    try:
+        _write(file, after)
+    except OSError as error:
+        raise UsageError(f"{file} can't be written ({error}): nothing was changed") from error
+    call.terminal.message(f"wrote {file}" if after else f"removed {file}, which held nothing else")
+    return True
+
+
+def _write(file: Path, text: str) -> None:
+    """Whole or not at all; a link stays one."""
+    if not text:
+        file.unlink(missing_ok=True)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    place = file.resolve()
+    unfinished = place.with_name(f".{place.name}.donewhen")
+    unfinished.write_text(text, encoding="utf-8", newline="\n")
+    if place.exists():
+        shutil.copymode(place, unfinished)
+    unfinished.replace(place)

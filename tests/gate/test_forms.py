@@ -1,0 +1,101 @@
+"""Each agent's hook says what its documentation says, and is answered in its form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from donewhen.cli.gate.forms import FORMS, NotAHook, form_of, read_call
+from donewhen.cli.parser import AGENTS
+
+STOPS: dict[str, dict[str, Any]] = {
+    "claude": {
+        "session_id": "abc", "transcript_path": "/h/t.jsonl", "cwd": "/w", "permission_mode": "default",
+        "hook_event_name": "Stop", "stop_hook_active": True, "last_assistant_message": "Done.",
+    },
+    "codex": {
+        "session_id": "abc", "turn_id": "t1", "transcript_path": None, "cwd": "/w", "hook_event_name": "Stop",
+        "model": "gpt-5", "permission_mode": "default", "stop_hook_active": True, "last_assistant_message": None,
+    },
+    "cursor": {
+        "conversation_id": "abc", "generation_id": "g", "model": "m", "hook_event_name": "stop", "cursor_version": "2",
+        "workspace_roots": ["/w"], "user_email": None, "status": "completed", "loop_count": 1,
+    },
+    "gemini": {
+        "session_id": "abc", "transcript_path": "/h/t.json", "cwd": "/w", "hook_event_name": "AfterAgent",
+        "timestamp": "2026-11-20T10:00:00Z", "prompt": "do it", "prompt_response": "Done.", "stop_hook_active": True,
+    },
+    "copilot": {
+        "sessionId": "abc", "timestamp": 1704614400000, "cwd": "/w", "transcriptPath": "/h/t", "stopReason": "end_turn",
+        "stop_hook_active": True,
+    },
+}  # fmt: skip
+STARTS: dict[str, dict[str, Any]] = {
+    "claude": {"session_id": "abc", "cwd": "/w", "hook_event_name": "SessionStart", "source": "startup"},
+    "codex": {"session_id": "abc", "cwd": "/w", "hook_event_name": "SessionStart", "source": "startup", "model": "m"},
+    "cursor": {"conversation_id": "abc", "workspace_roots": ["/w"], "hook_event_name": "sessionStart"},
+    "gemini": {"session_id": "abc", "cwd": "/w", "hook_event_name": "SessionStart", "source": "startup"},
+    "copilot": {"sessionId": "abc", "timestamp": 1, "cwd": "/w", "source": "new", "initialPrompt": "do it"},
+}
+BLOCKS = {
+    "claude": {"decision": "block", "reason": "R1"},
+    "codex": {"decision": "block", "reason": "R1"},
+    "cursor": {"followup_message": "R1"},
+    "gemini": {"decision": "deny", "reason": "R1"},
+    "copilot": {"decision": "block", "reason": "R1"},
+}
+
+
+def test_the_command_line_offers_the_agents_that_have_a_form() -> None:
+    assert tuple(FORMS) == AGENTS == tuple(STOPS) == tuple(STARTS) == tuple(BLOCKS)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_stop_is_told_from_its_own_fields(name: str) -> None:
+    form = form_of(STOPS[name], None)
+    assert form.name == name
+    asked = read_call(form, STOPS[name])
+    assert (asked.event, asked.session, asked.folders, asked.open) == ("stop", "abc", ("/w",), True)
+    assert asked.again is (name != "cursor")
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_start_is_told_with_the_name_that_the_installed_hook_gives(name: str) -> None:
+    form = form_of(STARTS[name], name)
+    assert (form.name, read_call(form, STARTS[name]).event) == (name, "start")
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_the_answer_has_the_agents_own_form(name: str) -> None:
+    assert FORMS[name].answer("R1", "a note") == BLOCKS[name]
+    quiet = FORMS[name].answer(None, "a note")
+    assert quiet in ({}, {"systemMessage": "a note"})
+    assert FORMS[name].answer(None, "") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("cursor", {"status": "aborted"}),
+        ("cursor", {"status": "error"}),
+        ("copilot", {"stopReason": "abort"}),
+        ("claude", {"permission_mode": "plan"}),
+        ("codex", {"permission_mode": "plan"}),
+    ],
+)
+def test_what_a_person_ended_or_asked_a_plan_of_is_not_sent_back(name: str, changed: dict[str, Any]) -> None:
+    assert not read_call(FORMS[name], {**STOPS[name], **changed}).open
+
+
+def test_an_agent_that_reads_the_settings_of_another_is_answered_in_its_own_form() -> None:
+    assert form_of(STOPS["cursor"], "claude").name == "cursor"
+    assert form_of(STOPS["copilot"], "claude").name == "copilot"
+
+
+@pytest.mark.parametrize(
+    "sent", [{}, {"hook_event_name": "Stop"}, {"hook_event_name": "SubagentStop", "session_id": "s"}]
+)
+def test_what_is_no_stop_of_an_agent_is_an_error(sent: dict[str, Any]) -> None:
+    with pytest.raises(NotAHook):
+        read_call(form_of(sent, None), sent)

@@ -1,0 +1,221 @@
+"""An agent's hook, from what it sends to what it is answered, with the real engine."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from donewhen.app.gate import read_record
+from tests.gate.place import Place
+
+GOAL = "# Goal\n\n- [ ] It is done\n  - check: `grep -q done product.txt`\n"
+WRONG = "def add(a, b):\n    return a - b\n"
+RIGHT = "def add(a, b):\n    return a + b\n"
+TEST = """import unittest
+from calc import add
+
+
+class Adds(unittest.TestCase):
+    def test_adds(self):
+        self.assertEqual(add(2, 3), 5)
+"""
+CHEAT = TEST.replace("add(2, 3), 5", "5, 5")
+
+
+def adding(folder: Path, product: str) -> Place:
+    """A workspace with tests that pass where the product is right."""
+    place = Place(folder)
+    place.write("GOAL.md", "# Goal\n\n- [ ] It adds\n  - check: `python -m unittest tests.test_calc`\n")
+    place.write("calc.py", product)
+    place.write("tests/__init__.py", "")
+    place.write("tests/test_calc.py", TEST)
+    return place
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(tmp_path)
+    made.write("GOAL.md", GOAL)
+    made.write("product.txt", "to do\n")
+    return made
+
+
+def test_an_agent_is_sent_back_with_what_is_unproven_and_may_stop_once_it_is_proven(place: Place) -> None:
+    assert place.start().answer == {}
+    place.write("product.txt", "nearly\n")
+    back = place.stop()
+    assert (back.code, back.answer["decision"]) == (0, "block")
+    assert "R1 (unmet): It is done" in back.block
+    assert "grep -q done product.txt" in back.block
+    place.write("product.txt", "done\n")
+    done = place.stop(stop_hook_active=True)
+    assert (done.block, place.statuses()) == ("", ["complete"])
+    assert "the goal is proven (1 of 1" in done.note
+
+
+def test_a_fresh_proof_is_told_without_another_look(place: Place) -> None:
+    place.start()
+    place.write("product.txt", "done\n")
+    place.stop()
+    ledger = next(place.state.glob("workspaces/*/ledger.sqlite"))
+    moved = ledger.rename(ledger.with_name("elsewhere"))
+    assert "the goal is proven" in place.stop().note
+    moved.rename(ledger)
+    place.write("product.txt", "broken again\n")
+    assert "R1 (unmet)" in place.stop().block
+
+
+def test_it_gives_up_where_nothing_changed_between_two_stops(place: Place) -> None:
+    place.start()
+    place.write("product.txt", "nearly\n")
+    assert place.stop().block
+    again = place.stop(stop_hook_active=True)
+    assert again.block == ""
+    assert "NOT proven" in again.note
+    assert "nothing changed" in again.note
+    place.write("product.txt", "nearer\n")
+    assert place.stop().block  # it worked on: that is worth another look
+
+
+def test_a_session_is_sent_back_no_more_often_than_the_goal_says(place: Place) -> None:
+    place.write("GOAL.md", "---\nmax_iterations: 2\n---\n" + GOAL)
+    place.start()
+    said = []
+    for number in range(4):
+        place.write("product.txt", f"try {number}\n")
+        said.append(place.stop())
+    assert [bool(one.block) for one in said] == [True, True, False, False]
+    assert "sent back 2 times" in said[2].note
+    assert place.stop("another session").block  # the bound is one session's
+
+
+def test_without_a_goal_it_says_nothing(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    for said in (place.start(), place.stop()):
+        assert (said.code, said.answer, said.err) == (0, {}, "")
+    assert not place.state.exists()
+
+
+@pytest.mark.parametrize(
+    ("sent", "wrong"),
+    [
+        ("", "nothing on standard input"),
+        ("{", "not JSON"),
+        ("[1]", "not an object"),
+        ('{"hook_event_name": "PreToolUse", "session_id": "s"}', "PreToolUse"),
+        ('{"hook_event_name": "Stop"}', "session_id"),
+    ],
+)
+def test_what_can_not_be_read_is_an_error_that_holds_no_agent(place: Place, sent: str, wrong: str) -> None:
+    said = place.call("gate", sent=sent)
+    assert (said.code, said.answer) == (1, {})
+    assert wrong in said.err
+    assert "donewhen gate install" in said.err
+
+
+def test_a_wrong_option_never_ends_with_the_code_that_blocks_agents(place: Place) -> None:
+    assert place.call("gate", "--agent", "nobody", sent="{}").code == 1
+    assert place.call("gate", "--no-such-option", sent="{}").code == 1
+    place.write("GOAL.md", "---\nmax_iterations: many\n---\n" + GOAL)
+    said = place.stop()
+    assert (said.code, said.block) == (0, "")
+    assert "could not look" in said.note
+
+
+def test_a_person_who_stopped_the_agent_or_the_run_is_respected(place: Place) -> None:
+    place.start()
+    cursor = {"conversation_id": "c", "workspace_roots": [str(place.root)], "hook_event_name": "stop"}
+    aborted = place.call("gate", sent={**cursor, "status": "aborted", "loop_count": 0})
+    assert aborted.answer == {}
+    assert place.stop(permission_mode="plan").answer == {}
+    run = read_record(place.root, place.state).runs["GOAL.md"]
+    place.forget_agents()  # a person's terminal comes from no agent
+    assert place.call("stop", run).code == 0
+    place.write("product.txt", "nearly\n")
+    stopped = place.stop()
+    assert stopped.block == ""
+    assert "a person stopped the run" in stopped.note
+    place.forget_agents()
+    place.start("the next session")  # of another process: it begins anew
+    assert place.stop("the next session").block
+
+
+def test_inside_of_a_run_the_run_itself_looks(place: Place) -> None:
+    place.environ["DONEWHEN_RUN_TOKEN"] = "of-a-run"
+    place.start()
+    assert place.stop().answer == {}
+    assert not place.state.exists()
+
+
+def test_an_edited_proof_is_refused_and_then_a_person_is_asked(tmp_path: Path) -> None:
+    place = adding(tmp_path, WRONG)
+    place.start()
+    place.write("tests/test_calc.py", CHEAT)
+    back = place.stop()
+    assert "original_fails" in back.block
+    assert "tests/test_calc.py" in back.block
+    place.write("notes.txt", "It is done, really.\n")
+    asked = place.stop()
+    assert asked.block == ""
+    assert "NOT proven" in asked.note
+    assert "a person is asked" in asked.note
+    assert place.statuses() == ["paused"]
+    assert "NOT proven" in place.stop().note
+
+
+def test_work_after_a_proof_in_the_same_session_is_compared_with_its_start(tmp_path: Path) -> None:
+    place = adding(tmp_path, WRONG)
+    place.start()
+    place.write("calc.py", RIGHT)
+    assert "is proven" in place.stop().note
+    place.hook("SessionStart", source="compact")
+    place.write("calc.py", WRONG)
+    place.write("tests/test_calc.py", CHEAT)
+    assert "original_fails" in place.stop().block
+
+
+def test_a_goal_that_is_proven_at_the_start_is_held_to_how_it_was_then(tmp_path: Path) -> None:
+    place = adding(tmp_path, RIGHT)
+    place.start()
+    assert "is proven" in place.stop().note  # nothing was done
+    place.write("calc.py", WRONG)
+    place.write("tests/test_calc.py", CHEAT)
+    assert "original_fails" in place.stop().block
+
+
+def test_a_start_that_is_known_is_not_begun_anew(place: Place) -> None:
+    place.start()
+    run = read_record(place.root, place.state).runs
+    place.write("product.txt", "nearly\n")
+    place.start("another")
+    assert read_record(place.root, place.state).runs == run
+
+
+def test_without_a_start_things_are_looked_at_as_they_stand(place: Place) -> None:
+    assert "R1 (unmet)" in place.stop().block
+    place.write("product.txt", "done\n")
+    assert "is proven" in place.stop().note
+
+
+def test_the_workspace_is_found_from_a_folder_inside_of_it(place: Place) -> None:
+    place.named = False
+    place.environ["DONEWHEN_STATE_DIR"] = str(place.state)
+    (place.root / "src").mkdir()
+    sent = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(place.root / "src")}
+    assert "R1 (unmet)" in place.call("gate", sent=sent).block
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sessions are POSIX's")
+def test_no_act_of_a_person_comes_from_where_an_agent_is_at_work(tmp_path: Path) -> None:
+    place = adding(tmp_path, WRONG)
+    place.start()
+    place.write("tests/test_calc.py", CHEAT)
+    place.stop()
+    run = read_record(place.root, place.state).runs["GOAL.md"]
+    said = place.call("accept", run, "--all", "--reason", "fine")
+    assert said.code != 0
+    assert "only a person may accept" in said.err
+    assert "original_fails" in json.dumps(json.loads(place.call("status", "--json").out)["integrity"])
