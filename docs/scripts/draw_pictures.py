@@ -78,6 +78,7 @@ ROLES: Mapping[str, tuple[str, str]] = {
 PACKAGES: Mapping[str, tuple[str, str]] = {
     "lsp": ("front end", "the language server"),
     "cli": ("front end", "the command line"),
+    "mcp": ("front end", "MCP tools"),
     "library": ("front end", "the Python library"),
     "app": ("composition root", "puts the parts together"),
     "callables": ("adapter", "Python callables"),

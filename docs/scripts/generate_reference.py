@@ -35,7 +35,7 @@ GROUPS = {
     "Prove it": ("check", "run", "resume", "guard"),
     "Look at runs": ("status", "list", "report"),
     "Take part in a run": ("answer", "hint", "pause", "stop", "waive", "accept", "dispute", "revert"),
-    "Around it": ("demo", "doctor", "models", "bench", "serve", "mcp"),
+    "Around it": ("gate", "demo", "doctor", "models", "bench", "serve", "mcp"),
 }
 EXIT_CODES = """\
 ## Exit codes

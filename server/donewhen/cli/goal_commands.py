@@ -14,7 +14,6 @@ from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display, display_for
 from donewhen.cli.formatting import one_line, shown_path, taken
-from donewhen.cli.gate import annotate, commands_stopped, gate_of, write_receipts
 from donewhen.cli.goal_argument import (
     goal_path,
     read_goal,
@@ -26,6 +25,7 @@ from donewhen.cli.goal_argument import (
     write_new,
 )
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, exit_code
+from donewhen.cli.outputs import annotate, commands_stopped, outputs_of, write_receipts
 from donewhen.cli.terminal import OutputClosed, ending_signals
 from donewhen.core.errors import DoneWhenError, UsageError
 from donewhen.core.proof_files import Group, ProofBasis
@@ -248,7 +248,7 @@ def _named_goal(call: Call) -> str:
 
 async def check(call: Call) -> int:
     """One audit; 0 if everything is proven, 1 if something is not."""
-    gate = gate_of(call)
+    outputs = outputs_of(call)
     path = _named_goal(call)
     say_problems(call, path)
     if call.arguments.explain:
@@ -259,9 +259,9 @@ async def check(call: Call) -> int:
         view = await _audit(runs, path, display, shown=call.terminal.live and not call.json)
         if view is None:
             return PAUSED_BY_CTRL_C
-        annotations = await write_receipts(call, gate, runs, view.state.run_id)
+        annotations = await write_receipts(call, outputs, runs, view.state.run_id)
     with suppress(OutputClosed):  # the exit code is an answer too
-        with commands_stopped(call, gate):
+        with commands_stopped(call, outputs):
             display.finish(view)
         annotate(call, annotations)
     if not call.json and exit_code(view.state):

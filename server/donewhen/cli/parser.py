@@ -98,7 +98,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["check"].add_argument("goal", nargs="?", metavar="GOAL")
     explained = "list what the proof rests on, and execute nothing"
     commands["check"].add_argument("--explain", action="store_true", help=explained)
-    _gate_arguments(commands["check"])
+    _receipt_arguments(commands["check"])
     commands["run"].add_argument("goal", nargs="*", metavar="GOAL or OBJECTIVE")
     _resume_arguments(commands["resume"])
     commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
@@ -129,7 +129,7 @@ def _formats() -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def _gate_arguments(parser: Parser) -> None:
+def _receipt_arguments(parser: Parser) -> None:
     written = "write the receipt in a format of `report` to a file; may be repeated"
     parser.add_argument("--report", metavar="FORMAT=FILE", action="append", default=[], help=written)
     annotated = "for the log and the summary of a job (github where GITHUB_ACTIONS is true)"

@@ -19,7 +19,7 @@ MAX_SUMMARY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class Outputs:
     """`files` are the receipts to write; `annotates`: what is printed is the log of a job of GitHub Actions."""
 
     files: tuple[tuple[ReportFormat, Path], ...]
@@ -27,7 +27,7 @@ class Gate:
     summary: Path | None
 
 
-def gate_of(call: Call) -> Gate:
+def outputs_of(call: Call) -> Outputs:
     """What this call is to leave behind. Raises UsageError before anything is executed."""
     files = tuple(map(_file, cast("Sequence[str]", call.arguments.report)))
     if files and call.arguments.explain:
@@ -36,7 +36,7 @@ def gate_of(call: Call) -> Gate:
     chosen = call.arguments.annotations or ("github" if environ.get("GITHUB_ACTIONS") == "true" else "off")
     annotates = chosen == "github"
     summary = environ.get("GITHUB_STEP_SUMMARY") if annotates else None
-    return Gate(files, annotates, Path(summary) if summary else None)
+    return Outputs(files, annotates, Path(summary) if summary else None)
 
 
 def _file(asked: str) -> tuple[ReportFormat, Path]:
@@ -49,9 +49,9 @@ def _file(asked: str) -> tuple[ReportFormat, Path]:
 
 
 @contextmanager
-def commands_stopped(call: Call, gate: Gate) -> Generator[None]:
+def commands_stopped(call: Call, outputs: Outputs) -> Generator[None]:
     """Within it nothing that is printed is a command to the runner, whatever a check or a goal file says."""
-    if not gate.annotates or call.json:
+    if not outputs.annotates or call.json:
         yield
         return
     token = secrets.token_hex(16)
@@ -62,24 +62,24 @@ def commands_stopped(call: Call, gate: Gate) -> Generator[None]:
         call.terminal.result(f"::{token}::")
 
 
-async def write_receipts(call: Call, gate: Gate, runs: Runs, run_id: str) -> str:
+async def write_receipts(call: Call, outputs: Outputs, runs: Runs, run_id: str) -> str:
     """Writes the receipts and the summary, and returns the annotations, empty if none are wanted. All of them are made
     before the first is written: a file in the workspace changes it. Raises UsageError for a file that can't be
     written."""
-    forms: list[ReportFormat] = [form for form, _ in gate.files]
-    extra: list[ReportFormat] = ["github", "markdown"] if gate.annotates else []
+    forms: list[ReportFormat] = [form for form, _ in outputs.files]
+    extra: list[ReportFormat] = ["github", "markdown"] if outputs.annotates else []
     if not forms and not extra:
         return ""
     texts = await receipts(runs, run_id, [*forms, *extra], call.root)
-    for (_, path), text in zip(gate.files, texts, strict=False):
+    for (_, path), text in zip(outputs.files, texts, strict=False):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", errors="replace", newline="\n")
         except OSError as problem:
             raise UsageError(f"{path} can't be written: {problem.strerror or problem}") from problem
-    if not gate.annotates:
+    if not outputs.annotates:
         return ""
-    _summarise(call, gate, texts[-1])
+    _summarise(call, outputs, texts[-1])
     return texts[-2]
 
 
@@ -90,14 +90,14 @@ def annotate(call: Call, annotations: str) -> None:
         say(annotations.rstrip("\n"))
 
 
-def _summarise(call: Call, gate: Gate, text: str) -> None:
-    if gate.summary is None:
+def _summarise(call: Call, outputs: Outputs, text: str) -> None:
+    if outputs.summary is None:
         return
     data = text.encode("utf-8", "replace")
     if len(data) > MAX_SUMMARY:
         data = b"The receipt is too long for a summary: `donewhen report` prints it.\n"
     try:
-        with gate.summary.open("ab") as file:
+        with outputs.summary.open("ab") as file:
             file.write(data + b"\n")
     except OSError as problem:
         call.terminal.message(f"donewhen: warning: the summary of the job can't be written: {problem}")
