@@ -16,12 +16,13 @@ from donewhen.app.resolver import KnownFacts, Plugged, facts_in, relocated, reso
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
+from donewhen.core.agents import variables_of
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, UsageError
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.work import RunWarning
-from donewhen.core.workers import WORKERS, unavailable, variables_of
+from donewhen.core.workers import WORKERS
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start, SystemClock
@@ -302,8 +303,6 @@ def make_worker(
                 "program that started the run"
             )
         return registered
-    if not kind.available:
-        raise UsageError(unavailable(kind))
     parts = WorkerParts(
         options,
         environment,
@@ -314,7 +313,7 @@ def make_worker(
         lambda turn, context: GuardedFolder(context.workspace, processes, environment, turn.token),
         mask,
     )
-    make = import_module(f"donewhen.workers.{kind.name}").make
+    make = import_module(f"donewhen.workers.{kind.module or kind.name}").make
     return cast("Callable[[WorkerParts], Worker]", make)(parts)
 
 

@@ -7,7 +7,7 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,7 +17,8 @@ from donewhen.app.doctor import ConfiguredModel, DoctorFacts, ModelsFacts, Plugi
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import plain, shown_path
 from donewhen.config import price_example, user_settings_file
-from donewhen.core.workers import AGENTS, WORKERS, agents_in, passed_names, variables_of
+from donewhen.core.agents import AGENTS, Agent, agents_in, passed_names, variables_of
+from donewhen.core.workers import WORKERS
 from donewhen.version import __version__
 
 INSTALL = "pip install 'donewhen[models]'"
@@ -114,8 +115,12 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
         "agent": (usable if agents else "missing", ", ".join(agents) or "no model is set", how),
         "command": ("ok", *_command_worker(call)),
     }
-    for kind in sorted(WORKERS.values(), key=lambda one: not one.available):
-        state, detail, how = found.get(kind.name, ("ok" if kind.available else "missing", kind.detail, ""))
+    for agent in AGENTS:
+        if agent.headless is not None:
+            found[agent.preset] = _headless(agent, call.terminal.environ)
+    found["acp"] = _acp(call.terminal.environ)
+    for kind in WORKERS.values():
+        state, detail, how = found.get(kind.name, ("ok", kind.detail, ""))
         yield Finding(group, f"worker {kind.name}", state, detail, how)
     how = (
         "" if judges else "set one: --judge-model PROVIDER/NAME, DONEWHEN_JUDGE_MODEL or `judge_model` in your settings"
@@ -159,6 +164,25 @@ def _model(group: str, one: ConfiguredModel) -> Finding:
         lines = price_example(one.model).replace("\n", ", ")
         how = f"for a budget in dollars set its price in {user_settings_file()}: {lines}"
     return Finding(group, name, "ok", ", ".join(parts), how)
+
+
+def _headless(agent: Agent, environ: Mapping[str, str]) -> tuple[State, str, str]:
+    """Whether an agent's program is here."""
+    program = agent.headless.command.split()[0] if agent.headless is not None else ""
+    there = shutil.which(program, path=environ.get("PATH"))
+    if there is None:
+        return "missing", f"{agent.name} is not installed", agent.install
+    return "ok", f"{agent.name}, {shown_path(there)}", ""
+
+
+def _acp(environ: Mapping[str, str]) -> tuple[State, str, str]:
+    """Which of the known agents that speak the protocol are here, and how to get the others."""
+    known = [agent for agent in AGENTS if agent.acp]
+    here = [one.preset for one in known if shutil.which(one.acp.split()[0], path=environ.get("PATH"))]
+    how = ", ".join(f"{one.preset}: {one.acp_install}" for one in known if one.preset not in here)
+    if not here:
+        return "missing", "none of the known agents is installed: --agent-command CMD starts any other", how
+    return "ok", f"--agent-command {' or '.join(here)}", how
 
 
 def _command_worker(call: Call) -> tuple[str, str]:
