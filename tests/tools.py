@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,25 @@ def needs(program: str) -> pytest.MarkDecorator:
     """Skips a test where the program is missing, but never in CI."""
     missing = shutil.which(program) is None and not os.environ.get("CI")
     return pytest.mark.skipif(missing, reason=f"{program} is not installed")
+
+
+NPM = Path(sys.prefix) / "npm"
+"""Where `.ci/run` installs programs from npm."""
+
+
+def npm_program(name: str) -> str:
+    """The path of a program that npm installed: there, or on the PATH; its bare name where it is missing."""
+    return shutil.which(name, path=str(NPM / "node_modules" / ".bin")) or shutil.which(name) or name
+
+
+def needs_npm(name: str) -> pytest.MarkDecorator:
+    """As `needs`, for a program from npm."""
+    return needs(npm_program(name))
+
+
+def needs_tool(name: str) -> pytest.MarkDecorator:
+    """As `needs`, for a program from PyPI that `.ci/run` installs beside this Python."""
+    return needs(shutil.which(name, path=str(Path(sys.prefix) / "tools" / "bin")) or name)
 
 
 def examples(full: int, **others: Any) -> settings:

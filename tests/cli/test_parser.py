@@ -109,13 +109,7 @@ def test_the_version_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.startswith("donewhen ")
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ["mcp"],
-        ["run", "--worker", "acp"],
-    ],
-)
+@pytest.mark.parametrize("argv", [["mcp"]])
 def test_what_this_version_lacks_is_said(argv: list[str], tmp_path: Path) -> None:
     call = desk(tmp_path, complete())
     assert call(*argv) == 2

@@ -36,8 +36,8 @@ _ANY_PROVIDER = (
 )  # fmt: skip
 
 
-Form = Literal["claude", "codex", "gemini", "opencode", "openhands", "text"]
-"""What a headless agent prints: JSON lines of its own form (`workers/headless.py` reads them), or plain text."""
+Form = Literal["claude", "codex", "gemini", "opencode", "openhands", "aider"]
+"""What a headless agent prints, which `workers/headless.py` reads: JSON lines, but for Aider's plain text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ class Agent:
     command for `--worker acp --agent-command PRESET`. `install` says how to get the one, `acp_install` the other.
 
     Below the home folder, `keeps` are the folders and files of its own that it writes, of which it replaces those in
-    `replaces` by new ones; `needs` is what it only reads: where it is installed, who a person is to others.
+    `replaces` by new ones; `needs` is what it only reads: where it is installed, who a person is to others. `leaves`
+    are caches that it puts into a workspace, part of no revision unless git tracks what is in them.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Agent:
     keeps: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
     preset: str = ""
     install: str = ""
     headless: Headless | None = None
@@ -151,13 +153,14 @@ AGENTS = (
         {"AWS_PROFILE": _AWS},
         keeps=(".aider",),
         needs=(".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json", ".env"),
+        leaves=(".aider.tags.cache.v3", ".aider.tags.cache.v4"),
         preset="aider",
         install="uv tool install aider-chat --python 3.12",
         headless=Headless(
             "aider --yes-always --no-auto-commits --no-gitignore --no-check-update --no-show-release-notes --no-pretty "
             "--no-stream --no-analytics --no-detect-urls --input-history-file /dev/null --chat-history-file /dev/null "
             "--message {prompt}",
-            "text",
+            "aider",
         ),
     ),
     Agent(

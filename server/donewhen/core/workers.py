@@ -64,7 +64,7 @@ WORKERS: Mapping[str, WorkerKind] = {
             "acp",
             "an agent that speaks the Agent Client Protocol: --worker acp --agent-command claude",
             "the agent `{worker_command}`",
-            Need("agent_command", "command of the agent", "--agent-command CMD"),
+            Need("agent_command", "agent", "--agent-command claude, or a command of your own"),
             asks=True,
             program=True,
         ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -125,7 +126,7 @@ class _Run:
         self._room = room
         self._environment = environment
         self._session = self._known = known
-        self._read = FORMS[agent.headless.form if agent.headless is not None else "text"]
+        self._read = FORMS[agent.headless.form if agent.headless is not None else "aider"]
         self._updates = Updates(context, f"{agent.preset}-{turn.iteration}-{len(context.conversation)}", agent.name)
         self._pieces: list[bytes] = []
         self._waiting = 0
@@ -463,7 +464,7 @@ def _opencode(event: Fields) -> Iterator[Told]:
                 _count(used, "input") + _count(cache, "read", "write"),
                 _count(used, "output", "reasoning"),
                 _count(cache, "read"),
-                _dollars(part.get("cost")),
+                _dollars(part.get("cost")) or None,  # 0 is what it says where it knows no price
             )
             yield Ended(usage=usage, adds=True)
         case "error":
@@ -511,8 +512,24 @@ def _of_lines(read: Callable[[Fields], Iterator[Told]]) -> Callable[[str], Itera
     return told
 
 
-def _text(line: str) -> Iterator[Told]:
+_AIDER = re.compile(
+    r"Tokens: (?P<sent>[\d.]+k?) sent(?:, (?P<written>[\d.]+k?) cache write)?(?:, (?P<hit>[\d.]+k?) cache hit)?, "
+    r"(?P<received>[\d.]+k?) received\.(?: Cost: \$[\d.]+ message, \$(?P<cost>[\d.]+) session)?"
+)
+
+
+def _aider(line: str) -> Iterator[Told]:
+    """Plain text, in which it reports what the message took so far."""
     yield says(f"{line}\n")
+    found = _AIDER.search(line)
+    if found is not None:
+        sent, written, hit, received = (_thousands(found[name]) for name in ("sent", "written", "hit", "received"))
+        cost = float(found["cost"]) if found["cost"] else None
+        yield Ended(usage=Usage(sent + written + hit, received, hit, cost))
+
+
+def _thousands(text: str | None) -> int:
+    return 0 if not text else int(float(text[:-1]) * 1_000) if text.endswith("k") else int(float(text))
 
 
 FORMS: Mapping[Form, Callable[[str], Iterator[Told]]] = {
@@ -521,5 +538,5 @@ FORMS: Mapping[Form, Callable[[str], Iterator[Told]]] = {
     "gemini": _of_lines(_gemini),
     "opencode": _of_lines(_opencode),
     "openhands": _of_lines(_openhands),
-    "text": _text,
+    "aider": _aider,
 }

@@ -273,7 +273,7 @@ class _AcpTurn:
             usage=usage,
             response_digest=hashlib.sha256(said.encode("utf-8", "replace")).hexdigest(),
             steps=tuple(steps),
-            summary=activity_line(prefix + (lines[0] if lines else note or "it said nothing")),
+            summary=activity_line(prefix + (_telling(claim, lines) or note or "it said nothing")),
         )
 
     def _usage(self, counted: Usage) -> Usage:
@@ -398,6 +398,11 @@ def _usage(told: Fields) -> Usage:
 
     read = count("cachedReadTokens")
     return Usage(count("inputTokens") + read + count("cachedWriteTokens"), count("outputTokens"), read, None)
+
+
+def _telling(claim: Claim, lines: list[str]) -> str:
+    """What sums the turn up: the last word of work that is done, the first of anything else."""
+    return "" if not lines else lines[-1] if claim.state == "finished" else lines[0]
 
 
 def _said(refused: RequestError) -> str:
