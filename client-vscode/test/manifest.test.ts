@@ -109,7 +109,7 @@ test('a file of a workspace sets models and limits, and nothing else', () => {
 
 test('nothing is taken from an untrusted workspace', () => {
   const restricted = [...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort();
-  const programs = ['serverPath', 'interpreter', 'workerCommand', 'passEnv'];
+  const programs = ['serverPath', 'interpreter', 'workerCommand', 'agentCommand', 'passEnv'];
   expect(restricted).toEqual([...OF_WORKSPACES, ...programs].map((name) => `donewhen.${name}`).sort());
 });
 

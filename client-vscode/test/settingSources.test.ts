@@ -12,7 +12,7 @@ test('what the workspace says stands apart from what the person says', () => {
 });
 
 const OF_PERSONS = [
-  ...['serverPath', 'interpreter', 'workerCommand', 'passEnv', 'apiBase', 'judgeApiBase', 'judgePrompt', 'stateDir', 'approve'],
+  ...['serverPath', 'interpreter', 'workerCommand', 'agentCommand', 'passEnv', 'apiBase', 'judgeApiBase', 'judgePrompt', 'stateDir', 'approve'],
   ...['sandbox', 'network', 'sandboxChecks', 'roomWrites', 'roomReads', 'roomProcesses', 'roomMemory', 'roomDisk', 'other'],
 ];
 

@@ -136,20 +136,21 @@ async def test_what_it_prints_becomes_steps_a_claim_and_a_cost(
         assert result.usage == Usage(100, 7, 10, expected)
 
 
-@pytest.mark.parametrize("name", [name for name in PRINTS if name != "openhands"])
+@pytest.mark.parametrize("name", PRINTS)
 async def test_its_session_is_continued_and_begun_anew_where_that_fails(
     name: Form, context: AgentContext, tmp_path: Path
 ) -> None:
-    command = program(tmp_path, [json.dumps(line) for line in PRINTS[name]])
+    command = program(tmp_path, [*map(json.dumps, PRINTS[name]), f"Hint: run openhands --resume {'0' * 36} to"])
+    session = "0" * 36 if name == "openhands" else "S"
     await plays(PRESETS[name], tmp_path, context, command)
     await plays(PRESETS[name], tmp_path, context, command, 2)
     told = (tmp_path / "told").read_text().split("\0")
-    assert [one.partition("|")[0] for one in told[:2]] == ["", "--goes-on S"]
+    assert [one.partition("|")[0] for one in told[:2]] == ["", f"--goes-on {session}"]
     refusing = program(tmp_path, ["No conversation found with session ID S"], code=1)
     with pytest.raises(WorkerFailed, match="No conversation found"):
         await plays(PRESETS[name], tmp_path, context, refusing, 3)
     told = (tmp_path / "told").read_text().split("\0")
-    assert [one.partition("|")[0] for one in told[2:4]] == ["--goes-on S", ""]
+    assert [one.partition("|")[0] for one in told[2:4]] == [f"--goes-on {session}", ""]
 
 
 async def test_aider_is_read_as_text_with_what_it_took(context: AgentContext, tmp_path: Path) -> None:

@@ -7,17 +7,18 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from donewhen.app.agents import FoundAgent, found_agents
 from donewhen.app.doctor import ConfiguredModel, DoctorFacts, ModelsFacts, PluginFacts
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import plain, shown_path
 from donewhen.config import price_example, user_settings_file
-from donewhen.core.agents import AGENTS, Agent, agents_in, passed_names, variables_of
+from donewhen.core.agents import AGENTS, agents_in, passed_names, variables_of
 from donewhen.core.workers import WORKERS
 from donewhen.version import __version__
 
@@ -115,10 +116,9 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
         "agent": (usable if agents else "missing", ", ".join(agents) or "no model is set", how),
         "command": ("ok", *_command_worker(call)),
     }
-    for agent in AGENTS:
-        if agent.headless is not None:
-            found[agent.preset] = _headless(agent, call.terminal.environ)
-    found["acp"] = _acp(call.terminal.environ)
+    agents_here = found_agents(call.terminal.environ)
+    found |= {agent.preset: _headless(agent) for agent in agents_here}
+    found["acp"] = _acp(agents_here)
     for kind in WORKERS.values():
         state, detail, how = found.get(kind.name, ("ok", kind.detail, ""))
         yield Finding(group, f"worker {kind.name}", state, detail, how)
@@ -166,20 +166,18 @@ def _model(group: str, one: ConfiguredModel) -> Finding:
     return Finding(group, name, "ok", ", ".join(parts), how)
 
 
-def _headless(agent: Agent, environ: Mapping[str, str]) -> tuple[State, str, str]:
+def _headless(agent: FoundAgent) -> tuple[State, str, str]:
     """Whether an agent's program is here."""
-    program = agent.headless.command.split()[0] if agent.headless is not None else ""
-    there = shutil.which(program, path=environ.get("PATH"))
-    if there is None:
+    if agent.program is None:
         return "missing", f"{agent.name} is not installed", agent.install
-    return "ok", f"{agent.name}, {shown_path(there)}", ""
+    return "ok", f"{agent.name}, {shown_path(agent.program)}", ""
 
 
-def _acp(environ: Mapping[str, str]) -> tuple[State, str, str]:
+def _acp(agents: Sequence[FoundAgent]) -> tuple[State, str, str]:
     """Which of the known agents that speak the protocol are here, and how to get the others."""
-    known = [agent for agent in AGENTS if agent.acp]
-    here = [one.preset for one in known if shutil.which(one.acp.split()[0], path=environ.get("PATH"))]
-    how = ", ".join(f"{one.preset}: {one.acp_install}" for one in known if one.preset not in here)
+    here = [one.preset for one in agents if one.acp is not None]
+    missing = [one for one in agents if one.acp is None and one.acp_install]
+    how = ", ".join(f"{one.preset}: {one.acp_install}" for one in missing)
     if not here:
         return "missing", "none of the known agents is installed: --agent-command CMD starts any other", how
     return "ok", f"--agent-command {' or '.join(here)}", how

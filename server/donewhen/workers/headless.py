@@ -518,6 +518,18 @@ _AIDER = re.compile(
 )
 
 
+_OPENHANDS_SESSION = re.compile(r"openhands --resume ([0-9a-f-]{36})")
+
+
+def _openhands_line(line: str) -> Iterator[Told]:
+    """Its events, and beside them the line that says how the conversation is continued."""
+    found = _OPENHANDS_SESSION.search(line)
+    if found is not None:
+        yield Session(found[1])
+    else:
+        yield from _of_lines(_openhands)(line)
+
+
 def _aider(line: str) -> Iterator[Told]:
     """Plain text, in which it reports what the message took so far."""
     yield says(f"{line}\n")
@@ -537,6 +549,6 @@ FORMS: Mapping[Form, Callable[[str], Iterator[Told]]] = {
     "codex": _of_lines(_codex),
     "gemini": _of_lines(_gemini),
     "opencode": _of_lines(_opencode),
-    "openhands": _of_lines(_openhands),
+    "openhands": _openhands_line,
     "aider": _aider,
 }
