@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { currentWorker, type FoundAgent, prepareWorker, workerItems } from './choosing';
 import { OWN_SOURCE } from './editorProblems';
 import { isGoalFile } from './goalFiles';
+import { say } from './notices';
 import { label } from './plainText';
 import type { CommandResults, GoalProposeArgument, GoalSetArgument, SeenProblemArgument } from './protocol';
 import { Back, type Choice, choicesStep, editButton, type Live, type Proposed, textStep } from './quickSteps';
@@ -439,7 +440,7 @@ class NewGoal implements vscode.Disposable {
           settles: true,
           toggle: () => {
             void vscode.env.clipboard.writeText(install);
-            void vscode.window.showInformationMessage(vscode.l10n.t('Copied: {0}', install));
+            say('information', vscode.l10n.t('Copied: {0}', install));
           },
         }),
       );

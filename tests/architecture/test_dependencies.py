@@ -33,7 +33,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "plugins": ADAPTER,
     "models": ("core", "ports"),
     "judges": ("core", "ecosystems", "ports", "models"),
-    "workers": (*ADAPTER, "models", "yaml_shapes"),
+    "workers": (*ADAPTER, "models", "yaml_shapes", "version"),
     "tracing": ("core", "ports", "version"),
     "adapters": ("core",),
     "callables": ("core", "ports", "adapters", "workers"),
@@ -69,6 +69,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "opentelemetry": ("tracing",),
     "litellm": ("models",),
     "tree_sitter": ("core",),
+    "acp": ("workers",),
 }
 POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"}
 

@@ -188,7 +188,7 @@ AGENTS = (
             "openhands",
             "openhands --headless --json --override-with-envs --resume {session} --task {prompt}",
         ),
-        acp="openhands acp",
+        acp="openhands acp --override-with-envs",
         acp_install="uv tool install openhands --python 3.12",
     ),
 )
