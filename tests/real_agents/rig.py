@@ -20,7 +20,6 @@ from tests.tools import NPM
 CODEX = """\
 model = "scripted"
 model_provider = "scripted"
-{more}
 [model_providers.scripted]
 name = "Scripted"
 base_url = "{base}"
@@ -134,9 +133,9 @@ def _claude(rig: Rig, server: ScriptedModels) -> None:
     rig.environment |= {"ANTHROPIC_BASE_URL": server.root_url, "ANTHROPIC_API_KEY": "sk-ant-dummy"}
 
 
-def _codex(rig: Rig, server: ScriptedModels, more: str = "") -> None:
+def _codex(rig: Rig, server: ScriptedModels) -> None:
     rig.environment["OPENAI_API_KEY"] = "sk-dummy"
-    rig.settings(".codex/config.toml", CODEX.format(base=server.base_url, more=more))
+    rig.settings(".codex/config.toml", CODEX.format(base=server.base_url))
 
 
 def _gemini(rig: Rig, server: ScriptedModels) -> None:

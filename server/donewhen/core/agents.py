@@ -58,6 +58,7 @@ class Agent:
 
     `preset` is the word that a person types for it, `headless` its command line for `--worker PRESET`, `acp` its
     command for `--worker acp --agent-command PRESET`. `install` says how to get the one, `acp_install` the other.
+    `acp_mode` is the mode of its sessions in which a person decides about permissions, where it begins in another.
 
     Below the home folder, `keeps` are the folders and files of its own that it writes, of which it replaces those in
     `replaces` by new ones; `needs` is what it only reads: where it is installed, who a person is to others. `leaves`
@@ -76,6 +77,7 @@ class Agent:
     install: str = ""
     headless: Headless | None = None
     acp: str = ""
+    acp_mode: str = ""
     acp_install: str = ""
 
 
@@ -115,6 +117,7 @@ AGENTS = (
             "codex exec --json --skip-git-repo-check --sandbox workspace-write resume {session} -",
         ),
         acp="codex-acp",
+        acp_mode="workspace-write",
         acp_install="npm install -g @agentclientprotocol/codex-acp",
     ),
     Agent(

@@ -314,7 +314,9 @@ def main() -> None:
     while True:
         message = EARLY.pop(0) if EARLY else receive()
         method, number = message.get("method"), message.get("id")
-        if method == "initialize":
+        if method == "initialize" and way == "unable":
+            send(id=number, error={"code": -32603, "message": "no such setting"})
+        elif method == "initialize":
             version = 99 if way == "newer" else 1
             able = {"loadSession": way == "goes_on"}
             send(id=number, result={"protocolVersion": version, "agentCapabilities": able})

@@ -197,6 +197,7 @@ async def test_its_end_line_is_its_claim(rig: Rig) -> None:
     ("way", "says"),
     [
         ("crashes", r"ended before it answered, with exit code 5:\nno such module: left_pad"),
+        ("unable", r"failed before it was asked anything: no such setting"),
         ("newer", r"speaks version 99 of the Agent Client Protocol"),
         ("locked", r"is not logged in"),
         ("dies", r"(?s)ended in the middle of its turn, with exit code 3:\nout of cheese"),

@@ -139,6 +139,8 @@ class _AcpTurn:
         except OverBudget as reached:
             # What it has done so far is audited, since it may be enough.
             return TurnResult(usage=self._usage(Usage()), summary=f"stopped: {reached}")
+        except RequestError as refused:
+            raise WorkerFailed(f"the agent failed before it was asked anything: {_said(refused)}") from refused
         except asyncio.CancelledError:
             await self._cancelled()
             raise
@@ -174,37 +176,46 @@ class _AcpTurn:
         able = fields_of(answer.get("agentCapabilities"))
         where = {"cwd": str(self._context.workspace.root), "mcpServers": list[Any]()}
         earlier = _session(self._context.conversation)
-        taken_up = await self._taken_up(earlier, able, where, process) if earlier else False
-        if taken_up:
-            session = earlier
+        taken_up = await self._taken_up(earlier, able, where, process) if earlier else None
+        if taken_up is not None:
+            answer, session = taken_up, earlier
         else:
-            answer = await self._opened(where, answer, process)
-            session = text_of(fields_of(answer).get("sessionId"))
+            answer = fields_of(await self._opened(where, answer, process))
+            session = text_of(answer.get("sessionId"))
             if not session:
                 raise WorkerFailed(f"the agent opened a session without an id: {self._command}")
             await self._context.keep(Message("system", f"{SESSION}{session}"))
         self._updates.session = session
+        await self._asking(session, fields_of(answer.get("modes")), process)
         return session
+
+    async def _asking(self, session: str, modes: Fields, process: asyncio.Future[ProcessResult]) -> None:
+        """Puts the session into the mode in which a person is asked, for an agent that begins in another."""
+        known = next((agent.acp_mode for agent in agents_in(self._command) if agent.acp_mode), "")
+        offered = [text_of(fields_of(one).get("id")) for one in items_of(modes.get("availableModes"))]
+        if known in offered and modes.get("currentModeId") != known:
+            await self._answered("session/set_mode", {"sessionId": session, "modeId": known}, process, self._starting)
 
     async def _taken_up(
         self, session: str, able: Fields, where: Mapping[str, Any], process: asyncio.Future[ProcessResult]
-    ) -> bool:
-        """Whether the agent goes on with the session of an earlier turn. What it tells of that again is passed over."""
+    ) -> Fields | None:
+        """The agent's answer where it goes on with the session of an earlier turn, None where it can't. What it tells
+        of that again is passed over."""
         if able.get("loadSession") is True:
             method = "session/load"
         elif fields_of(able.get("sessionCapabilities")).get("resume") is not None:
             method = "session/resume"
         else:
-            return False
+            return None
         self._updates.replaying = True
         try:
-            await self._answered(method, {**where, "sessionId": session}, process, self._starting)
+            answer = await self._answered(method, {**where, "sessionId": session}, process, self._starting)
             await self._updates.caught_up()
         except RequestError:
-            return False  # it was cleaned away, or belongs to another home folder: a new one does as well
+            return None  # it was cleaned away, or belongs to another home folder: a new one does as well
         finally:
             self._updates.replaying = False
-        return True
+        return fields_of(answer)
 
     async def _opened(
         self, where: Mapping[str, Any], initialized: Fields, process: asyncio.Future[ProcessResult]
