@@ -80,6 +80,9 @@ def test_a_permission_is_an_interrupt_of_the_run(site: Site, tmp_path: Path) -> 
     resumed = site.cli("resume", first["runId"], "--json", variables=variables)
     (asked,) = json.loads(resumed.stdout.splitlines()[-1])["interrupts"]
     assert (asked["kind"], asked["tool"], asked["input"]) == ("approval", "run_command", {"command": "make deploy"})
+    site.cli("answer", first["runId"], asked["id"], "approve", variables=variables)
+    site.cli("resume", first["runId"], "--json", "--max-iterations", "1", variables=variables)
+    assert json.loads((tmp_path / "report" / "asked").read_text()) == "yes"
 
 
 def test_an_agent_that_a_goal_file_names_is_not_started_unasked(site: Site, tmp_path: Path) -> None:

@@ -113,7 +113,10 @@ def test_over_acp_its_permission_is_asked_of_the_person(preset: str, rig: Rig) -
         (start,) = first.last["interrupts"]
         rig.donewhen("answer", first.last["runId"], start["id"], "approve", "--json")
         second = rig.donewhen("resume", first.last["runId"], "--json")
-    (asked,) = second.last["interrupts"]
-    assert (second.code, asked["kind"], asked["tool"]) == (3, "approval", "run_command"), second.errors
-    assert wanted in asked["title"]
-    assert not (rig.root / "allowed.txt").exists()
+        (asked,) = second.last["interrupts"]
+        assert (second.code, asked["kind"], asked["tool"]) == (3, "approval", "run_command"), second.errors
+        assert wanted in asked["title"]
+        assert not (rig.root / "allowed.txt").exists()
+        rig.donewhen("answer", first.last["runId"], asked["id"], "approve", "--json")
+        rig.donewhen("resume", first.last["runId"], "--json")
+    assert (rig.root / "allowed.txt").exists()

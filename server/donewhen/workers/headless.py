@@ -12,7 +12,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from donewhen.core.agents import PRESETS, Agent, Form
@@ -78,7 +78,10 @@ class HeadlessWorker:
 
 
 def make(parts: WorkerParts) -> HeadlessWorker:
+    """The command is the one that the run began with, whatever the table says by now."""
     agent = PRESETS[parts.options.worker or ""]
+    if agent.headless is not None and parts.options.worker_command:
+        agent = replace(agent, headless=replace(agent.headless, command=parts.options.worker_command))
     return HeadlessWorker(agent, parts.rooms, parts.environment, parts.grants)
 
 
