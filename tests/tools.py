@@ -32,6 +32,11 @@ def needs_npm(name: str) -> pytest.MarkDecorator:
     return needs(npm_program(name))
 
 
+def needs_tool(name: str) -> pytest.MarkDecorator:
+    """As `needs`, for a program from PyPI that `.ci/run` installs beside this Python."""
+    return needs(shutil.which(name, path=str(Path(sys.prefix) / "tools" / "bin")) or name)
+
+
 def examples(full: int, **others: Any) -> settings:
     """A property that is tried so often with `--hypothesis-profile=full`, and a fifth as often otherwise."""
     return settings(max_examples=max(1, full * settings().max_examples // 100), **others)

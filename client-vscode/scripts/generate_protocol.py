@@ -44,7 +44,9 @@ RESULTS: Mapping[str, str] = {
         "{ readonly checks: readonly { readonly command: string; readonly why: string; "
         "readonly suggested: boolean; readonly leftOut: string | null; "
         "readonly standing: 'green' | 'red' | 'slow' | null; readonly reason: string | null; "
-        "readonly seconds: number | null; readonly state: string }[] }"
+        "readonly seconds: number | null; readonly state: string }[]; "
+        "readonly agents: readonly { readonly worker: string; readonly name: string; "
+        "readonly found: boolean; readonly install: string }[] }"
     ),
     "donewhen.goal.propose": (
         "{ readonly proposals: readonly { readonly objective: string; readonly source: string; readonly icon: string; "

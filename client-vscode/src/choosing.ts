@@ -1,16 +1,22 @@
 import * as vscode from 'vscode';
 import { ownText, setForUser, text } from './configuration';
+import type { CommandResults } from './protocol';
 import type { Services } from './services';
 
 interface WorkerItem extends vscode.QuickPickItem {
   readonly worker: string;
 }
 
-/** Who can work, the one that needs nothing first. */
-export function workerItems(): WorkerItem[] {
+/** An agent that a person may have, as the server found it. */
+export type FoundAgent = CommandResults['donewhen.goal.detect']['agents'][number];
+
+/** Who can work, the one that needs nothing first; of the known agents, those that are installed. */
+export function workerItems(agents: readonly FoundAgent[] = []): WorkerItem[] {
+  const installed = agents.filter(({ found }) => found);
   return [
     { worker: 'human', label: vscode.l10n.t('You'), description: vscode.l10n.t('edit and save; the checks run after each change') },
     { worker: 'agent', label: vscode.l10n.t('The built-in agent'), description: vscode.l10n.t('needs a model') },
+    ...installed.map(({ worker, name }) => ({ worker, label: name, description: vscode.l10n.t('by its own command line') })),
     { worker: 'command', label: vscode.l10n.t('A command'), description: vscode.l10n.t('such as another agent') },
   ];
 }

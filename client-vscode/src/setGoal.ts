@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
-import { currentWorker, prepareWorker, workerItems } from './choosing';
+import { currentWorker, type FoundAgent, prepareWorker, workerItems } from './choosing';
 import { OWN_SOURCE } from './editorProblems';
 import { isGoalFile } from './goalFiles';
+import { say } from './notices';
 import { label } from './plainText';
 import type { CommandResults, GoalProposeArgument, GoalSetArgument, SeenProblemArgument } from './protocol';
 import { Back, type Choice, choicesStep, editButton, type Live, type Proposed, textStep } from './quickSteps';
@@ -222,6 +223,7 @@ class NewGoal implements vscode.Disposable {
   readonly detected: Promise<void>;
   readonly objectives: Live<Proposed>;
   readonly choices: Live<GoalChoice>;
+  private agents: readonly FoundAgent[] = [];
   /** What no command decides. */
   readonly requirements: readonly string[];
   /** What was typed for it; empty where a proposal was taken. */
@@ -315,7 +317,8 @@ class NewGoal implements vscode.Disposable {
   }
 
   private async detect(): Promise<void> {
-    const { checks } = await this.services.client.request('donewhen.goal.detect', { workspaceUri: this.folder.uri.toString() });
+    const { checks, agents } = await this.services.client.request('donewhen.goal.detect', { workspaceUri: this.folder.uri.toString() });
+    this.agents = agents;
     this.leaveOut(checks);
     this.take(checks, vscode.workspace.isTrusted ? 'trying' : undefined);
     if (vscode.workspace.isTrusted) {
@@ -385,7 +388,7 @@ class NewGoal implements vscode.Disposable {
   /** What Enter does, in a few words. */
   private summary(): string {
     const { length } = this.ticked();
-    const worker = workerItems().find((item) => item.worker === this.worker)?.label ?? this.worker;
+    const worker = workerItems(this.agents).find((item) => item.worker === this.worker)?.label ?? this.worker;
     if (this.waiting === 'looking') {
       return vscode.l10n.t('Looking for checks in this project…');
     }
@@ -425,8 +428,26 @@ class NewGoal implements vscode.Disposable {
     return section(vscode.l10n.t('Checks that prove it'), rows);
   }
 
+  /** Agents that a person could have: choosing one copies how it is installed. */
+  private missingRows(): GoalChoice[] {
+    return this.agents
+      .filter(({ found }) => !found)
+      .map(
+        ({ name, install }): GoalChoice => ({
+          label: name,
+          description: vscode.l10n.t('not installed: {0}', install),
+          iconPath: OPEN,
+          settles: true,
+          toggle: () => {
+            void vscode.env.clipboard.writeText(install);
+            say('information', vscode.l10n.t('Copied: {0}', install));
+          },
+        }),
+      );
+  }
+
   private workerRows(): GoalChoice[] {
-    const rows = workerItems().map(({ worker, label: name, description = '' }): GoalChoice => {
+    const rows = workerItems(this.agents).map(({ worker, label: name, description = '' }): GoalChoice => {
       const chosen = worker === this.worker;
       return {
         label: name,
@@ -439,7 +460,7 @@ class NewGoal implements vscode.Disposable {
         },
       };
     });
-    return section(vscode.l10n.t('Who works on it'), rows);
+    return section(vscode.l10n.t('Who works on it'), [...rows, ...this.missingRows()]);
   }
 }
 

@@ -108,7 +108,7 @@ test('what a file of a workspace can’t set belongs to the machine', () => {
 
 test('nothing is taken from an untrusted workspace', () => {
   const restricted = [...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort();
-  const programs = ['serverPath', 'interpreter', 'workerCommand', 'passEnv'].map((name) => `donewhen.${name}`);
+  const programs = ['serverPath', 'interpreter', 'workerCommand', 'agentCommand', 'passEnv'].map((name) => `donewhen.${name}`);
   expect(restricted).toEqual([...ofWorkspaces, ...programs].sort());
 });
 

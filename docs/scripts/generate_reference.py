@@ -21,7 +21,6 @@ from typing import Any
 import donewhen
 import donewhen.plugins
 from donewhen.cli.parser import COMMANDS, build
-from donewhen.core.workers import WORKERS, unavailable
 from donewhen.wire.reports.json import schema
 
 ROOT = Path(__file__).parents[2]
@@ -80,9 +79,6 @@ def _command(name: str, parser: argparse.ArgumentParser, known: set[str]) -> Ite
     if f"`donewhen {name}`" in _not_yet():
         yield "**Not in this version**, which refuses it.\n"
     yield f"```text\n{shown}\n```\n"
-    if name == "run":
-        missing = [f"{unavailable(one)}." for one in WORKERS.values() if not one.available]
-        yield " ".join(missing[:1]).replace("worker ", "Worker ", 1) + "\n" if missing else ""
     yield from _table([one for one in own if one.option_strings or one.help])
 
 

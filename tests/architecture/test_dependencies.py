@@ -33,7 +33,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "plugins": ADAPTER,
     "models": ("core", "ports"),
     "judges": ("core", "ecosystems", "ports", "models"),
-    "workers": (*ADAPTER, "models", "yaml_shapes"),
+    "workers": (*ADAPTER, "models", "yaml_shapes", "version"),
     "tracing": ("core", "ports", "version"),
     "adapters": ("core",),
     "callables": ("core", "ports", "adapters", "workers"),
@@ -74,6 +74,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "litellm": ("models",),
     "openai": ("models",),
     "tree_sitter": ("core",),
+    "acp": ("workers",),
 }
 POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"}
 

@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from donewhen.core.workers import WORKERS, unavailable
+from donewhen.core.workers import WORKERS
 from donewhen.ecosystems import ECOSYSTEMS, FORMS, RUNNERS, TOOLS, Form
 from donewhen.settings.table import BY_NAME
 from donewhen.wire.reports import FORMATS, ReportFormat, module_of
@@ -20,15 +20,9 @@ def test_settings_and_goal_files_offer_every_worker() -> None:
     assert BY_NAME["worker"].kind.choices == tuple(one.name for one in WORKERS.values() if one.offered)
 
 
-@pytest.mark.parametrize("name", [one.name for one in WORKERS.values() if one.available])
+@pytest.mark.parametrize("name", list(WORKERS))
 def test_every_worker_that_is_offered_can_be_made(name: str) -> None:
-    assert callable(import_module(f"donewhen.workers.{name}").make)
-
-
-def test_a_worker_that_is_promised_says_what_to_use_instead() -> None:
-    assert [unavailable(one) for one in WORKERS.values() if not one.available] == [
-        "worker acp is not available in this version: use command to run an agent's own command line"
-    ]
+    assert callable(import_module(f"donewhen.workers.{WORKERS[name].module or name}").make)
 
 
 def test_every_report_format_that_is_offered_can_be_rendered() -> None:

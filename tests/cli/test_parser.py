@@ -109,12 +109,6 @@ def test_the_version_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.startswith("donewhen ")
 
 
-def test_what_this_version_lacks_is_said(tmp_path: Path) -> None:
-    call = desk(tmp_path, complete())
-    assert call("run", "--worker", "acp") == 2
-    assert "not available in this version" in call.err
-
-
 @pytest.mark.parametrize("name", ["pdf", "in_toto"])
 def test_a_format_that_does_not_exist_is_not_offered(name: str, tmp_path: Path) -> None:
     call = desk(tmp_path, complete())

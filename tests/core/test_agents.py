@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from donewhen.core.workers import AGENTS, agents_in, held_back, passed_names, variables_of
+from donewhen.core.agents import AGENTS, agents_in, held_back, passed_names, variables_of
 from donewhen.evidence.text import is_sensitive
 
 ENVIRONMENT = {

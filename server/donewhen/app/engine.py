@@ -17,13 +17,14 @@ from donewhen.app.resolver import KnownFacts, Plugged, facts_in, relocated, reso
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
+from donewhen.core.agents import variables_of
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.verdict import panel
 from donewhen.core.work import RunWarning
-from donewhen.core.workers import WORKERS, unavailable, variables_of
+from donewhen.core.workers import WORKERS
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start, SystemClock
@@ -326,8 +327,6 @@ def make_worker(
                 "program that started the run"
             )
         return registered
-    if not kind.available:
-        raise UsageError(unavailable(kind))
     parts = WorkerParts(
         options,
         environment,
@@ -339,7 +338,7 @@ def make_worker(
         mask,
         notes,
     )
-    make = import_module(f"donewhen.workers.{kind.name}").make
+    make = import_module(f"donewhen.workers.{kind.module or kind.name}").make
     return cast("Callable[[WorkerParts], Worker]", make)(parts)
 
 

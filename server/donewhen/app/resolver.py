@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Any, Literal, TypeVar
 
 from donewhen.config import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
+from donewhen.core.agents import NOTHING, PRESETS, acp_command, agents_in, held_back, passed_names, variables_of
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
@@ -20,7 +21,7 @@ from donewhen.core.integrity import baseline_warnings
 from donewhen.core.summary import start_summary, unkept_budgets, unlimited_warnings
 from donewhen.core.verdict import panel
 from donewhen.core.work import WEAK_JUDGE, RunWarning
-from donewhen.core.workers import GATE, NOTHING, WORKERS, agents_in, held_back, passed_names, variables_of
+from donewhen.core.workers import GATE, WORKERS, is_program
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.engine.setup import Start
@@ -107,7 +108,8 @@ def resolve(
         *_weak(chosen, known),
         *unkept_budgets(settled.limits, chosen),
     ]
-    return Start(settled, chosen, tuple(dict.fromkeys(warnings)), _accepted(chosen))
+    named = options.worker or settings.pick("worker") == chosen.worker
+    return Start(settled, chosen, tuple(dict.fromkeys(warnings)), _accepted(chosen, by_a_person=bool(named)))
 
 
 def relocated(options: RunOptions, settings: Settings) -> RunOptions:
@@ -147,8 +149,8 @@ def _chosen(
         _refuse_unknown_worker(worker, plugged)
     judge = options.judge_model or given.judge_model or goal.judge_model
     judging = _judging(judge, options, settings) if judge not in plugged.judges else None
-    command = options.worker_command or given.worker_command or configured.worker_command
-    passes = worker == "command" and not options.audit
+    command = _command(worker, options, settings)
+    passes = is_program(worker) and not options.audit
     approve = options.approve or given.approve or configured.approve or "deny"
     return RunOptions(
         worker=None if options.audit else worker,
@@ -168,6 +170,17 @@ def _chosen(
     )
 
 
+def _command(worker: str, options: StartOptions, settings: Settings) -> str | None:
+    """The command line of a worker that is a program, as the run keeps it."""
+    if worker == "acp":
+        named = options.agent_command or settings.pick("agent_command")
+        return acp_command(named) if named else None
+    preset = PRESETS.get(worker)
+    if preset is not None and preset.headless is not None:
+        return preset.headless.command
+    return options.worker_command or settings.pick("worker_command")
+
+
 def _contained(
     options: RunOptions, sandbox: Literal["auto", "on", "off"], settings: Settings, known: KnownFacts
 ) -> tuple[RunOptions, list[RunWarning]]:
@@ -185,7 +198,7 @@ def _contained(
     if not why:
         # Other agents ask their models themselves; a person who says that the network is off means it.
         unsaid = settings.pick("network") is None
-        return replace(options, contained=True, network=settings.network or (unsaid and worker == "command")), []
+        return replace(options, contained=True, network=settings.network or (unsaid and kind.program)), []
     if promised:
         raise UsageError(f"sandbox on: no room can be opened here: {why}. `donewhen doctor` says what to do")
     message = (
@@ -270,7 +283,7 @@ def _summary(goal: Goal, options: RunOptions, settings: Settings, known: KnownFa
 def _withheld(options: RunOptions, settings: Settings, environment: Mapping[str, str]) -> Sequence[str]:
     """The variables that agents log in with and that a command which is not a known agent doesn't get."""
     if (
-        options.worker != "command"
+        not is_program(options.worker)
         or settings.pick("pass_env") == (NOTHING,)
         or agents_in(options.worker_command or "")
     ):
@@ -278,12 +291,13 @@ def _withheld(options: RunOptions, settings: Settings, environment: Mapping[str,
     return held_back(options.pass_env, environment, is_sensitive)
 
 
-def _accepted(options: RunOptions) -> Literal["auto", "nobody"] | None:
-    """A command or a recording was named by the person, with everything that it does."""
+def _accepted(options: RunOptions, *, by_a_person: bool) -> Literal["auto", "nobody"] | None:
+    """A command or a recording was named by the person, with everything that it does; an agent of which only its name
+    is needed may have been named by a goal file."""
     if not options.summary:
         return None
     kind = WORKERS.get(options.worker or "")
-    if kind is not None and not kind.asks:
+    if kind is not None and not kind.asks and (by_a_person or not kind.module):
         return "auto"
     asked: dict[str, Literal["auto", "nobody"] | None] = {"auto": "auto", "deny": "nobody", "ask": None}
     return asked[options.approve]

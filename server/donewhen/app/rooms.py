@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Unpack
 
 from donewhen.config import Settings, user_settings_file
+from donewhen.core.agents import agents_in
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.events import RunOptions
-from donewhen.core.workers import agents_in
+from donewhen.core.workers import is_program
 from donewhen.ports import Grants, LiveRooms, Processes, ProcessOptions, ProcessResult, RoomLimits
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Mounts
@@ -78,7 +79,7 @@ class ContainedWork(Anywhere):
     def grants(self, options: RunOptions) -> Grants:
         """What the run's commands may do in their rooms, by its options and the person's settings."""
         settings, home = self._settings(), Path(self._variables().get("HOME", os.devnull))
-        agents = agents_in(options.worker_command or "") if options.worker == "command" else ()
+        agents = agents_in(options.worker_command or "") if is_program(options.worker) else ()
         kept = [home / name for agent in agents for name in agent.keeps]
         needed = [home / name for agent in agents for name in agent.needs]
         return Grants(
@@ -86,7 +87,7 @@ class ContainedWork(Anywhere):
             writes=(*kept, *self._places(settings.pick("room_writes"))),
             reads=(*needed, *self._places(settings.pick("room_reads"))),
             copied=tuple(home / name for agent in agents for name in agent.replaces),
-            namespaces=options.worker == "command",
+            namespaces=is_program(options.worker),
             limits=limits_of(settings),
         )
 

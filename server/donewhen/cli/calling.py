@@ -175,6 +175,7 @@ def start_options(settings: Settings, *, askable: bool | None = None) -> StartOp
     return StartOptions(
         worker=given.worker,
         worker_command=given.worker_command or configured.worker_command,
+        agent_command=given.agent_command or configured.agent_command,
         script=_absolute(given.script or configured.script),
         model=given.model,
         judge_model=given.judge_model,

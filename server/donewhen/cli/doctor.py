@@ -13,11 +13,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from donewhen.app.agents import FoundAgent, found_agents
 from donewhen.app.doctor import ConfiguredModel, DoctorFacts, ModelsFacts, PluginFacts
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import plain, shown_path
 from donewhen.config import price_example, user_settings_file
-from donewhen.core.workers import AGENTS, WORKERS, agents_in, passed_names, variables_of
+from donewhen.core.agents import AGENTS, agents_in, passed_names, variables_of
+from donewhen.core.workers import WORKERS
 from donewhen.version import __version__
 
 INSTALL = "pip install 'donewhen[models]'"
@@ -114,10 +116,13 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
         "agent": (usable if agents else "missing", ", ".join(agents) or "no model is set", how),
         "command": ("ok", *_command_worker(call)),
     }
-    for kind in sorted(WORKERS.values(), key=lambda one: not one.available):
+    agents_here = found_agents(call.terminal.environ)
+    found |= {agent.preset: _headless(agent) for agent in agents_here}
+    found["acp"] = _acp(agents_here)
+    for kind in WORKERS.values():
         if not kind.offered:
             continue
-        state, detail, how = found.get(kind.name, ("ok" if kind.available else "missing", kind.detail, ""))
+        state, detail, how = found.get(kind.name, ("ok", kind.detail, ""))
         yield Finding(group, f"worker {kind.name}", state, detail, how)
     how = (
         "" if judges else "set one: --judge-model PROVIDER/NAME, DONEWHEN_JUDGE_MODEL or `judge_model` in your settings"
@@ -161,6 +166,23 @@ def _model(group: str, one: ConfiguredModel) -> Finding:
         lines = price_example(one.model).replace("\n", ", ")
         how = f"for a budget in dollars set its price in {user_settings_file()}: {lines}"
     return Finding(group, name, "ok", ", ".join(parts), how)
+
+
+def _headless(agent: FoundAgent) -> tuple[State, str, str]:
+    """Whether an agent's program is here."""
+    if agent.program is None:
+        return "missing", f"{agent.name} is not installed", agent.install
+    return "ok", f"{agent.name}, {shown_path(agent.program)}", ""
+
+
+def _acp(agents: Sequence[FoundAgent]) -> tuple[State, str, str]:
+    """Which of the known agents that speak the protocol are here, and how to get the others."""
+    here = [one.preset for one in agents if one.acp is not None]
+    missing = [one for one in agents if one.acp is None and one.acp_install]
+    how = ", ".join(f"{one.preset}: {one.acp_install}" for one in missing)
+    if not here:
+        return "missing", "none of the known agents is installed: --agent-command CMD starts any other", how
+    return "ok", f"--agent-command {' or '.join(here)}", how
 
 
 def _command_worker(call: Call) -> tuple[str, str]:

@@ -101,7 +101,9 @@ def resume_options(call: Call) -> StartOptions:
     approve = call.settings.given.approve
     options = start_options(call.settings, askable=call.interactive and approve != "deny")
     sandbox = call.settings.given.sandbox or ("on" if call.settings.sandbox == "on" else None)
-    return replace(options, worker=None, worker_command=None, script=None, approve=approve, sandbox=sandbox)
+    return replace(
+        options, worker=None, worker_command=None, agent_command=None, script=None, approve=approve, sandbox=sandbox
+    )
 
 
 def _refuse_agent_without_model(call: Call, options: StartOptions) -> None:
@@ -150,11 +152,6 @@ def checked_options(call: Call) -> StartOptions:
     kind = WORKERS.get(options.worker or "")
     if kind is None:
         return options
-    if not kind.available:
-        *others, last = (one.name for one in WORKERS.values() if one.available and one.offered)
-        raise UsageError(
-            f"the worker {kind.name!r} is not available in this version: use {', '.join(others)} or {last}"
-        )
     if kind.needs and not getattr(options, kind.needs.setting):
         raise UsageError(f"the worker {kind.name!r} needs its {kind.needs.what}: {kind.needs.how}")
     return options

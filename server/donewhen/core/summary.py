@@ -130,6 +130,8 @@ def _budget(budget: float | None) -> str:
 
 
 def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
+    if options.worker == "acp":
+        return ["It decides itself what it asks permission for, which is answered so", *_asked(options, remembered)]
     if options.agent is None:
         return ["Asks nobody before it does something"]
     if not options.contained:

@@ -55,6 +55,7 @@ class StartOptions:
 
     worker: str | None = None
     worker_command: str | None = None
+    agent_command: str | None = None
     script: str | None = None
     model: str | None = None
     judge_model: str | None = None

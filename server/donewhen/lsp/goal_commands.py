@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
+from donewhen.app.agents import FoundAgent, found_agents
 from donewhen.app.workspace_context import plugins_there
 from donewhen.core.errors import DoneWhenError, GoalFileError, UsageError, WorkspaceError
 from donewhen.engine.api import StartOptions
@@ -90,7 +92,13 @@ async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, A
     found = await survey(session.host.services, session.wanted(root), tries=tries)
     if tries:
         session.tried[root] = (time.monotonic(), found)
-    return {"checks": [_detected(check) for check in found.checks]}
+    agents = await asyncio.to_thread(found_agents, os.environ)
+    return {"checks": [_detected(check) for check in found.checks], "agents": [_agent(one) for one in agents]}
+
+
+def _agent(agent: FoundAgent) -> dict[str, Any]:
+    """An agent that a person may have: `worker` is its name as a worker, `install` says how to get it."""
+    return {"worker": agent.preset, "name": agent.name, "found": agent.program is not None, "install": agent.install}
 
 
 def _detected(check: FoundCheck) -> dict[str, Any]:

@@ -161,6 +161,22 @@ class ProcessResult:
     limit: str = ""
 
 
+class Dialogue(Protocol):
+    """Whoever talks with a process while it runs, in the place of its standard input and output."""
+
+    def began(self, send: Callable[[bytes], None]) -> None:
+        """The process has started. `send` queues bytes for its input, and does nothing once that is closed."""
+        ...
+
+    def heard(self, data: bytes) -> None:
+        """What it wrote to its output, in pieces as they come."""
+        ...
+
+    def ended(self) -> None:
+        """Nothing more will be heard. May be called again."""
+        ...
+
+
 class ProcessOptions(TypedDict):
     """What `Processes.run` takes by name, as one value: for what hands a command on to another `Processes`."""
 
@@ -171,6 +187,7 @@ class ProcessOptions(TypedDict):
     stdin: NotRequired[bytes | None]
     on_line: NotRequired[Callable[[str], None] | None]
     output_limit: NotRequired[int]
+    dialogue: NotRequired[Dialogue | None]
 
 
 class Processes(Protocol):
@@ -192,8 +209,10 @@ class Processes(Protocol):
         stdin: bytes | None = None,
         on_line: Callable[[str], None] | None = None,
         output_limit: int = 262_144,
+        dialogue: Dialogue | None = None,
     ) -> ProcessResult:
-        """Text is run by the platform's shell, a sequence as it is. No `stdin`: the null device."""
+        """Text is run by the platform's shell, a sequence as it is. No `stdin`: the null device. With a `dialogue`,
+        input and output are its own, and the result's output is what came on stderr."""
         ...
 
 

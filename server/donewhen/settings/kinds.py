@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from donewhen.core.agents import NOTHING, OUR_OWN
 from donewhen.core.globs import glob_problem, plain_glob
 from donewhen.core.verdict import MOST, panel
-from donewhen.core.workers import NOTHING, OUR_OWN
 
 UNLIMITED = "unlimited"
 """The only way to have no limit; a warning says so."""

@@ -155,14 +155,20 @@ class Choices:
     )  # fmt: skip
     worker_command: str | None = row(
         kind=kinds.TEXT,
-        meaning="the command of the workers `command` and `acp`",
+        meaning="the command of the worker `command`",
         more="`{prompt}`, a word of its own, is replaced by what is to be done; without it the prompt is passed on"
         " standard input.",
         commands=_RUN, group=WORK,
     )  # fmt: skip
+    agent_command: str | None = row(
+        kind=kinds.TEXT,
+        meaning="the agent of the worker `acp`: claude, codex, gemini, opencode, openhands, or a command",
+        more="It speaks the Agent Client Protocol on its standard input and output; see agents.md.",
+        examples=("claude", "codex", "gemini", "opencode", "openhands"), commands=_RUN, group=WORK,
+    )  # fmt: skip
     pass_env: tuple[str, ...] | None = row(
         kind=kinds.VARIABLES,
-        meaning="a variable that the worker `command` gets though it holds a key (NAME or NAME_*)",
+        meaning="a variable that a worker which is a program gets though it holds a key (NAME or NAME_*)",
         more="What known agents log in with is passed without being named; `none` passes nothing. Values are never on"
         " record, and checks get none of them.",
         commands=_RUN, group=WORK,

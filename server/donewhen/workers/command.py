@@ -62,7 +62,7 @@ class CommandWorker:
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One run of the command. Raises WorkerFailed if it did not start, failed without an end line, or hung."""
-        call = _call(self._command, command_prompt(turn))
+        call = call_with(self._command, command_prompt(turn))
         context.activity(activity_line(f"running {self._command}"))
         live = LiveOutput(context.activity, silent=lambda line: end_line(plain(line)) is not None)
 
@@ -109,14 +109,9 @@ class CommandWorker:
 
     def _refuse_unfinished(self, result: ProcessResult) -> None:
         output = plain(result.output)
-        if result.spawn_error is not None:
-            raise WorkerFailed(f"the worker command could not be started: {result.spawn_error}: {self._command}")
-        if result.timed_out:
-            raise WorkerFailed(f"the worker command did not end within {result.seconds:.0f} s{_tail(output)}")
-        if result.limit:
-            raise WorkerFailed(f"the worker command was ended: {result.limit}{_tail(output)}")
-        if result.exit_code is None:
-            raise WorkerFailed(f"the worker command was killed by signal {result.signal}{_tail(output)}")
+        why = unfinished("the worker command", self._command, result)
+        if why:
+            raise WorkerFailed(why if result.spawn_error is not None else f"{why}{_tail(output)}")
         if result.exit_code in NOT_FOUND and end_line(output) is None:
             raise WorkerFailed(
                 f"the worker command was not found: install it or correct it: {self._command}{_tail(output)}"
@@ -129,6 +124,17 @@ def make(parts: WorkerParts) -> CommandWorker:
     if not command:
         raise UsageError("worker command needs the command to run: --worker-command 'my-agent --prompt {prompt}'")
     return CommandWorker(command, parts.rooms, parts.environment, grants=parts.grants)
+
+
+def unfinished(what: str, command: str, result: ProcessResult) -> str:
+    """Why a command did not come to its own end; empty if it did."""
+    if result.spawn_error is not None:
+        return f"{what} could not be started: {result.spawn_error}: {command}"
+    if result.timed_out:
+        return f"{what} did not end within {result.seconds:.0f} s"
+    if result.limit:
+        return f"{what} was ended: {result.limit}"
+    return f"{what} was killed by signal {result.signal}" if result.exit_code is None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,28 +180,31 @@ def _end(body: Any) -> EndLine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class Call:
+    """A command line, what it gets on standard input, and the variables that it needs besides."""
+
     command: str
     stdin: bytes | None
     environment: Mapping[str, str]
 
 
-def _call(command: str, prompt: str) -> _Call:
+def call_with(command: str, prompt: str) -> Call:
+    """The command with its prompt: a word of it, or on standard input."""
     text = prompt.replace("\x00", "")
     if PLACEHOLDER not in command:
-        return _Call(command, text.encode(errors="replace"), {})
+        return Call(command, text.encode(errors="replace"), {})
     if os.name == "nt":
         return _windows_call(command, text)
     quoted = _shortened(text)
-    return _Call(_QUOTED_PLACEHOLDER.sub(lambda _: quoted, command), None, {})
+    return Call(_QUOTED_PLACEHOLDER.sub(lambda _: quoted, command), None, {})
 
 
-def _windows_call(command: str, prompt: str) -> _Call:
+def _windows_call(command: str, prompt: str) -> Call:
     # cmd.exe expands %NAME% before it parses, so that text in the prompt could become a command. !NAME! is expanded
     # after parsing; only a double quote could still end the argument.
     inner = _QUOTED_PLACEHOLDER.sub(lambda _: f'"!{PROMPT_VARIABLE}!"', command)
     safe = prompt.replace('"', "'")[:30_000]
-    return _Call(f'cmd /V:ON /D /S /C "{inner}"', None, {PROMPT_VARIABLE: safe})
+    return Call(f'cmd /V:ON /D /S /C "{inner}"', None, {PROMPT_VARIABLE: safe})
 
 
 def _shortened(prompt: str) -> str:

@@ -12,12 +12,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from donewhen.core.agents import AGENTS
 from donewhen.core.globs import any_matches, matches
 from donewhen.ecosystems import ECOSYSTEMS
 from donewhen.regular import read_text
 from donewhen.workspace.manifest import encoded
 
-CACHE_FOLDERS = frozenset(name for table in ECOSYSTEMS for name in table.caches)
+CACHE_FOLDERS = frozenset(
+    (*(name for table in ECOSYSTEMS for name in table.caches), *(name for agent in AGENTS for name in agent.leaves))
+)
 CACHE_FILES = re.compile(
     r"(?:\.coverage(?:\..+)?|\.DS_Store|\..*\.donewhen-tmp|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*)", re.DOTALL
 )

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, cast
 
-from donewhen.ports import ProcessResult
+from donewhen.ports import Dialogue, ProcessResult
 from donewhen.workspace.processes.leftovers import Family
 
 RUN_TOKEN = "DONEWHEN_RUN_TOKEN"  # noqa: S105 # the name of a variable
@@ -64,12 +64,15 @@ class SystemProcesses:
         stdin: bytes | None = None,
         on_line: Callable[[str], None] | None = None,
         output_limit: int = 262_144,
+        dialogue: Dialogue | None = None,
     ) -> ProcessResult:
         """Runs one step to its end; see `ports.Processes`. Cancelling returns once every child is gone."""
         mark = secrets.token_hex(8)
-        step = _Step(mark, Output(output_limit), Lines(on_line) if on_line else None, self._watch)
+        step = _Step(mark, Output(output_limit), Lines(on_line) if on_line else None, self._watch, dialogue)
         variables = {**environment, RUN_TOKEN: token, STEP_TOKEN: mark}
         options = self._options(cwd, variables, stdin, step.descriptors())
+        if dialogue is not None:
+            options |= {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
         return await _to_its_end(step, step.run(command, options, cwd, timeout, stdin))
 
     def _options(
@@ -111,7 +114,14 @@ async def _to_its_end(step: _Step, body: object) -> ProcessResult:
 class _Step(asyncio.SubprocessProtocol):
     """One process and its family, from start to the last descendant's end."""
 
-    def __init__(self, mark: str, output: Output, lines: Lines | None, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        mark: str,
+        output: Output,
+        lines: Lines | None,
+        watch: Watch | None = None,
+        dialogue: Dialogue | None = None,
+    ) -> None:
         self.stop = asyncio.Event()
         self._exited = asyncio.Event()
         self._drained = asyncio.Event()
@@ -121,6 +131,8 @@ class _Step(asyncio.SubprocessProtocol):
         self._timed_out = False
         self._watch = watch
         self._limit = ""
+        self._dialogue = dialogue
+        self._open = {1} if dialogue is None else {1, 2}
 
     def descriptors(self) -> tuple[int, ...]:
         return self._family.descriptors()
@@ -128,12 +140,18 @@ class _Step(asyncio.SubprocessProtocol):
     # The callbacks of asyncio.SubprocessProtocol.
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 1 and self._dialogue is not None:
+            self._dialogue.heard(data)
+            return
         self._output.add(data)
         if self._lines is not None:
             self._lines.add(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd == 1:
+        if fd == 1 and self._dialogue is not None:
+            self._dialogue.ended()
+        self._open.discard(fd)
+        if not self._open:
             self._drained.set()
 
     def process_exited(self) -> None:
@@ -156,12 +174,16 @@ class _Step(asyncio.SubprocessProtocol):
         self._family.begin(transport.get_pid())
         try:
             _feed(transport, stdin)
+            if self._dialogue is not None:
+                self._dialogue.began(_sending(transport))
             await self._until_over(timeout, transport.get_pid())
             await self._end()
         finally:
             self._family.kill_now()
             self._family.close()
             transport.close()
+            if self._dialogue is not None:
+                self._dialogue.ended()
         if self._lines is not None:
             self._lines.close()
         ended_by_itself = not self._timed_out and not self.stop.is_set() and not self._limit
@@ -235,6 +257,16 @@ def _feed(transport: asyncio.SubprocessTransport, stdin: bytes | None) -> None:
     if stdin is not None and isinstance(pipe, asyncio.WriteTransport):
         pipe.write(stdin)
         pipe.close()  # after the bytes have gone: closing flushes
+
+
+def _sending(transport: asyncio.SubprocessTransport) -> Callable[[bytes], None]:
+    pipe = transport.get_pipe_transport(0)
+
+    def send(data: bytes) -> None:
+        if isinstance(pipe, asyncio.WriteTransport) and not pipe.is_closing():
+            pipe.write(data)
+
+    return send
 
 
 def _why_not_started(error: OSError | ValueError, command: str | Sequence[str], cwd: Path) -> str:

@@ -1,0 +1,118 @@
+"""The messages of one agent process: a line of JSON each, in both directions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any, cast
+
+from donewhen.workers.activity import activity_line, plain
+
+LONGEST = 64 * 1024 * 1024
+"""Bytes of one message."""
+MOST_NOISE = 1024 * 1024
+"""Bytes on its output that are not messages, beyond which it is taken for another program."""
+
+
+class Link:
+    """A process that speaks the protocol (`ports.Dialogue`), as the transport of `acp.connection.Connection`.
+
+    Updates of a session go to `update` at once, in their order: a connection would hand them on each by itself.
+    """
+
+    def __init__(self, update: Callable[[dict[str, Any]], None]) -> None:
+        self.broken = ""
+        """Why the agent can't be talked to any longer, in words for people; empty while it can."""
+        self.noise = ""
+        """The first line that it wrote which is not a message."""
+        self.last_heard = asyncio.get_running_loop().time()
+        self.replied = asyncio.Event()
+        """Set by each answer, and once nothing more will be heard."""
+        self._update = update
+        self._messages: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self._send: Callable[[bytes], None] | None = None
+        self._early: list[bytes] = []
+        self._pieces: list[bytes] = []
+        self._waiting = 0
+        self._noisy = 0
+
+    # ports.Dialogue
+
+    def began(self, send: Callable[[bytes], None]) -> None:
+        self._send = send
+        for line in self._early:
+            send(line)
+        self._early.clear()
+
+    def heard(self, data: bytes) -> None:
+        self.last_heard = asyncio.get_running_loop().time()
+        *whole, rest = data.split(b"\n")
+        for line in whole:
+            self._line(b"".join([*self._pieces, line]))
+            self._pieces.clear()
+            self._waiting = 0
+        if rest:
+            self._pieces.append(rest)
+            self._waiting += len(rest)
+            if self._waiting > LONGEST:
+                self._break(f"it sent a message of more than {LONGEST // 1024 // 1024} MB")
+
+    def ended(self) -> None:
+        self.replied.set()
+        self._messages.put_nowait(None)
+
+    # acp's transport
+
+    async def send(self, message: dict[str, Any]) -> None:
+        line = json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        if self._send is None:
+            self._early.append(line)
+        else:
+            self._send(line)
+
+    async def receive(self) -> dict[str, Any] | None:
+        message = await self._messages.get()
+        if message is None:
+            self._messages.put_nowait(None)
+        return message
+
+    async def close(self) -> None:
+        self.ended()
+
+    def _line(self, line: bytes) -> None:
+        if not line.strip() or self.broken:
+            return
+        try:
+            message: Any = json.loads(line)
+        except (ValueError, RecursionError):
+            message = None
+        if not isinstance(message, dict):
+            self._not_a_message(line)
+            return
+        known = cast("dict[str, Any]", message)
+        if known.get("method") == "session/update" and "id" not in known:
+            params: Any = known.get("params")
+            if isinstance(params, dict):
+                self._update(cast("dict[str, Any]", params))
+            return
+        if not isinstance(known.get("id", 0), int | str | None) or not isinstance(known.get("method", ""), str):
+            self._not_a_message(line)
+            return
+        if "method" not in known:
+            self.replied.set()
+        self._messages.put_nowait(known)
+
+    def _not_a_message(self, line: bytes) -> None:
+        """Some agents greet on their output: that is passed over, up to a point."""
+        self.noise = self.noise or activity_line(plain(line[:400].decode(errors="replace")))
+        self._noisy += len(line) + 1
+        if self._noisy > MOST_NOISE:
+            self._break(f"what it writes to its output are no messages of the protocol, such as: {self.noise}")
+
+    def _break(self, why: str) -> None:
+        if not self.broken:
+            self.broken = why
+            self._pieces.clear()
+            self._waiting = 0
+            self.ended()

@@ -1,0 +1,435 @@
+"""One turn of an agent that speaks the Agent Client Protocol: its process, its session, its prompts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, cast
+
+from acp import PROTOCOL_VERSION, RequestError
+from acp.connection import Connection
+
+from donewhen.core.acts import hint_message
+from donewhen.core.agents import agents_in
+from donewhen.core.calls import Message
+from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
+from donewhen.core.feedback import keep_ends
+from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
+from donewhen.ports import (
+    Budgeted,
+    FilesOf,
+    Grants,
+    LiveRoom,
+    LiveRooms,
+    ProcessResult,
+    Turn,
+    TurnContext,
+)
+from donewhen.version import __version__
+from donewhen.workers import WorkerParts
+from donewhen.workers.acp.link import Link
+from donewhen.workers.acp.requests import Requests
+from donewhen.workers.activity import activity_line, opened, plain
+from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, end_line
+from donewhen.workers.prompt import command_prompt, item
+from donewhen.workers.tools.tool import ToolContext
+from donewhen.workers.updates import Fields, Updates, fields_of, items_of, text_of
+
+STARTING = 90.0
+"""Seconds for each step before the first prompt: some agents install themselves then."""
+SILENCE = 1_800.0
+"""Seconds without a word, outside of what a person or a command is waited for."""
+GRACE = 0.5
+"""Seconds in which an agent may end a cancelled turn by itself."""
+GOING = 1.0
+"""Seconds until an agent that is done has to be gone."""
+MAX_PROMPTS = 6
+"""Prompts of one turn: the task, then what a person said meanwhile."""
+SESSION = "session of the agent: "
+"""How the message begins that keeps the agent's session with the run."""
+AUTH_REQUIRED = -32000
+CAPABILITIES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
+MEANWHILE = "Your turn continues. The person who follows it says:"
+ENDS: Mapping[str, str] = {
+    "max_tokens": "the agent stopped: its model's reply reached the limit of tokens",
+    "max_turn_requests": "the agent stopped: it reached its limit of requests in one turn",
+}
+
+
+class AcpWorker:
+    """Starts the agent for each turn, in a room of the `rooms` with these `grants`, and takes up its session where it
+    can. `silence` is in seconds."""
+
+    name = "acp"
+    waits_for_person = False
+
+    def __init__(
+        self,
+        command: str,
+        rooms: LiveRooms,
+        environment: Callable[[], Mapping[str, str]],
+        files: FilesOf,
+        mask: Callable[[str], str] = lambda text: text,
+        grants: Grants | None = None,
+        starting: float = STARTING,
+        silence: float = SILENCE,
+    ) -> None:
+        if not command.strip():
+            raise UsageError("the agent's command is empty: name one, for example --agent-command claude")
+        self._command = command
+        self._rooms = rooms
+        self._environment = environment
+        self._files = files
+        self._mask = mask
+        self._grants = grants or Grants()
+        self._starting = starting
+        self._silence = silence
+
+    async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+        """One turn. Raises WorkerFailed if the agent can't be started, breaks the protocol, falls silent or dies."""
+        context.activity(activity_line(f"starting {self._command}"))
+        async with opened(self._rooms, self._grants, turn) as room:
+            tools = ToolContext(turn, context, self._files(turn, context), room, self._environment, mask=self._mask)
+            playing = _AcpTurn(self._command, turn, tools, self._starting, self._silence)
+            try:
+                return await playing.play()
+            except WorkerFailed as failed:
+                if not room.contained:
+                    raise
+                raise WorkerFailed(f"{failed}\n({IN_A_ROOM})", final=failed.final, usage=failed.usage) from failed
+
+
+def make(parts: WorkerParts) -> AcpWorker:
+    """Raises UsageError without a command."""
+    command = parts.options.worker_command
+    if not command:
+        raise UsageError("worker acp needs the agent's command: --agent-command claude, or a command of your own")
+    return AcpWorker(command, parts.rooms, parts.environment, parts.files, parts.mask, parts.grants)
+
+
+class _AcpTurn:
+    """The agent's process in one turn, from its start to its end."""
+
+    def __init__(self, command: str, turn: Turn, tools: ToolContext, starting: float, silence: float) -> None:
+        self._command = command
+        self._turn = turn
+        self._tools = tools
+        self._context = tools.turn_context
+        self._room: LiveRoom = tools.room
+        self._starting = starting
+        self._silence = silence
+        # Ids of an earlier process of the same turn would be taken for answers to these.
+        number = len(self._context.conversation)
+        self._updates = Updates(self._context, f"acp-{turn.iteration}-{number}", _short(command))
+        self._updates.on_cost = self._within_budget
+        self._requests = Requests(tools, self._updates)
+        self._link = Link(self._updates.take)
+        self._connection = Connection(self._requests.handle, self._link)
+        self._over: str = ""
+
+    async def play(self) -> TurnResult:
+        process = asyncio.ensure_future(self._ran())
+        process.add_done_callback(lambda _: self._link.ended())
+        following = asyncio.ensure_future(self._updates.follow())
+        try:
+            session = await self._begun(process)
+            return await self._prompted(session, process)
+        except OverBudget as reached:
+            # What it has done so far is audited, since it may be enough.
+            return TurnResult(usage=self._usage(Usage()), summary=f"stopped: {reached}")
+        except RequestError as refused:
+            raise WorkerFailed(f"the agent failed before it was asked anything: {_said(refused)}") from refused
+        except asyncio.CancelledError:
+            await self._cancelled()
+            raise
+        finally:
+            await self._requests.close()
+            await self._gone(process)
+            following.cancel()
+            await self._connection.close()
+
+    async def _ran(self) -> ProcessResult:
+        return await self._room.processes.run(
+            self._command,
+            cwd=self._context.workspace.root,
+            environment=self._tools.environment(),
+            token=self._turn.token,
+            dialogue=self._link,
+            output_limit=65_536,
+        )
+
+    # ---- before the first prompt
+
+    async def _begun(self, process: asyncio.Future[ProcessResult]) -> str:
+        info = {"name": "donewhen", "title": "Done When", "version": __version__}
+        given = {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": CAPABILITIES, "clientInfo": info}
+        answer = fields_of(await self._answered("initialize", given, process, self._starting))
+        version = answer.get("protocolVersion")
+        if version != PROTOCOL_VERSION:
+            raise WorkerFailed(
+                f"the agent speaks version {version!r} of the Agent Client Protocol, and version {PROTOCOL_VERSION} is "
+                f"spoken here: install a version of it that does: {self._command}",
+                final=True,
+            )
+        able = fields_of(answer.get("agentCapabilities"))
+        where = {"cwd": str(self._context.workspace.root), "mcpServers": list[Any]()}
+        earlier = _session(self._context.conversation)
+        taken_up = await self._taken_up(earlier, able, where, process) if earlier else None
+        if taken_up is not None:
+            answer, session = taken_up, earlier
+        else:
+            answer = fields_of(await self._opened(where, answer, process))
+            session = text_of(answer.get("sessionId"))
+            if not session:
+                raise WorkerFailed(f"the agent opened a session without an id: {self._command}")
+            await self._context.keep(Message("system", f"{SESSION}{session}"))
+        self._updates.session = session
+        await self._asking(session, fields_of(answer.get("modes")), process)
+        return session
+
+    async def _asking(self, session: str, modes: Fields, process: asyncio.Future[ProcessResult]) -> None:
+        """Puts the session into the mode in which a person is asked, for an agent that begins in another."""
+        known = next((agent.acp_mode for agent in agents_in(self._command) if agent.acp_mode), "")
+        offered = [text_of(fields_of(one).get("id")) for one in items_of(modes.get("availableModes"))]
+        if known in offered and modes.get("currentModeId") != known:
+            await self._answered("session/set_mode", {"sessionId": session, "modeId": known}, process, self._starting)
+
+    async def _taken_up(
+        self, session: str, able: Fields, where: Mapping[str, Any], process: asyncio.Future[ProcessResult]
+    ) -> Fields | None:
+        """The agent's answer where it goes on with the session of an earlier turn, None where it can't. What it tells
+        of that again is passed over."""
+        if able.get("loadSession") is True:
+            method = "session/load"
+        elif fields_of(able.get("sessionCapabilities")).get("resume") is not None:
+            method = "session/resume"
+        else:
+            return None
+        self._updates.replaying = True
+        try:
+            answer = await self._answered(method, {**where, "sessionId": session}, process, self._starting)
+            await self._updates.caught_up()
+        except RequestError:
+            return None  # it was cleaned away, or belongs to another home folder: a new one does as well
+        finally:
+            self._updates.replaying = False
+        return fields_of(answer)
+
+    async def _opened(
+        self, where: Mapping[str, Any], initialized: Fields, process: asyncio.Future[ProcessResult]
+    ) -> Any:
+        try:
+            return await self._answered("session/new", where, process, self._starting)
+        except RequestError as refused:
+            if refused.code != AUTH_REQUIRED:
+                raise WorkerFailed(f"the agent could not open a session: {_said(refused)}") from refused
+            names = [text_of(fields_of(one).get("name")) for one in items_of(initialized.get("authMethods"))]
+            ways = f" (it offers: {', '.join(name for name in names if name)})" if any(names) else ""
+            raise WorkerFailed(
+                f"the agent is not logged in{ways}: start it once by itself and log in, or pass its key with "
+                f"--pass-env NAME: {self._command}",
+                final=True,
+            ) from refused
+
+    # ---- prompts
+
+    async def _prompted(self, session: str, process: asyncio.Future[ProcessResult]) -> TurnResult:
+        prompt, usage = command_prompt(self._turn), Usage()
+        said = stop = ""
+        for _ in range(MAX_PROMPTS):
+            await self._context.keep(Message("user", prompt))
+            self._updates.said = ""
+            given = {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]}
+            self._context.activity("thinking")
+            try:
+                answer = fields_of(await self._answered("session/prompt", given, process, None))
+            except RequestError as refused:
+                await self._updates.close()
+                raise WorkerFailed(f"the agent failed: {_said(refused)}", usage=self._usage(usage)) from refused
+            await self._updates.caught_up()
+            usage += _usage(fields_of(answer.get("usage")))
+            said, stop = self._updates.said.strip() or said, text_of(answer.get("stopReason"))
+            meanwhile = await self._meanwhile()
+            if stop != "end_turn" or not meanwhile:
+                break
+            prompt = "\n".join([MEANWHILE, *map(item, meanwhile)])
+        await self._updates.close()
+        self._raise_failure()
+        spent = self._usage(usage)
+        if stop == "refusal":
+            raise WorkerFailed(f"the agent refused to go on{_after(said)}", usage=spent)
+        if stop == "cancelled":
+            raise WorkerFailed("the agent cancelled its turn by itself", usage=spent)
+        return self._result(said, stop, spent)
+
+    async def _meanwhile(self) -> list[str]:
+        """What a person said during the turn, which the agent has not read."""
+        told, self._requests.told = self._requests.told, []
+        for hint in self._context.hints:
+            await self._context.keep(hint_message(hint))
+            told.append(hint)
+        return told
+
+    def _result(self, said: str, stop: str, usage: Usage) -> TurnResult:
+        end = end_line(said)
+        note = ENDS.get(stop, "") or (end.note if end is not None else "")
+        claim = end.claim if end is not None else Claim("finished", keep_ends(said, MAX_TAIL))
+        steps = [*self._updates.steps, *([WorkerStep("note", note, ok=False)] if note else [])]
+        lines = claim.text.strip().splitlines()
+        prefix = "" if claim.state == "finished" else f"{claim.state}: "
+        return TurnResult(
+            claim=claim,
+            usage=usage,
+            response_digest=hashlib.sha256(said.encode("utf-8", "replace")).hexdigest(),
+            steps=tuple(steps),
+            summary=activity_line(prefix + (_telling(claim, lines) or note or "it said nothing")),
+        )
+
+    def _usage(self, counted: Usage) -> Usage:
+        spent = self._updates.spent
+        return Usage(counted.input_tokens, counted.output_tokens, counted.cached_tokens, spent)
+
+    def _within_budget(self, spent: float) -> None:
+        calls = self._context.calls
+        left = calls.left().usd if isinstance(calls, Budgeted) else None
+        if left is not None and spent > left:
+            self._updates.fail(OverBudget(f"the agent has spent ${spent:.4f} in this turn, and ${left:.4f} were left"))
+
+    # ---- requests to the agent
+
+    async def _answered(
+        self, method: str, params: Mapping[str, Any], process: asyncio.Future[ProcessResult], within: float | None
+    ) -> Any:
+        """The agent's answer. Raises RequestError if it refuses, WorkerFailed if none will come."""
+        sending = cast("Coroutine[Any, Any, Any]", self._connection.send_request(method, dict(params)))
+        request = asyncio.ensure_future(sending)
+        failing = asyncio.ensure_future(self._updates.failed.wait())
+        begun = asyncio.get_running_loop().time()
+        try:
+            while True:
+                await asyncio.wait(
+                    (request, failing), timeout=min(1.0, within or self._silence), return_when=asyncio.FIRST_COMPLETED
+                )
+                if failing.done():
+                    self._raise_failure()
+                if request.done():
+                    return request.result()
+                if self._link.broken:
+                    raise WorkerFailed(f"the agent broke the protocol: {self._link.broken}: {self._command}")
+                self._refuse_silence(method, begun, within)
+        except ConnectionError:
+            raise await self._died(method, process) from None
+        finally:
+            failing.cancel()
+            request.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ConnectionError, RequestError):
+                await request
+
+    def _refuse_silence(self, method: str, begun: float, within: float | None) -> None:
+        now = asyncio.get_running_loop().time()
+        noise = f"; it printed: {self._link.noise}" if self._link.noise else ""
+        if within is not None and now - begun > within:
+            raise WorkerFailed(
+                f"the agent did not answer {method} within {within:.0f} s: is it a command that speaks the Agent "
+                f"Client Protocol?{noise}: {self._command}"
+            )
+        if within is None and not self._requests.busy and now - max(self._link.last_heard, begun) > self._silence:
+            raise WorkerFailed(f"the agent said nothing for {self._silence:.0f} s, and was ended: {self._command}")
+
+    def _raise_failure(self) -> None:
+        if self._updates.failure is not None:
+            raise self._updates.failure
+
+    async def _died(self, method: str, process: asyncio.Future[ProcessResult]) -> WorkerFailed:
+        """Why there is nobody to answer any longer."""
+        if self._link.broken:
+            return WorkerFailed(f"the agent broke the protocol: {self._link.broken}: {self._command}")
+        with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+            async with asyncio.timeout(GOING):
+                await asyncio.shield(process)
+        if not process.done():
+            return WorkerFailed(f"the agent closed its output and can't be heard any longer: {self._command}")
+        await self._updates.caught_up()
+        await self._updates.close()
+        error = process.exception()
+        if error is not None:
+            return WorkerFailed(f"the agent could not be started: {error}: {self._command}")
+        result = process.result()
+        usage = self._usage(Usage())
+        tail = plain(result.output).strip()[-MAX_TAIL:]
+        told = f":\n{tail}" if tail else (f": {self._link.noise}" if self._link.noise else ", without a word")
+        if result.spawn_error is not None:
+            return WorkerFailed(f"the agent could not be started: {result.spawn_error}: {self._command}", usage=usage)
+        if result.exit_code in NOT_FOUND:
+            installs = " or ".join(agent.acp_install for agent in agents_in(self._command) if agent.acp_install)
+            how = f"install it ({installs})" if installs else "install it or correct it"
+            return WorkerFailed(f"the agent's command was not found: {how}: {self._command}{told}", usage=usage)
+        when = "before it answered" if method == "initialize" else "in the middle of its turn"
+        if result.limit:
+            how = f"was ended {when} ({result.limit})"
+        elif result.exit_code is None:
+            how = f"was killed {when} by signal {result.signal}"
+        else:
+            how = f"ended {when}, with exit code {result.exit_code}"
+        return WorkerFailed(f"the agent {how}{told}", usage=usage)
+
+    # ---- its end
+
+    async def _cancelled(self) -> None:
+        """Asks the agent to stop, and gives it a moment: what it has written by then is on the disk."""
+        self._requests.cancelled.set()
+        session = self._updates.session
+        if not session or self._link.broken:
+            return
+        self._link.replied.clear()
+        with contextlib.suppress(ConnectionError):
+            await self._connection.send_notification("session/cancel", {"sessionId": session})
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                await self._link.replied.wait()
+
+    async def _gone(self, process: asyncio.Future[ProcessResult]) -> None:
+        """Ends the process with all that it started, whoever cancels meanwhile."""
+        process.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([process])
+
+
+def _session(conversation: tuple[Message, ...]) -> str:
+    kept = [one.text for one in conversation if one.role == "system" and one.text.startswith(SESSION)]
+    return kept[-1].removeprefix(SESSION) if kept else ""
+
+
+def _usage(told: Fields) -> Usage:
+    def count(name: str) -> int:
+        value = told.get(name)
+        return value if isinstance(value, int) and value > 0 else 0
+
+    read = count("cachedReadTokens")
+    return Usage(count("inputTokens") + read + count("cachedWriteTokens"), count("outputTokens"), read, None)
+
+
+def _telling(claim: Claim, lines: list[str]) -> str:
+    """What sums the turn up: the last word of work that is done, the first of anything else."""
+    return "" if not lines else lines[-1] if claim.state == "finished" else lines[0]
+
+
+def _said(refused: RequestError) -> str:
+    details = refused.data
+    if isinstance(details, dict):
+        known = cast("Fields", details)
+        details = text_of(known.get("details")) or text_of(known.get("message"))
+    more = f": {details}" if isinstance(details, str) and details and details not in str(refused) else ""
+    return plain(f"{refused}{more}")[:MAX_TAIL]
+
+
+def _after(said: str) -> str:
+    return f": {keep_ends(said, 500)}" if said else ""
+
+
+def _short(command: str) -> str:
+    """The agent in an account of calls."""
+    found = agents_in(command)
+    return found[0].name if found else activity_line(command.split()[0])

@@ -1,0 +1,390 @@
+"""Follows what an agent tells of its work: what it says and thinks, its plan, its tools, what it used.
+
+Updates are taken in at once and worked off one after the other, so that what is on record has the agent's own order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from donewhen.core.calls import Message, ToolCall
+from donewhen.core.feedback import keep_ends
+from donewhen.core.work import Usage, WorkerStep
+from donewhen.ports import TurnContext
+from donewhen.workers.activity import LiveOutput, activity_line, plain
+
+MAX_WAITING = 5_000
+"""Updates that wait to be worked off; of more, those that only say how something goes on are left out."""
+MAX_RECORDED = 500
+"""Tool calls, thoughts and plans of one turn that are put on record."""
+MAX_TEXT = 20_000
+MAX_TOOL_TEXT = 4_000
+MAX_STEPS = 200
+MAX_SAID = 200_000
+NO_RESULT = "it had no result when the turn ended"
+
+TOOLS: Mapping[str, str] = {
+    "execute": "run_command",
+    "read": "read_file",
+    "search": "search",
+    "delete": "delete_file",
+    "move": "move_file",
+}
+"""The tools that rules know, by the protocol's kinds; an edit is `write_file` or `edit_file`."""
+
+Fields = Mapping[str, Any]
+
+
+def fields_of(value: object) -> Fields:
+    """A JSON object; an empty one for anything else."""
+    return cast("Fields", value) if isinstance(value, dict) else {}
+
+
+def items_of(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def text_of(value: object) -> str:
+    """A JSON text; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+@dataclass(slots=True)
+class AgentTool:
+    """A tool call of the agent, by the id under which it is on record; `known` is all that was said of it."""
+
+    id: str
+    known: dict[str, Any] = field(default_factory=dict[str, Any])
+    started: bool = False
+    finished: bool = False
+
+    @property
+    def kind(self) -> str:
+        return text_of(self.known.get("kind")) or "other"
+
+    def name(self) -> str:
+        """The tool as rules and the timeline name it."""
+        if self.kind == "edit":
+            return "write_file" if self._makes_a_file() else "edit_file"
+        return TOOLS.get(self.kind, self.kind)
+
+    def command(self) -> str:
+        """The command line of a call that runs one: what its input says, else its title."""
+        given = fields_of(self.known.get("rawInput")).get("command")
+        if isinstance(given, list):
+            words = [str(one) for one in cast("list[Any]", given)]
+            shell = len(words) == 3 and words[0].rsplit("/", 1)[-1] in ("sh", "bash", "zsh") and words[1] in _SHELL
+            return words[2] if shell else shlex.join(words)
+        return text_of(given) or text_of(self.known.get("title")).strip("`")
+
+    def path(self, root: Path) -> str:
+        """The file that it is about, relative to the workspace where it lies there; empty if it names none."""
+        places = [text_of(fields_of(one).get("path")) for one in items_of(self.known.get("locations"))]
+        places += [text_of(fields_of(one).get("path")) for one in items_of(self.known.get("content"))]
+        given = fields_of(self.known.get("rawInput"))
+        places += [text_of(given.get(name)) for name in ("file_path", "path", "abs_path", "filePath")]
+        changes = fields_of(given.get("changes"))
+        places += list(changes)
+        found = next((place for place in places if place), "")
+        return relative(found, root) if found else ""
+
+    def input(self, root: Path) -> dict[str, Any]:
+        """What a person, and a rule, is shown of it."""
+        if self.kind == "execute":
+            return {"command": self.command()}
+        path = self.path(root)
+        if path:
+            return {"path": path}
+        return {"title": self.title()}
+
+    def title(self) -> str:
+        return activity_line(text_of(self.known.get("title"))) or self.kind
+
+    def summary(self, root: Path) -> str:
+        """A line for people."""
+        if self.kind == "execute":
+            return activity_line(f"run `{self.command()}`")
+        return self.title()
+
+    def text(self) -> str:
+        """What it showed of its result."""
+        shown: list[str] = []
+        for one in items_of(self.known.get("content")):
+            block = fields_of(one)
+            shown.append(text_of(fields_of(block.get("content")).get("text")))
+        found = "\n".join(part for part in shown if part)
+        raw = self.known.get("rawOutput")
+        return found or text_of(raw) or (json.dumps(raw, ensure_ascii=False) if raw else "")
+
+    def preview(self) -> str:
+        """What a person should see before it is done: the change that it would make."""
+        for one in items_of(self.known.get("content")):
+            block = fields_of(one)
+            if block.get("type") == "diff":
+                old, new = text_of(block.get("oldText")), text_of(block.get("newText"))
+                return f"{block.get('path')}\n--- before\n{old}\n--- after\n{new}" if old else new
+        given = self.known.get("rawInput")
+        return json.dumps(given, indent=2, ensure_ascii=False) if given else self.title()
+
+    def _makes_a_file(self) -> bool:
+        blocks = [fields_of(one) for one in items_of(self.known.get("content"))]
+        return any(block.get("type") == "diff" and block.get("oldText") is None for block in blocks)
+
+
+_SHELL = ("-c", "-lc", "-ic")
+
+
+def relative(path: str, root: Path) -> str:
+    """A path as the workspace's entries name it; as it was given where it lies outside."""
+    place = Path(path) if Path(path).is_absolute() else root / path
+    for base in (root, root.resolve()):
+        if place.is_relative_to(base):
+            return place.relative_to(base).as_posix()
+    return path
+
+
+class Updates:
+    """The updates of one turn. `replaying`: an earlier session is told again, of which nothing is put on record.
+
+    `over` is asked after each word on what was spent, in US dollars, and says why the agent may not go on.
+    """
+
+    def __init__(self, context: TurnContext, naming: str, agent: str) -> None:
+        self.replaying = False
+        self.session = ""
+        self.said = ""
+        """What it said since the last prompt, in one text."""
+        self.cost: float | None = None
+        """US dollars that the session had cost when it was last said."""
+        self.base: float | None = None
+        """The same before the turn."""
+        self.steps: deque[WorkerStep] = deque(maxlen=MAX_STEPS)
+        self.failure: BaseException | None = None
+        self.failed = asyncio.Event()
+        self.on_cost: Callable[[float], None] = lambda spent: None
+        self._context = context
+        self._naming = naming
+        self._agent = agent
+        self._waiting: deque[Fields | asyncio.Future[None]] = deque()
+        self._woken = asyncio.Event()
+        self._tools: dict[str, AgentTool] = {}
+        self._number = 0
+        self._recorded = 0
+        self._call: str | None = None
+        self._segment = ""
+        self._thought = ""
+        self._plan = ""
+        self._live = LiveOutput(context.activity)
+
+    # ---- taking in
+
+    def take(self, params: dict[str, Any]) -> None:
+        """An update as it came. Called on the event loop; never fails."""
+        update = fields_of(params.get("update"))
+        if self.session and text_of(params.get("sessionId")) not in ("", self.session):
+            return
+        kind = update.get("sessionUpdate")
+        last = self._waiting[-1] if self._waiting else None
+        if kind in _CHUNKS and isinstance(last, dict) and last.get("sessionUpdate") == kind:
+            text = _chunk(last) + _chunk(update)
+            self._waiting[-1] = {"sessionUpdate": kind, "content": {"type": "text", "text": text[-MAX_SAID:]}}
+        elif len(self._waiting) < MAX_WAITING or update.get("status") in _ENDS:
+            self._waiting.append(update)
+        self._woken.set()
+
+    async def caught_up(self) -> None:
+        """Waits until what came so far is worked off."""
+        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(reached)
+        self._woken.set()
+        await reached
+
+    async def follow(self) -> None:
+        """Works off updates until it is cancelled. What goes wrong in that is kept as `failure`."""
+        while True:
+            while not self._waiting:
+                self._woken.clear()
+                await self._woken.wait()
+            update = self._waiting.popleft()
+            if isinstance(update, asyncio.Future):
+                if not update.done():
+                    update.set_result(None)
+                continue
+            if self.replaying:
+                self._replayed(update)
+                continue
+            try:
+                await self._work_off(update)
+            except Exception as error:  # noqa: BLE001  # whatever it is ends the turn, which raises it
+                self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the turn with this error."""
+        if self.failure is None:
+            self.failure = error
+        self.failed.set()
+
+    # ---- working off
+
+    async def _work_off(self, update: Fields) -> None:
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                await self._says(_chunk(update))
+            case "agent_thought_chunk":
+                await self._thinks(_chunk(update))
+            case "tool_call" | "tool_call_update":
+                await self._tool_told(update)
+            case "plan":
+                await self._plans(items_of(update.get("entries")))
+            case "usage_update":
+                self._costs(fields_of(update.get("cost")))
+            case _:
+                pass  # what modes, commands and settings it has is of no use here
+
+    def _replayed(self, update: Fields) -> None:
+        if update.get("sessionUpdate") == "usage_update":
+            self._costs(fields_of(update.get("cost")))
+            self.base = self.cost
+
+    def _costs(self, cost: Fields) -> None:
+        amount = cost.get("amount")
+        if isinstance(amount, int | float) and cost.get("currency") == "USD" and amount >= 0:
+            self.cost = float(amount)
+            self.on_cost(self.spent or 0.0)
+
+    @property
+    def spent(self) -> float | None:
+        """US dollars of this turn; None if the agent does not say."""
+        return None if self.cost is None else max(0.0, self.cost - (self.base or 0.0))
+
+    async def _says(self, text: str) -> None:
+        if not text:
+            return
+        await self._thought_over()
+        if self._call is None:
+            self._call = await self._context.calls.begin(self._agent, Usage(), Usage())
+        shown = plain(text)
+        self.said = (self.said + shown)[-MAX_SAID:]
+        self._segment = (self._segment + shown)[-MAX_SAID:]
+        self._live.hear(self._segment[-400:].strip().rpartition("\n")[2])
+        self._context.stream(shown)
+
+    async def _said(self, *calls: ToolCall) -> None:
+        """Puts what it said on record, and the tool calls that follow from it."""
+        if not self._segment.strip() and not calls:
+            return
+        call = self._call or await self._context.calls.begin(self._agent, Usage(), Usage())
+        self._call = None
+        text, self._segment = keep_ends(self._segment.strip(), MAX_TEXT), ""
+        await self._context.calls.end(call, Usage(), Message("assistant", text, calls))
+
+    async def _thinks(self, text: str) -> None:
+        if not self._thought and text:
+            await self._said()
+        self._thought = (self._thought + plain(text))[-MAX_SAID:]
+        self._live.hear(f"thinking: {self._thought[-400:].strip().rpartition(chr(10))[2]}")
+
+    async def _thought_over(self) -> None:
+        text, self._thought = self._thought.strip(), ""
+        if text:
+            first = activity_line(text.partition("\n")[0])
+            await self._recorded_step("think", f"thought: {first}", text)
+
+    async def _plans(self, entries: list[Any]) -> None:
+        told = [(text_of(fields_of(one).get("status")), text_of(fields_of(one).get("content"))) for one in entries]
+        text = "\n".join(f"[{_MARKS.get(status, ' ')}] {plain(said)}" for status, said in told)
+        if text == self._plan or not told:
+            return
+        self._plan = text
+        done = sum(status == "completed" for status, _ in told)
+        now = next((said for status, said in told if status == "in_progress"), "")
+        line = activity_line(f"plan: {done} of {len(told)} done{f', now {plain(now)}' if now else ''}")
+        self._context.activity(line)
+        await self._thought_over()
+        await self._recorded_step("plan", line, text)
+
+    async def _recorded_step(self, tool: str, summary: str, text: str) -> None:
+        if self._recorded >= MAX_RECORDED:
+            return
+        self._recorded += 1
+        call = ToolCall(self.new_id(), tool, "{}")
+        await self._said(call)
+        await self._context.tool_started(call, summary)
+        message = Message("tool", keep_ends(text, MAX_TOOL_TEXT), answers=call.id)
+        await self._context.tool_finished(call, WorkerStep(tool, summary), message)
+
+    # ---- tools
+
+    def new_id(self) -> str:
+        """An id for what is put on record: agents use theirs twice."""
+        self._number += 1
+        return f"{self._naming}-{self._number}"
+
+    def tool(self, said: Fields) -> AgentTool:
+        """The tool call that an update, or a request, is about, with what it says of it."""
+        given = text_of(said.get("toolCallId"))
+        tool = self._tools.get(given)
+        begins = said.get("sessionUpdate") == "tool_call"
+        if tool is None or (tool.finished and begins):
+            tool = self._tools[given] = AgentTool(self.new_id())
+        tool.known.update({name: value for name, value in said.items() if value is not None})
+        return tool
+
+    async def start(self, tool: AgentTool) -> None:
+        """Puts a tool call on record before it has an effect, once."""
+        if tool.started or self._recorded >= MAX_RECORDED:
+            return
+        tool.started = True
+        self._recorded += 1
+        await self._thought_over()
+        root = self._context.workspace.root
+        call = ToolCall(tool.id, tool.name(), json.dumps(tool.input(root), ensure_ascii=False))
+        await self._said(call)
+        self._context.activity(tool.summary(root))
+        await self._context.tool_started(call, tool.summary(root))
+
+    async def _tool_told(self, update: Fields) -> None:
+        tool = self.tool(update)
+        if tool.finished:
+            return
+        status = tool.known.get("status")
+        # Some agents announce a call before they know what is in it: its input comes with a later update.
+        if status != "pending" or tool.known.get("rawInput"):
+            await self.start(tool)
+        if status in _ENDS:
+            await self._finish(tool, ok=status == "completed")
+
+    async def _finish(self, tool: AgentTool, *, ok: bool, text: str = "") -> None:
+        tool.finished = True
+        root = self._context.workspace.root
+        step = WorkerStep(tool.name(), tool.summary(root)[:500] + ("" if ok else ": failed"), ok)
+        self.steps.append(step)
+        if not tool.started:
+            return
+        message = Message("tool", keep_ends(plain(text or tool.text()), MAX_TOOL_TEXT), answers=tool.id)
+        await self._context.tool_finished(ToolCall(tool.id, tool.name(), "{}"), step, message)
+
+    async def close(self) -> None:
+        """Puts what is left on record: nothing more comes."""
+        await self._thought_over()
+        for tool in self._tools.values():
+            if tool.started and not tool.finished:
+                await self._finish(tool, ok=False, text=NO_RESULT)
+        await self._said()
+        self._live.close()
+
+
+_CHUNKS = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk")
+_ENDS = ("completed", "failed")
+_MARKS = {"completed": "x", "in_progress": ">"}
+
+
+def _chunk(update: Fields) -> str:
+    return text_of(fields_of(update.get("content")).get("text"))
