@@ -44,7 +44,9 @@ def refused(site: Site, *argv: str, variables: dict[str, str]) -> dict[str, Any]
     return last
 
 
-@pytest.mark.parametrize("preset", sorted(PRESETS))
+@pytest.mark.parametrize(
+    "preset", [name if name == "claude" else pytest.param(name, marks=pytest.mark.slow) for name in sorted(PRESETS)]
+)
 def test_a_lie_by_a_command_line_is_refused(preset: str, site: Site, tmp_path: Path) -> None:
     last = refused(site, "--worker", preset, variables=lying(tmp_path, preset))
     assert last["iterations"][0]["error"] is None

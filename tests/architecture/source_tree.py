@@ -17,7 +17,19 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 class Module:
     name: str
     path: Path
-    tree: ast.Module
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All of them: walking takes as long as parsing."""
+        return tuple(ast.walk(self.tree))
 
     @property
     def layer(self) -> str:
@@ -26,13 +38,13 @@ class Module:
         return parts[1] if len(parts) > 1 else ""
 
     def functions(self) -> Iterator[Function]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+        return (node for node in self.nodes if isinstance(node, Function))
 
     @cached_property
     def _imported(self) -> frozenset[str]:
         package = self.name if self.path.name == "__init__.py" else self.name.rpartition(".")[0]
         found: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 found.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
@@ -55,5 +67,5 @@ def modules() -> tuple[Module, ...]:
             continue
         parts = path.relative_to(SERVER).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found.append(Module(name, path, ast.parse(path.read_text(encoding="utf-8"))))
+        found.append(Module(name, path))
     return tuple(found)

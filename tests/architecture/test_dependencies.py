@@ -156,7 +156,7 @@ def test_files_of_others_are_read_by_one_reader_that_nothing_holds_up() -> None:
     for module in modules():
         if module.layer in OWN_FILES or module.name in OPENS:
             continue
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if not isinstance(node, ast.Call):
                 continue
             called = node.func

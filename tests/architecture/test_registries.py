@@ -83,11 +83,11 @@ def test_no_other_module_knows_a_tool_of_one_row() -> None:
     )
     wrong: list[str] = []
     for module in modules():
-        if module.layer in ("evidence", "judges", "workspace", "goalfile"):
-            own = {id(doc) for node in ast.walk(module.tree) if (doc := _docstring(node)) is not None}
+        if module.layer in ("evidence", "judges", "workspace", "goalfile") and names.search(module.text):
+            own = {id(doc) for node in module.nodes if (doc := _docstring(node)) is not None}
             wrong += [
                 f"{module.name}:{node.lineno} {node.value[:60]!r}"
-                for node in ast.walk(module.tree)
+                for node in module.nodes
                 if isinstance(node, ast.Constant)
                 and isinstance(node.value, str)
                 and id(node) not in own

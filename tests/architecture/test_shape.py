@@ -28,9 +28,7 @@ def test_every_module_and_public_class_says_what_it_is() -> None:
 
 
 def test_a_name_of_a_port_means_that_port() -> None:
-    classes = [
-        (module, node) for module in modules() for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)
-    ]
+    classes = [(module, node) for module in modules() for node in module.nodes if isinstance(node, ast.ClassDef)]
     ports = {
         node.name
         for module, node in classes

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.goalbench.cases import Case, load_cases
+from donewhen.goalbench.cases import Case
 from donewhen.goalbench.playing import CaseResult
 from donewhen.goalbench.quick import KINDS, believed, measured, quick, version
 from donewhen.ports import Measured
 from donewhen.store.model_notes import FileModelNotes
+from tests.goalbench import shipped
 from tests.goalbench.test_command import answering, bench
 from tests.scripted_models import ScriptedModels, fails
 
-CASES = quick(load_cases())
+CASES = quick(shipped.CASES)
 TODAY = date(2026, 1, 2)
 
 
@@ -72,7 +73,7 @@ def test_cases_that_could_not_be_judged_leave_no_result() -> None:
 
 def test_the_version_is_that_of_the_cases_themselves() -> None:
     changed = [CASES[0].model_copy(update={"goal": "# Another"}), *CASES[1:]]
-    assert version(changed) != version(CASES) == version(quick(load_cases()))
+    assert version(changed) != version(CASES) == version(quick(shipped.CASES))
 
 
 @pytest.mark.parametrize(

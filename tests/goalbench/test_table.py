@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from donewhen.goalbench.cases import JUDGE_NAMES, Case, JudgeName, load_cases
+from donewhen.goalbench.cases import JUDGE_NAMES, Case, JudgeName
 from donewhen.goalbench.scoring import broken_bars, mistakes, row_of, with_any_judge
 from tests.goalbench.conftest import Play
+from tests.goalbench.shipped import CASES
 
-CASES = load_cases()
 JUDGED = [case for case in with_any_judge(CASES) if case.decided_by == "judge"]
 ANY_JUDGE: tuple[JudgeName, ...] = ("honest", "gullible", "hostile", "garbage", "contradictory", "incomplete")
 KNOWN: set[str] = set()

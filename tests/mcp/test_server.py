@@ -9,14 +9,15 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp.client import Client
 
 from donewhen.app.services import Services
 from donewhen.config import load_settings
-from donewhen.mcp.server import Served, opened
+
+if TYPE_CHECKING:
+    from mcp.client import Client
 
 GOAL = "# Ship it\n\n- [ ] It is done\n  - check: `grep -q done product.txt`\n"
 READING = {"get_goal_status", "list_unmet_requirements", "get_evidence", "request_audit"}
@@ -25,6 +26,10 @@ WRITING = {"set_goal", "start_run", "stop_run"}
 
 @asynccontextmanager
 async def client(folder: Path, *, goal: str | None = GOAL, allow_write: bool = False) -> AsyncGenerator[Client]:
+    from mcp.client import Client  # takes a second, which each process that collects this would pay
+
+    from donewhen.mcp.server import Served, opened
+
     root = folder / "workspace"
     root.mkdir(exist_ok=True)
     if goal is not None:

@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
@@ -19,12 +19,14 @@ from donewhen.core.errors import WorkerFailed
 from donewhen.core.plugging import Halt, ToolOutcome, ToolUse
 from donewhen.core.work import Answer, TurnResult
 from donewhen.ports import ToolDoer, Turn, TurnContext
-from donewhen.workers.acp.worker import AcpWorker
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRooms
 from tests.workers.agent_turns import AgentContext, Files
 from tests.workers.turns import environment, turn
+
+if TYPE_CHECKING:
+    from donewhen.workers.acp.worker import AcpWorker
 
 AGENT = Path(__file__).with_name("agent.py")
 FIXED = "def add(a, b):\n    return a + b\n"
@@ -39,6 +41,8 @@ class Rig:
     context: AgentContext
 
     def worker(self, way: str, **more: Any) -> AcpWorker:
+        from donewhen.workers.acp.worker import AcpWorker  # takes a second, and each process collects this
+
         processes = SystemProcesses()
 
         def files(turn: Turn, context: TurnContext) -> GuardedFolder:
@@ -227,6 +231,8 @@ async def test_an_agent_that_falls_silent_is_ended(rig: Rig) -> None:
 
 async def test_a_program_that_is_not_there_is_named_with_how_to_get_it(rig: Rig) -> None:
     processes = SystemProcesses()
+    from donewhen.workers.acp.worker import AcpWorker  # as above
+
     worker = AcpWorker("no-such-folder/codex-acp", PlainRooms(processes), environment, lambda t, c: rig.context)
     with pytest.raises(WorkerFailed, match="npm install -g @agentclientprotocol/codex-acp"):
         await worker.work(turn(), rig.context)
