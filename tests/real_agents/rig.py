@@ -72,7 +72,7 @@ class Rig:
 
     def donewhen(self, *argv: str) -> Ran:
         """A command of Done When in a process of its own, with nothing of this machine's settings."""
-        places = [NPM / "node_modules" / ".bin", Path(sys.prefix) / "tools" / "bin", Path(sys.executable).parent]
+        places = [NPM / "node_modules" / ".bin", Path(sys.executable).parent, Path(sys.prefix) / "tools" / "bin"]
         kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
         variables = {
             **kept,
