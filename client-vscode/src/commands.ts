@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { addCheck, chooseJudge } from './amending';
-import { chooseModels, chooseWorker } from './choosing';
+import { chooseModels, chooseWorker, modelsAllowed } from './choosing';
 import { type Limits, startAndAsk, until } from './consent';
 import { text } from './configuration';
 import { findGoals, isGoalFile, saveGoal } from './goalFiles';
@@ -192,6 +192,9 @@ function named({ extension }: vscode.ExtensionContext, command: string): [string
 async function start(services: Services, target: Target | undefined): Promise<void> {
   const uri = await goalUri(target);
   if (uri === undefined || !trusted()) {
+    return;
+  }
+  if (!(await modelsAllowed(services))) {
     return;
   }
   await saveGoal(uri);
