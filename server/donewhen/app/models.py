@@ -12,10 +12,11 @@ from donewhen.config import Settings
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.core.verdict import is_editors
 from donewhen.judges.llm import LlmJudge
 from donewhen.judges.panel import PanelJudge
 from donewhen.models.catalogue import facts_of, provider_of
-from donewhen.models.editor import abilities, is_editors
+from donewhen.models.editor import abilities
 from donewhen.models.hosted import Abilities, HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.models.keys import find_base

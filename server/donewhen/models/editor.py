@@ -16,7 +16,6 @@ from donewhen.models.hosted import EMPTY, Abilities
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure, message_out
 from donewhen.ports import AskEditor, EditorSilent
 
-PREFIX = "editor/"
 _SILENT = "EditorSilentError"
 _UNREADABLE = "UnreadableReplyError"
 _CHOOSE = "Done When: Choose Models"
@@ -36,10 +35,6 @@ _PROBLEMS: Mapping[str, tuple[FailureKind, str]] = {
     ),
 }
 """What a client says went wrong, where asking again is no use."""
-
-
-def is_editors(model: str) -> bool:
-    return model.startswith(PREFIX)
 
 
 def abilities() -> Abilities:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from donewhen.core.verdict import is_editors
 from donewhen.models.direct.clients import DirectClients, family_of
-from donewhen.models.editor import EditorTransport, is_editors
+from donewhen.models.editor import EditorTransport
 from donewhen.models.hosted import Transport
 from donewhen.models.protocol import Answered, Call
 from donewhen.ports import AskEditor, no_editor_to_ask
