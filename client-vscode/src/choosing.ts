@@ -52,9 +52,9 @@ export async function prepareWorker(services: Services, worker: string): Promise
   return worker !== 'agent' || allowed(services.context, [text('model')]);
 }
 
-/** Whether the editor lets us use those of its models that the settings name: it asks now, so that no run stands still. */
-export function modelsAllowed({ context }: Services): Promise<boolean> {
-  return allowed(context, [currentWorker() === 'agent' ? text('model') : '', ...judges(text('judgeModel'))]);
+/** The editor asks now for leave to use those of its models that the settings name, so that no run stands still for it. */
+export async function askForModels({ context }: Services): Promise<void> {
+  await allowed(context, [currentWorker() === 'agent' ? text('model') : '', ...judges(text('judgeModel'))]);
 }
 
 /** The models of a panel, written as `A,B` or `3*A`. */
