@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
 import { ownText, setForUser, text } from './configuration';
+import { allowed, offeredModels } from './editorModels';
+import { label } from './plainText';
 import type { CommandResults } from './protocol';
 import type { Services } from './services';
 
@@ -47,7 +49,17 @@ export async function prepareWorker(services: Services, worker: string): Promise
     }
     await setForUser('workerCommand', command);
   }
-  return true;
+  return worker !== 'agent' || allowed(services.context, [text('model')]);
+}
+
+/** The editor asks now for leave to use those of its models that the settings name, so that no run stands still for it. */
+export async function askForModels({ context }: Services): Promise<void> {
+  await allowed(context, [currentWorker() === 'agent' ? text('model') : '', ...judges(text('judgeModel'))]);
+}
+
+/** The models of a panel, written as `A,B` or `3*A`. */
+function judges(panel: string): string[] {
+  return panel.split(',').map((one) => one.trim().replace(/^\d+\s*\*\s*/, ''));
 }
 
 function askCommand(): Thenable<string | undefined> {
@@ -91,7 +103,8 @@ async function keep(services: Services, { model, judgeModel }: Models): Promise<
     ...(ownText('apiBase') === '' ? [model] : []),
     ...(ownText('judgeApiBase') === '' && judgeModel !== undefined ? [judgeModel] : []),
   ];
-  if (!(await services.keys.askMissing(services.client, models))) {
+  const allowedHere = await allowed(services.context, [model, ...judges(judgeModel ?? '')]);
+  if (!allowedHere || !(await services.keys.askMissing(services.client, models))) {
     return false;
   }
   await setForUser('model', model);
@@ -102,7 +115,24 @@ async function keep(services: Services, { model, judgeModel }: Models): Promise<
   return true;
 }
 
-export function askModel(setting: string, title: string): Thenable<string | undefined> {
+/** Any model: those that the editor offers are listed, every other one is typed. */
+export async function askModel(setting: string, title: string): Promise<string | undefined> {
+  const offered = await offeredModels();
+  if (offered.length === 0) {
+    return typedModel(setting, title);
+  }
+  const now = text(setting);
+  const typed = { label: vscode.l10n.t('Another Model…'), description: vscode.l10n.t('by provider/name, or none'), model: undefined };
+  const items = offered.map(({ model, name, vendor }) => ({
+    label: label(name),
+    description: label(model === now ? vscode.l10n.t('chosen · {0}, in this editor', vendor) : vscode.l10n.t('{0}, in this editor', vendor)),
+    model,
+  }));
+  const chosen = await vscode.window.showQuickPick([...items, typed], { title, ignoreFocusOut: true, matchOnDescription: true });
+  return chosen === undefined ? undefined : (chosen.model ?? typedModel(setting, title));
+}
+
+function typedModel(setting: string, title: string): Thenable<string | undefined> {
   return vscode.window.showInputBox({
     title,
     value: text(setting),

@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
+import { completeWithEditorModel } from './editorModels';
+import type { EditorModelAsked } from './editorModelWords';
 import type { Activity, CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
 import { Backoff, type Remedy, type ServerCommand, sameCommand, SetupProblem } from './serverCommand';
 import type { SnapshotStore } from './snapshots';
@@ -228,6 +230,9 @@ export class Server implements vscode.Disposable {
     client.onNotification('donewhen/snapshot', (snapshot: Snapshot) => {
       this.snapshots.take(snapshot);
     });
+    client.onRequest('donewhen/model/complete', (asked: EditorModelAsked, token: vscode.CancellationToken) =>
+      completeWithEditorModel(asked, token),
+    );
     const timer = setTimeout(() => {
       refuse(new Error(`no answer within ${START_MS / 1000} s`));
     }, START_MS);

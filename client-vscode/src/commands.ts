@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { addCheck, chooseJudge } from './amending';
-import { chooseModels, chooseWorker } from './choosing';
+import { askForModels, chooseModels, chooseWorker } from './choosing';
 import { type Limits, startAndAsk, until } from './consent';
 import { text } from './configuration';
 import { findGoals, isGoalFile, saveGoal } from './goalFiles';
@@ -194,6 +194,8 @@ async function start(services: Services, target: Target | undefined): Promise<vo
   if (uri === undefined || !trusted()) {
     return;
   }
+  // The goal may name another worker: where leave is refused, the run goes as far as it can, and says what it lacks.
+  await askForModels(services);
   await saveGoal(uri);
   // A run begins with the settings as they are then, such as the model that was just chosen for it.
   await services.client.settled();

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { Bundle } from './bundle';
 import { programSettings, setForUser, text } from './configuration';
+import { EDITOR } from './editorModelWords';
 import { type Made, pipInstall } from './installing';
 import { type Contents, ManagedEnvironments } from './managedEnvironment';
 import { cleanEnvironment, type Ran, run } from './processes';
@@ -150,7 +151,9 @@ export class Environment {
 
   private extras(): string[] {
     const wanted = this.context.globalState.get<boolean>(MODELS_WANTED, false);
-    return wanted || text('model') !== '' || text('judgeModel') !== '' ? ['models'] : [];
+    // The editor's own models are asked by the extension itself.
+    const called = [text('model'), ...text('judgeModel').split(',')].some((one) => one !== '' && !one.includes(EDITOR));
+    return wanted || called ? ['models'] : [];
   }
 
   private async wheel(): Promise<string> {

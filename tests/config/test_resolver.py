@@ -330,3 +330,20 @@ def test_a_resumed_run_follows_servers_that_moved_and_keeps_its_models() -> None
     assert relocated(first, Settings(configured=now.configured)) == first
     human = started().options
     assert relocated(human, now) == human
+
+
+def test_the_editors_models_need_nothing_installed_and_no_other_gets_by_beside_them() -> None:
+    absent = KnownFacts(lambda: False, hindrance=lambda: "")
+    chosen = Choices(model="editor/copilot/gpt-4o", judge_model="editor/copilot/o3")
+    start = resolve(JUDGED, StartOptions(), Settings(given=chosen), absent)
+    assert start.options.agent is not None
+    assert start.options.agent.model == "editor/copilot/gpt-4o"
+    assert "not_independent" not in [one.code for one in start.warnings]
+    same = replace(chosen, judge_model="openai/gpt-4o")
+    with pytest.raises(UsageError, match="models extra"):
+        resolve(JUDGED, StartOptions(), Settings(given=same), absent)
+    known = KnownFacts(lambda: True, hindrance=lambda: "")
+    warned = resolve(JUDGED, StartOptions(), Settings(given=same), known).warnings
+    assert "not_independent" in [one.code for one in warned]
+    with pytest.raises(UsageError, match="price of editor/copilot/gpt-4o, editor/copilot/o3 is unknown"):
+        resolve(replace(JUDGED, limits=Limits(budget=5)), StartOptions(), Settings(given=chosen), known)

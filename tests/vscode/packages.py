@@ -78,6 +78,60 @@ def asking_extension(target: Path, *tools: str) -> Path:
     return _package(target, described, ASKING.replace("TOOLS", json.dumps(tools)))
 
 
+OFFERING = """
+const vscode = require('vscode');
+const { User } = vscode.LanguageModelChatMessageRole;
+const text = parts =>
+  parts.filter(part => part instanceof vscode.LanguageModelTextPart).map(part => part.value).join('');
+const sent = ({ role, content }) => {
+  const results = content.filter(part => part instanceof vscode.LanguageModelToolResultPart);
+  const calls = content.filter(part => part instanceof vscode.LanguageModelToolCallPart);
+  if (results.length > 0) {
+    return results.map(one => ({ role: 'tool', tool_call_id: one.callId, content: text(one.content) }));
+  }
+  const asked = calls.map(({ callId, name, input }) =>
+    ({ id: callId, type: 'function', function: { name, arguments: JSON.stringify(input) } }));
+  const known = { role: role === User ? 'user' : 'assistant', content: text(content) };
+  return [asked.length > 0 ? { ...known, tool_calls: asked } : known];
+};
+exports.activate = context => {
+  context.subscriptions.push(vscode.lm.registerLanguageModelChatProvider('scripted', {
+    provideLanguageModelChatInformation: () => ['worker', 'judge'].map(id => ({
+      id, name: 'Scripted ' + id, family: id, version: '1', maxInputTokens: 100000, maxOutputTokens: 10000,
+      capabilities: { toolCalling: true },
+    })),
+    provideLanguageModelChatResponse: async (model, messages, options, progress) => {
+      const tools = (options.tools ?? []).map(({ name, description, inputSchema }) =>
+        ({ type: 'function', function: { name, description, parameters: inputSchema } }));
+      const body = { model: model.id, messages: messages.flatMap(sent), ...(tools.length && { tools }) };
+      const response = await fetch(ADDRESS + '/chat/completions', {
+        method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+      if (!response.ok) {
+        throw new Error(await response.text());
+      }
+      const { content, tool_calls: calls = [] } = (await response.json()).choices[0].message;
+      if (content) {
+        progress.report(new vscode.LanguageModelTextPart(content));
+      }
+      for (const { id, function: called } of calls ?? []) {
+        progress.report(new vscode.LanguageModelToolCallPart(id, called.name, JSON.parse(called.arguments)));
+      }
+    },
+    provideTokenCount: async (model, said) =>
+      Math.ceil((typeof said === 'string' ? said : JSON.stringify(said.content)).length / 4),
+  }));
+};
+"""
+"""It offers the models `worker` and `judge` to the editor, and has them played at an address."""
+
+
+def offering_extension(target: Path, address: str) -> Path:
+    contributes = {"languageModelChatProviders": [{"vendor": "scripted", "displayName": "Scripted"}]}
+    described = {"name": "offering", "engines": {"vscode": "^1.104.0"}, "contributes": contributes,
+                 "capabilities": {"untrustedWorkspaces": {"supported": True}}}  # fmt: skip
+    return _package(target, described, OFFERING.replace("ADDRESS", json.dumps(address)))
+
+
 def python_extension(target: Path) -> Path:
     return _package(target, {"name": "python", "publisher": "ms-python", "version": "2026.1.0"}, PYTHON)
 

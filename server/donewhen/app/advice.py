@@ -13,6 +13,7 @@ from donewhen.app.resolver import INSTALL, KnownFacts
 from donewhen.app.workspace_context import WorkspaceContext, plugins_there
 from donewhen.config import Settings
 from donewhen.core.errors import GoalFileError, UsageError
+from donewhen.core.verdict import is_editors
 from donewhen.core.work import Usage
 from donewhen.evidence.text import Masking
 from donewhen.goalfile.files import walk_files
@@ -65,7 +66,7 @@ async def adviser(
     if name is None:
         yield None
         return
-    if not (known or KnownFacts()).installed():
+    if not is_editors(name) and not (known or KnownFacts()).installed():
         raise UsageError(f"{name} needs the models extra: {INSTALL}")
     judged = settings.pick("judge_model") is not None
     context = context or WorkspaceContext()

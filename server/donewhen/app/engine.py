@@ -241,7 +241,14 @@ def open_models(
     from donewhen.app.models import FolderModels  # lazy: most goals are proven without a model
 
     hidden = mask or Masking(context.environment, context.secrets).mask
-    return FolderModels(context.environment, context.secrets, _asked(settings), hidden, folder / "verdicts")
+    return FolderModels(
+        context.environment,
+        context.secrets,
+        _asked(settings),
+        hidden,
+        folder / "verdicts",
+        ask_editor=context.ask_editor,
+    )
 
 
 def _settling(

@@ -12,14 +12,16 @@ from donewhen.config import Settings
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.core.verdict import is_editors
 from donewhen.judges.llm import LlmJudge
 from donewhen.judges.panel import PanelJudge
 from donewhen.models.catalogue import facts_of, provider_of
+from donewhen.models.editor import abilities
 from donewhen.models.hosted import Abilities, HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.models.keys import find_base
 from donewhen.models.routing import HostTransport, Routes
-from donewhen.ports import Judge, Price
+from donewhen.ports import AskEditor, Judge, Price, no_editor_to_ask
 from donewhen.store.verdicts import FileVerdicts
 from donewhen.workspace.processes.companions import SystemCompanions
 
@@ -28,7 +30,8 @@ class FolderModels:
     """The models that runs in one folder use. Nothing is started before a run needs it.
 
     `environment` is that of whoever started Done When, `secrets` are those from the editor. Verdicts are remembered in
-    the folder `verdicts`, if given. If a `host` is given, it outlives these models."""
+    the folder `verdicts`, if given. If a `host` is given, it outlives these models. `ask_editor` asks the editor's own
+    models."""
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class FolderModels:
         mask: Callable[[str], str],
         verdicts: Path | None = None,
         host: HostTransport | None = None,
+        ask_editor: AskEditor = no_editor_to_ask,
     ) -> None:
         self._environment = environment
         self._secrets = secrets
@@ -46,7 +50,7 @@ class FolderModels:
         self._verdicts = verdicts
         self._host = host
         self._own: ModelHost | None = None
-        self._routes = Routes(self._opened, lambda: settings().pick("model_client") == "litellm")
+        self._routes = Routes(self._opened, lambda: settings().pick("model_client") == "litellm", ask_editor)
         self._abilities: dict[tuple[str, str | None], Abilities] = {}
         """What each model at each address turned out not to take."""
 
@@ -122,10 +126,13 @@ class FolderModels:
             custom_price=name in own,
             role=role,
             mask=self._mask,
-            abilities=self._abilities.setdefault((name, base), Abilities()),
+            abilities=self._abilities.setdefault((name, base), abilities() if is_editors(name) else Abilities()),
         )
 
     def _base(self, name: str, api_base: str | None) -> str | None:
+        # An address is never the editor's: it may be set for models of other providers.
+        if is_editors(name):
+            return None
         return api_base or find_base(provider_of(name), self._environment())
 
     def _opened(self) -> HostTransport:

@@ -19,7 +19,7 @@ from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import baseline_warnings
 from donewhen.core.summary import start_summary, unkept_budgets, unlimited_warnings
-from donewhen.core.verdict import panel
+from donewhen.core.verdict import is_editors, panel
 from donewhen.core.work import WEAK_JUDGE, RunWarning
 from donewhen.core.workers import GATE, WORKERS, is_program
 from donewhen.engine.api import LimitChanges, StartOptions
@@ -308,7 +308,9 @@ def _accepted(options: RunOptions, *, by_a_person: bool) -> Literal["auto", "nob
 
 def _refuse_impossible(goal: Goal, options: RunOptions, settings: Settings, known: KnownFacts) -> None:
     judged = options.judging is not None and any(not one.sole_check for one in goal.requirements)
-    if (options.agent is not None or judged) and not known.installed():
+    asked = [*([options.agent.model] if options.agent is not None else ())]
+    asked += options.judging.models if judged and options.judging is not None else ()
+    if not all(is_editors(one) for one in asked) and not known.installed():
         who = "worker agent" if options.agent is not None else f"the judge {options.judge}"
         instead = ", or work yourself with --worker human" if options.agent is not None else ""
         raise UsageError(f"{who} needs the models extra: {INSTALL}{instead}", lacks="models")

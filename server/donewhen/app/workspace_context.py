@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from donewhen.ports import AskEditor, no_editor_to_ask
+
 if TYPE_CHECKING:
     from donewhen.config import Approvals
     from donewhen.core.acts import Where
@@ -31,6 +33,8 @@ class WorkspaceContext:
     """Where people who use this process act from; None: a terminal if the process has one, else a program."""
     editor: Callable[[], EditorView | None] = lambda: None
     """What an editor shows of the folder now; None if no client forwards its diagnostics."""
+    ask_editor: AskEditor = no_editor_to_ask
+    """Asks an editor's own models."""
 
 
 def plugins_there() -> bool:

@@ -121,6 +121,11 @@ def same_model(worker: str | None, judge: str | None) -> bool:
     return _plain(worker) == _plain(judge)
 
 
+def is_editors(model: str) -> bool:
+    """True for `editor/VENDOR/ID`: a model that the person's editor offers, which nothing here calls by itself."""
+    return model.startswith("editor/")
+
+
 def _plain(name: str) -> str:
     """Without provider prefixes (`openrouter/anthropic/`, `us.anthropic.`), date and version suffixes."""
     last = name.strip().casefold().rstrip("/").rpartition("/")[2]

@@ -34,6 +34,8 @@ class ClientProfile:
     """Snapshots should include their view."""
     editor_diagnostics: bool = False
     """Forwards its diagnostics, and says so before there are any."""
+    language_models: bool = False
+    """Answers `donewhen/model/complete` with the models that its editor offers."""
     progress: bool = False
     lens_refresh: bool = False
     hint_refresh: bool = False
@@ -76,6 +78,7 @@ def read_profile(params: types.InitializeParams) -> ClientProfile:
         reasons=features.get("reasons") is True,
         views=features.get("views") is True,
         editor_diagnostics=features.get("editorDiagnostics") is True,
+        language_models=features.get("languageModels") is True,
         progress=has("window.work_done_progress"),
         lens_refresh=has("workspace.code_lens.refresh_support"),
         hint_refresh=has("workspace.inlay_hint.refresh_support"),

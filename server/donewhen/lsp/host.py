@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from donewhen.engine.api import RunView
 from donewhen.lsp.goal_diagnostics import Memory
+from donewhen.ports import AskEditor, EditorSilent, EditorView
 
 if TYPE_CHECKING:
     from donewhen.app.services import Services
     from donewhen.engine.api import Runs
     from donewhen.lsp.opening import OpenWorkspace
-    from donewhen.ports import EditorView
 
 
 logger = logging.getLogger(__name__)
@@ -54,6 +54,8 @@ class Host:
         """The present client's unsaved text of a file."""
         self.editor: Callable[[Path], EditorView | None] = no_editor
         """What the present client shows of a folder."""
+        self.ask_editor: AskEditor = nobody_to_ask
+        """Asks the models that the present client offers."""
         self._folders: dict[Path, Folder] = {}
         self._opening: dict[Path, asyncio.Task[Folder]] = {}
         self._unsubscribe: list[Callable[[], None]] = []
@@ -77,6 +79,7 @@ class Host:
             state_dir or self._state_dir,
             lambda path: self.unsaved(root / path),
             lambda: self.editor(root),
+            lambda asked, timeout: self.ask_editor(asked, timeout),
         )
 
     async def folder(self, wanted: OpenWorkspace) -> Folder:
@@ -143,6 +146,10 @@ def nothing_unsaved(path: Path) -> str | None:
 
 def no_editor(root: Path) -> EditorView | None:
     return None
+
+
+async def nobody_to_ask(asked: Mapping[str, Any], timeout: float) -> object:
+    raise EditorSilent("no editor window that offers models is connected: open one, and resume the run if it paused")
 
 
 def _import_snapshots() -> type[SnapshotStore]:

@@ -16,7 +16,7 @@ from donewhen.config import Settings, capped, load_settings, read_setting, works
 from donewhen.engine.api import Runs
 from donewhen.goalfile.survey import Survey
 from donewhen.lsp.positions import file_path
-from donewhen.ports import EditorView
+from donewhen.ports import AskEditor, EditorView, no_editor_to_ask
 from donewhen.settings.table import OWN, choices_of
 
 PATIENCE = 20.0
@@ -30,8 +30,8 @@ class OpenWorkspace:
     `editor_settings` returns the editor's present settings (section `donewhen`, camelCase), `trusted` whether anything
     may be executed now, `secrets` the editor's secrets (name to value), which are kept in memory only. `unsaved`
     returns the editor's text of a file (posix, relative to the root) if it contains a person's unsaved changes;
-    `editor` is what the editor shows of the folder, None if it forwards no diagnostics. Runs are recorded in
-    `state_dir`, else in the folder of the settings.
+    `editor` is what the editor shows of the folder, None if it forwards no diagnostics; `ask_editor` asks its models.
+    Runs are recorded in `state_dir`, else in the folder of the settings.
     """
 
     root: Path
@@ -41,6 +41,7 @@ class OpenWorkspace:
     state_dir: Path | None = None
     unsaved: Callable[[str], str | None] = lambda path: None
     editor: Callable[[], EditorView | None] = lambda: None
+    ask_editor: AskEditor = no_editor_to_ask
 
     def settings(self) -> Settings:
         """The present settings. Raises InvalidGoal for a bad value."""
@@ -64,6 +65,7 @@ async def open_runs(services: Services, wanted: OpenWorkspace) -> Runs:
         secrets=wanted.secrets(),
         unsaved=wanted.unsaved,
         editor=wanted.editor,
+        ask_editor=wanted.ask_editor,
         where="editor",
     )
     where = wanted.state_dir or wanted.settings().state_dir
@@ -80,7 +82,7 @@ async def survey(services: Services, wanted: OpenWorkspace, *, tries: bool) -> S
 
 
 def open_adviser(services: Services, wanted: OpenWorkspace) -> AbstractAsyncContextManager[Adviser | None]:
-    context = WorkspaceContext(trusted=wanted.trusted, secrets=wanted.secrets())
+    context = WorkspaceContext(trusted=wanted.trusted, secrets=wanted.secrets(), ask_editor=wanted.ask_editor)
     return services.open_adviser(wanted.root, wanted.settings(), context)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,9 +17,11 @@ from donewhen.core.errors import NotTrusted
 from donewhen.goalfile.files import goal_name
 from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.documents import EditorState, Texts, Unsaved
-from donewhen.lsp.host import no_editor, nothing_unsaved
+from donewhen.lsp.host import no_editor, nobody_to_ask, nothing_unsaved
 from donewhen.lsp.positions import Place, file_path, is_goal_file, locate
 from donewhen.lsp.proof_basis import ProofBases
+from donewhen.lsp.protocol import ClientSilent
+from donewhen.ports import EditorSilent, no_editor_to_ask
 
 if TYPE_CHECKING:
     from donewhen.engine.api import RunView
@@ -133,6 +135,7 @@ class Session:
         self.host.settings = profile.settings
         self.host.unsaved = self.unsaved.text
         self.host.editor = self.editor.view
+        self.host.ask_editor = self._ask_model
         self.editor.forwarded = profile.editor_diagnostics
         self.host.trusted = profile.trusted
         self.set_roots(profile.folders)
@@ -181,6 +184,7 @@ class Session:
         self.host.listener = None
         self.host.unsaved = nothing_unsaved
         self.host.editor = no_editor
+        self.host.ask_editor = nobody_to_ask
         for folder in self.host.opened():
             folder.runs.editor_changed()
         for task in self.background:
@@ -189,6 +193,25 @@ class Session:
             await self._views.close()
         if self.guard is None:
             await self.host.close(reason)
+
+    async def _ask_model(self, asked: Mapping[str, Any], timeout: float) -> object:
+        """See `ports.AskEditor`. A client that leaves answers nothing any more."""
+        if not self.profile.language_models:
+            return await no_editor_to_ask(asked, timeout)
+        asking = asyncio.ensure_future(
+            self.server.protocol.send_request_async("donewhen/model/complete", asked, timeout=timeout)
+        )
+        self.background.add(asking)
+        asking.add_done_callback(self.background.discard)
+        try:
+            return await asking
+        except ClientSilent as silent:
+            raise EditorSilent(str(silent)) from silent
+        except asyncio.CancelledError:
+            here = asyncio.current_task()
+            if here is not None and here.cancelling():
+                raise
+            raise EditorSilent("the editor's window was closed before its model answered") from None
 
     def later(self, work: Any, name: str) -> asyncio.Task[Any]:
         """Runs a coroutine independently of the client's requests; its errors are logged."""

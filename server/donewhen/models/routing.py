@@ -1,13 +1,16 @@
-"""Which way a call goes: through an official client in this process, or through litellm in its host."""
+"""Which way a call goes: through an official client in this process, through litellm in its host, or to the editor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Protocol
 
+from donewhen.core.verdict import is_editors
 from donewhen.models.direct.clients import DirectClients, family_of
+from donewhen.models.editor import EditorTransport
 from donewhen.models.hosted import Transport
 from donewhen.models.protocol import Answered, Call
+from donewhen.ports import AskEditor, no_editor_to_ask
 
 
 class HostTransport(Transport, Protocol):
@@ -17,22 +20,32 @@ class HostTransport(Transport, Protocol):
 
 
 class Routes:
-    """Both ways (`hosted.Transport`). `host` gives the way through litellm when it is first needed; `litellm_only` says
-    whether everything goes there."""
+    """All ways (`hosted.Transport`). `host` gives the way through litellm when it is first needed; `litellm_only` says
+    whether everything but the editor's own models goes there; `ask_editor` asks for these."""
 
-    def __init__(self, host: Callable[[], HostTransport], litellm_only: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        host: Callable[[], HostTransport],
+        litellm_only: Callable[[], bool],
+        ask_editor: AskEditor = no_editor_to_ask,
+    ) -> None:
         self._host = host
+        self._editor = EditorTransport(ask_editor)
         self._litellm_only = litellm_only
         self._clients = DirectClients()
 
     def warm(self, model: str, api_base: str | None) -> None:
         """Starts in the background what the first call to this model would wait for."""
+        if is_editors(model):
+            return
         if self._direct(model, api_base):
             self._clients.warm(model, api_base)
         else:
             self._host().warm()
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
+        if is_editors(call.model):
+            return await self._editor.ask(call, on_text)
         way: Transport = self._clients if self._direct(call.model, call.api_base) else self._host()
         return await way.ask(call, on_text)
 

@@ -18,7 +18,9 @@ from donewhen.ports.folder import (
     Workspace,
 )
 from donewhen.ports.models import (
+    AskEditor,
     Calling,
+    EditorSilent,
     Measured,
     Model,
     ModelFacts,
@@ -27,6 +29,7 @@ from donewhen.ports.models import (
     ModelRequest,
     Price,
     ToolSpec,
+    no_editor_to_ask,
 )
 from donewhen.ports.plugging import (
     AuditAhead,
@@ -77,6 +80,7 @@ from donewhen.ports.records import (
 from donewhen.ports.rooms import Grants, Laid, LiveRoom, LiveRooms, Room, RoomLimits, Rooms
 
 __all__ = [
+    "AskEditor",
     "AuditAhead",
     "AuditContext",
     "Budgeted",
@@ -88,6 +92,7 @@ __all__ = [
     "CompanionEnd",
     "Companions",
     "Dialogue",
+    "EditorSilent",
     "EditorView",
     "FileText",
     "FilesOf",
@@ -143,4 +148,5 @@ __all__ = [
     "VerdictReport",
     "Worker",
     "Workspace",
+    "no_editor_to_ask",
 ]

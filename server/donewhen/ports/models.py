@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from donewhen.core.calls import Message
+from donewhen.core.errors import ModelFailed
 from donewhen.core.work import Usage
 
 
@@ -85,6 +86,21 @@ class Model(Protocol):
         """The reply. `on_text` hears the text as it grows (whole so far), where it is streamed. Retries what a retry
         can fix; raises ModelFailed. Cancelling takes effect at once."""
         ...
+
+
+class EditorSilent(Exception):
+    """No editor answered: its window is closed, or it refused to say anything. Another one may answer later."""
+
+
+AskEditor = Callable[[Mapping[str, Any], float], Awaitable[object]]
+"""Asks the editor that shows this folder now for a model's reply (`donewhen/model/complete`) within seconds. Raises
+EditorSilent, and ModelFailed if no editor that offers models will ever answer here. Cancelling takes effect at once."""
+
+
+async def no_editor_to_ask(asked: Mapping[str, Any], timeout: float) -> object:
+    raise ModelFailed(
+        f"{asked['model']} is a model of an editor: start the run in that editor, or set another model", "refused"
+    )
 
 
 Calling = Literal["tools", "actions"]

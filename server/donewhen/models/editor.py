@@ -1,0 +1,116 @@
+"""Models that a person's editor offers, asked through the editor's client: without a key, by the editor's own consent.
+
+A name is `editor/VENDOR/ID`, with the vendor and the id (or the family) by which the editor knows the model. What the
+client is asked, and what it answers, is in docs/protocol.md (`donewhen/model/complete`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from donewhen.core.calls import Message, ToolCall
+from donewhen.core.errors import FailureKind, ModelFailed
+from donewhen.models.failures import is_about_length, is_about_tools
+from donewhen.models.hosted import EMPTY, Abilities
+from donewhen.models.protocol import Answered, Call, CallFailed, Failure, message_out
+from donewhen.ports import AskEditor, EditorSilent
+
+_SILENT = "EditorSilentError"
+_UNREADABLE = "UnreadableReplyError"
+_CHOOSE = "Done When: Choose Models"
+_PROBLEMS: Mapping[str, tuple[FailureKind, str]] = {
+    "consent": (
+        "auth",
+        f"the editor was not allowed to use {{model}} for Done When: allow it, which {_CHOOSE} asks for again",
+    ),
+    "blocked": ("refused", "{model} refuses what it was sent: change the goal's text, or set another model"),
+    "gone": (
+        "refused",
+        f"the editor does not offer {{model}}: sign in to its provider there, or set another model ({_CHOOSE})",
+    ),
+    "quota": (
+        "refused",
+        "the quota of {model} in the editor is used up: wait until it is renewed, or set another model",
+    ),
+}
+"""What a client says went wrong, where asking again is no use."""
+
+
+def abilities() -> Abilities:
+    """Editors take neither a limit for the reply nor a temperature."""
+    return Abilities(limit="none", temperature=False)
+
+
+class EditorTransport:
+    """Asks the client of the moment (`hosted.Transport`)."""
+
+    def __init__(self, ask: AskEditor) -> None:
+        self._ask = ask
+
+    async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
+        """See `hosted.Transport`. The text comes whole, at the end."""
+        try:
+            given = await self._ask(_question(call), call.timeout)
+        except EditorSilent as silent:
+            raise CallFailed(Failure(_SILENT, str(silent))) from silent
+        answer = _answer(call.model, given)
+        if call.stream and on_text is not None and answer.message.text:
+            on_text(answer.message.text)
+        return answer
+
+
+def _question(call: Call) -> Mapping[str, Any]:
+    tools = [one["function"] for one in call.parameters.get("tools", ())]
+    wanted: Mapping[str, Any] = call.parameters.get("response_format", {})
+    return {
+        "model": call.model,
+        "messages": [_message(one) for one in call.messages],
+        "tools": tools,
+        "schema": wanted.get("json_schema", {}).get("schema"),
+    }
+
+
+def _message(message: Message) -> Mapping[str, Any]:
+    calls = [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in message.calls]
+    return {**message_out(message), **({"calls": calls} if calls else {})}
+
+
+def _answer(model: str, given: object) -> Answered:
+    """Raises ModelFailed where asking again is no use, else CallFailed."""
+    if not isinstance(given, Mapping):
+        raise CallFailed(Failure(_UNREADABLE, "the editor's answer is not an object"))
+    answer = cast("Mapping[str, Any]", given)
+    if isinstance(problem := answer.get("problem"), Mapping):
+        raise _failure(model, cast("Mapping[str, Any]", problem))
+    text, calls = answer.get("text", ""), answer.get("calls", [])
+    if not isinstance(text, str) or not isinstance(calls, list):
+        raise CallFailed(Failure(_UNREADABLE, "the editor's answer is not readable: text and calls are expected"))
+    message = Message("assistant", text, tuple(_call(one) for one in cast("list[object]", calls)))
+    if not text and not calls:
+        raise CallFailed(Failure(EMPTY, "the model said nothing"))
+    finish = "tool_calls" if message.calls else "stop"
+    return Answered(message, finish, _count(answer, "inputTokens"), _count(answer, "outputTokens"), 0, None)
+
+
+def _call(given: object) -> ToolCall:
+    fields: Mapping[str, Any] = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
+    values: list[object] = [fields.get(name) for name in ("id", "name", "arguments")]
+    if not all(isinstance(one, str) for one in values):
+        raise CallFailed(Failure(_UNREADABLE, "a call in the editor's answer needs id, name and arguments, as text"))
+    return ToolCall(*cast("list[str]", values))
+
+
+def _count(answer: Mapping[str, Any], name: str) -> int:
+    value = answer.get(name)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _failure(model: str, problem: Mapping[str, Any]) -> Exception:
+    said, kind = str(problem.get("message") or ""), str(problem.get("kind"))
+    if kind in _PROBLEMS:
+        means, words = _PROBLEMS[kind]
+        return ModelFailed(words.format(model=model) + (f": {said}" if said else ""), means)
+    refusal = Failure("EditorModelError", said or "the editor's model failed", 400)
+    about_request = is_about_tools(refusal) or is_about_length(refusal)
+    return CallFailed(refusal if about_request else Failure(refusal.type, refusal.message))
