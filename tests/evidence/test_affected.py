@@ -108,8 +108,14 @@ def test_there_is_none_where_the_line_or_the_change_is_not_understood(
 
 
 def test_what_failed_last_and_is_gone_is_left_out(project: Path) -> None:
-    before = last("pytest", ("tests/gone.py::test_x", "failed"), ("--co::x", "failed"))
+    before = last("pytest", ("tests/gone.py::test_x", "failed"))
     assert affected_command(project, before, []) == ""
+
+
+@pytest.mark.parametrize("name", ["--co", "@arguments.py"])
+def test_no_name_becomes_an_option_or_a_file_of_arguments(root: Path, write: Write, name: str) -> None:
+    write(name, "")
+    assert affected_command(root, last("pytest", (f"{name}::x", "failed")), [name]) == ""
 
 
 def test_on_windows_there_is_none_that_needs_quoting(project: Path) -> None:

@@ -33,6 +33,8 @@ MAX_COVERAGE = 200_000_000
 """Bytes of coverage data that are read."""
 _REPEATED = re.compile(r"\[#\d+\]$")
 """What the name of a test that ran several times ends with in our records (`evidence/reports/junit.py`)."""
+_MEANS_MORE = ("-", "@")
+"""An option, or a file of arguments."""
 MAX_READING = 0.5
 """Seconds for that: a query of a file that others made may never end by itself."""
 
@@ -137,7 +139,7 @@ def _stands_alone(words: Sequence[str], at: int) -> bool:
 
 
 def _place(path: str) -> str:
-    return f"./{path}" if path.startswith("-") else path
+    return f"./{path}" if path.startswith(_MEANS_MORE) else path
 
 
 # ------------------------------------------------------------------------------------ which tests of the check
@@ -147,7 +149,7 @@ def _tests(root: Path, line: _Line, last: CheckResult, sources: Sequence[str]) -
     """Tests by the names that the runner gave them: those that failed last, those of test files that changed, and those
     which coverage data says ran what changed, else those that are named like it. Only files of which the last whole run
     reported tests: what else lies there may be none of this check's."""
-    named = [test for test in last.tests if "::" in test.name and not test.name.startswith("-")]
+    named = [test for test in last.tests if "::" in test.name]
     known = {_file(test.name) for test in named}
     failed = [_REPEATED.sub("", test.name) for test in named if test.outcome in ("failed", "error")]
     files = [path for path in sources if path in known or _new_test(path, line, known)]
@@ -157,7 +159,7 @@ def _tests(root: Path, line: _Line, last: CheckResult, sources: Sequence[str]) -
         like = {pattern.replace("{name}", PurePosixPath(one).stem) for one in rest for pattern in line.row.named}
         files += sorted(path for path in known if PurePosixPath(path).name in like)
     single = [name for name in (*failed, *ran) if _file(name) not in files]
-    there = {path for path in {*files, *map(_file, single)} if (root / path).is_file() and not path.startswith("-")}
+    there = {path for path in {*files, *map(_file, single)} if (root / path).is_file() and not path.startswith(_MEANS_MORE)}
     return tuple(dict.fromkeys(name for name in (*files, *single) if _file(name) in there))
 
 
