@@ -97,6 +97,8 @@ async def test_a_failure_of_affected_tests_is_shown_before_the_whole_check_has_r
     assert "1 test failed" in early[0].views[0].reason
     assert early[0].locations[early[0].views[0].requirement_id] == FAILED.problems
     assert not view.state.affected, "the whole check has said more"
+    steps = (await world.open[0].steps(view.state.run_id)).steps
+    assert ("check a.py, affected tests", "failed") in [(one.title, one.state) for one in steps]
     assert view.state.iteration == 2
 
 
