@@ -409,7 +409,7 @@ export interface Evidence {
   readonly revision: string;
   readonly revisionAfter: string;
   readonly turn: number;
-  readonly observation: CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand | ObservedResponse | Trial;
+  readonly observation: CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand | ObservedResponse | Trial | AffectedRun;
   readonly scope: readonly string[];
   readonly scopeDigest: string;
 }
@@ -513,6 +513,14 @@ export interface Trial {
   readonly samePlace: boolean;
   readonly plant: string;
   readonly taken: readonly string[];
+}
+
+export interface AffectedRun {
+  readonly kind: 'affectedRun';
+  readonly checkId: string;
+  readonly command: string;
+  readonly result: CheckResult;
+  readonly changed: readonly string[];
 }
 
 export interface TrustParams {

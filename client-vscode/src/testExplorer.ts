@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { isOn } from './configuration';
 import { GoalFiles, saveGoal, textOf } from './goalFiles';
 import { messageOf } from './plainText';
-import type { Evidence, Location, Requirement, RequirementShown, Snapshot } from './protocol';
+import type { CheckResult, Evidence, Location, Requirement, RequirementShown, Snapshot } from './protocol';
 import type { Services } from './services';
 
 const SETTING = 'testExplorer';
@@ -161,7 +161,7 @@ class TestExplorer implements vscode.Disposable {
     }
     const found = await this.evidenceOf(run, one);
     this.told.set(`${parent.id} tests`, version);
-    const cases = found.flatMap(({ observation }) => (observation.kind === 'checkResult' ? observation.tests.map((each) => ({ ...each, check: observation.checkId })) : []));
+    const cases = resultsOf(found).flatMap(({ tests, checkId }) => tests.map((each) => ({ ...each, check: checkId })));
     const isBad = ({ outcome }: { outcome: string }): boolean => outcome === 'failed' || outcome === 'error';
     const folder = parent.uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(parent.uri)?.uri;
     const items = cases
@@ -289,9 +289,19 @@ function message(text: string, uri: vscode.Uri | undefined, range: vscode.Range 
   return made;
 }
 
+/** What checks gave, and those of their tests that an edit may affect, which ran first. */
+function resultsOf(evidence: readonly Pick<Evidence, 'observation'>[]): readonly CheckResult[] {
+  return evidence.flatMap(({ observation }) => {
+    if (observation.kind === 'affectedRun') {
+      return [observation.result];
+    }
+    return observation.kind === 'checkResult' ? [observation] : [];
+  });
+}
+
 /** What the checks among the evidence printed, for a terminal, and how long they took. */
 function printed(evidence: readonly Pick<Evidence, 'observation'>[]): { output: string; milliseconds: number } {
-  const results = evidence.flatMap(({ observation }) => (observation.kind === 'checkResult' ? [observation] : []));
+  const results = resultsOf(evidence);
   const blocks = results.map(({ command, output }) => [`$ ${command}`, ...output.trimEnd().split('\n'), ''].join('\r\n'));
   return { output: blocks.join('\r\n'), milliseconds: Math.round(results.reduce((sum, { seconds }) => sum + seconds, 0) * 1000) };
 }

@@ -60,7 +60,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pathspec": ("workspace",),
     "watchfiles": ("workspace",),
     "psutil": ("workspace",),
-    "sqlite3": ("store",),
+    "sqlite3": ("store", "evidence"),  # evidence: coverage's record of which test ran what
     "pydantic_core": ("yaml_shapes",),
     "pydantic": ("yaml_shapes", "workers", "goalbench", "wire", "lsp", "mcp", "plugins"),
     "pluggy": ("plugins",),

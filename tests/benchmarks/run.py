@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.benchmarks import (
+    bench_affected,
     bench_agent,
     bench_audit,
     bench_calls,
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "initialize and memory (bench_lsp)": bench_lsp.measure,
     "an audit over its checks (bench_audit)": bench_audit.measure,
     "a save to its diagnostics, 10,000 files (bench_save)": bench_save.measure,
+    "a save to the first answer of affected tests, real projects (bench_affected)": bench_affected.measure,
     "the revision of 10,000 files (bench_revision)": lambda: bench_revision.measure(10_000),
     "the revision of 100,000 files (bench_revision)": lambda: bench_revision.measure(100_000),
     "rooms and trials (bench_rooms)": bench_rooms.measure,

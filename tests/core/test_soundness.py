@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from donewhen.core import events as e
 from donewhen.core.decide import Stop, decide
-from donewhen.core.evidence import CheckResult, Evidence, ObservedDiff, Outcome, TestTotals
+from donewhen.core.evidence import AffectedRun, CheckResult, Evidence, ObservedDiff, Outcome, TestTotals
 from donewhen.core.goal import Check
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.verdict import RequirementVerdict, Verdict
@@ -38,6 +38,7 @@ _results = st.builds(
 )  # fmt: skip
 _step = st.one_of(
     st.tuples(st.just("check"), _results, st.sampled_from([None, None, None, *REVISIONS])),
+    st.tuples(st.just("some tests"), _results),
     st.tuples(st.just("turn"), st.booleans(), st.booleans()),
     st.tuples(st.just("see"), st.sampled_from([ObservedDiff("", ()), ObservedDiff("", ("a.py",), "+x")])),
     st.tuples(st.just("change"), st.sampled_from(REVISIONS), st.sampled_from(["person", "worker", "check"])),
@@ -182,6 +183,10 @@ class Telling(Story):
         match what:
             case ("check", CheckResult() as result, after):
                 self.check(result, after)  # type: ignore[arg-type]
+            case ("some tests", CheckResult() as result):
+                now, number = self.state, self.state.evidence_count + 1
+                seen = AffectedRun(result.check_id, result.command, result)
+                self.then(e.EvidenceRecorded(Evidence(f"E{number}", now.revision, now.revision, now.turns_ended, seen)))
             case ("turn", bool(starts), bool(fails)):
                 if self.state.turn is None and starts:
                     self.then(e.TurnStarted(self.state.iteration + 1, None))

@@ -435,3 +435,29 @@ def test_settings_that_arrive_later_hold_for_the_next_start(editor: Editor, goal
         run_id = editor.execute("donewhen.run.start", {"goalUri": uri})["runId"]
         stopped = editor.execute("donewhen.run.stop", {"runId": run_id})
         assert stopped["limits"]["maxIterations"] == (7 if settings else None)
+
+
+@pytest.mark.slow
+def test_what_a_save_breaks_is_shown_before_the_whole_check_has_run(editor: Editor, goal: Path) -> None:
+    """A real pytest, whose suite takes longer than what affected tests are worth."""
+    root = goal.parent
+    (root / "value.py").write_text("VALUE = 1\n")
+    (root / "test_value.py").write_text("import value\n\ndef test_it():\n    assert value.VALUE == 1\n")
+    (root / "test_long.py").write_text("import time\n\ndef test_long():\n    time.sleep(4)\n")
+    goal.write_text(f"# G\n\n- [ ] `{sys.executable} -m pytest -q` passes\n- [ ] `test -e never` passes\n")
+    uri = editor.open(goal)
+    run_id = editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
+    editor.snapshot(run_id, lambda snapshot: snapshot["phase"] == "working", timeout=60)
+    (root / "value.py").write_text("VALUE = 2\n")
+    early = editor.snapshot(run_id, lambda snapshot: snapshot["requirements"][0]["status"] == "unmet", timeout=60)
+    assert early["phase"] == "checking"
+    assert "of the tests that the last edit may affect" in early["requirements"][0]["reason"]
+    (mark,) = editor.diagnostics(root / "test_value.py", bool)
+    assert mark["range"]["start"]["line"] == 3
+    evidence = early["requirements"][0]["evidenceIds"][0]
+    first = editor.execute("donewhen.run.evidence", {"runId": run_id, "evidenceId": evidence})["observation"]
+    assert (first["kind"], first["changed"]) == ("affectedRun", ["value.py"])
+    assert first["result"]["command"] == f"{sys.executable} -m pytest -q test_value.py"
+    last = editor.snapshot(run_id, lambda snapshot: snapshot["phase"] == "working", timeout=60)
+    assert last["requirements"][0]["status"] == "unmet"
+    assert last["requirements"][0]["evidenceIds"] != [evidence]

@@ -179,7 +179,8 @@ def test_a_default_is_what_holds_where_nobody_says_anything() -> None:
         "max_tool_calls": agent.tool_calls, "max_turn_tokens": agent.turn_tokens,
         "room_processes": rooms.processes, "room_disk": rooms.disk,
         "sandbox": Settings().sandbox, "network": "on" if Settings().network else "off",
-        "sandbox_checks": "on" if Settings().contains_checks else "off", "guard": False, "model_client": "auto",
+        "affected_first": "on" if Settings().affected_first else "off",
+            "sandbox_checks": "on" if Settings().contains_checks else "off", "guard": False, "model_client": "auto",
     }  # fmt: skip
     said = {one.name: one.read(one.default) for one in SETTINGS if one.default}
     assert said == {name: value for name, value in held.items() if value is not None}

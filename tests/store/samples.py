@@ -11,6 +11,7 @@ from donewhen.core.acts import Person
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.evidence import (
+    AffectedRun,
     CheckResult,
     EditorReport,
     Evidence,
@@ -92,6 +93,7 @@ OPTIONS = e.RunOptions(
     askable=False,
     pass_env=("OPENAI_API_KEY", "CODEX_*"),
     trials=True,
+    affected_first=True,
 )
 MESSAGE = Message("assistant", "I look", (ToolCall("t1", "run_command", '{"command": "ls"}'),))
 FACTS = IntegrityFacts(
@@ -118,6 +120,7 @@ OBSERVATIONS = (
     ObservedDiff("c1", ("src/a.py",), "--- a\n+++ b\n"),
     ObservedCommand("ls", None, 0.5, "a.py"),
     ObservedResponse("f11", "Rainbows form in drops.", 23),
+    AffectedRun(CHECK.id, CHECK.command, RESULT, ("src/export.py",)),
     Trial(
         "planted",
         CHECK.id,

@@ -28,6 +28,7 @@ from donewhen.core.workers import WORKERS
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start, SystemClock
+from donewhen.evidence.affected import affected_command
 from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
@@ -167,6 +168,7 @@ def engine_setup(
         checker=_CheckerWithPlugins(checker, plugins),
         prepare=contained.prepare,
         rooms=_rooms(folder, processes, checker, context, bytecode, runtime, network=_network_of_trials(current())),
+        affected_command=partial(affected_command, root),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
         goal_files=WorkspaceGoalFiles(root, lambda: plugins().there()),

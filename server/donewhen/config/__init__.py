@@ -100,6 +100,11 @@ class Settings:
         return self.pick("network") == "on"
 
     @property
+    def affected_first(self) -> bool:
+        """After a person's edit, the tests that it may affect run before the whole check."""
+        return self.pick("affected_first") != "off"
+
+    @property
     def contains_checks(self) -> bool:
         return self.pick("sandbox_checks") == "on"
 

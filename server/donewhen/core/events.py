@@ -105,6 +105,8 @@ class RunOptions:
     """False: nobody is there to be asked about integrity findings. Where they are all that is left, the run ends."""
     trials: bool = False
     """Before it completes, its checks are tried in rooms (`core/trials/outcome.py`)."""
+    affected_first: bool = False
+    """After a person's edit, the tests that it may affect run before the whole check."""
     hidden_checks: tuple[str, ...] = ()
     """The names of checks that are held out from the worker; their commands stand in the person's settings alone."""
     metered: bool = True

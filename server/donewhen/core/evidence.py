@@ -259,11 +259,34 @@ class Trial:
         return self.result is not None and self.result.passed
 
 
-Observation = CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand | ObservedResponse | Trial
+@dataclass(frozen=True, slots=True)
+class AffectedRun:
+    """One run of those tests of a check that a change may affect, before the whole check: `command` is the check's,
+    `result` what the narrower command gave, `changed` the paths (bounded) that it was asked about.
+
+    It proves nothing and can't be cited. Where a test failed, the requirement is unmet until the whole check says more.
+    """
+
+    check_id: str
+    command: str
+    result: CheckResult
+    changed: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """True if a test failed. Whatever else went wrong may be so because tests were left out."""
+        totals = self.result.totals
+        return totals is not None and totals.failed > 0 and self.result.outcome is Outcome.FAILED
+
+
+Observation = (
+    CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand | ObservedResponse | Trial | AffectedRun
+)
 
 
 def shows(observation: Observation) -> bool:
-    """False for an observation in which nothing was seen: it is a record of having looked, and proves nothing.
+    """False for an observation in which nothing was seen: it is a record of having looked, and proves nothing. Nor does
+    a run of some of a check's tests.
 
     Silence is not empty if something else was seen: a command without output has its exit code, an empty file is
     there, an empty response is one, and a check that could not run says why.
@@ -275,6 +298,8 @@ def shows(observation: Observation) -> bool:
             return not doubt
         case Trial(result=result):
             return result is not None
+        case AffectedRun():
+            return False
         case ObservedDiff(paths=paths, text=text):
             return bool(paths or text.strip())
         case ObservedCommand(exit_code=code, output=output):

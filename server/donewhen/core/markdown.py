@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 
 from donewhen.core.evidence import (
+    AffectedRun,
     CheckResult,
     EditorReport,
     Evidence,
@@ -92,6 +93,12 @@ def _body(observation: object) -> list[str]:
             "",
             block(observation.text),
         ]
+    if isinstance(observation, AffectedRun):
+        changed = ", ".join(map(code, observation.changed[:20]))
+        told = (
+            f"Some tests of {code(observation.command)}, which this may affect: {changed or 'nothing in particular'}."
+        )
+        return [f"{told} They prove nothing; the whole check does.", "", *_check(observation.result)]
     if isinstance(observation, ObservedFile):
         return [f"{code(observation.path)} ({observation.size} bytes)", "", block(observation.excerpt)]
     return [str(observation)]

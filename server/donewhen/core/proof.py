@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 from donewhen.core import events as e
 from donewhen.core.changing import replace
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Problem, first_problems, reason_text
+from donewhen.core.evidence import (
+    AffectedRun,
+    CheckResult,
+    EditorReport,
+    Evidence,
+    Problem,
+    first_problems,
+    reason_text,
+)
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.state import MAX_DROPPED, Judged, KnownFinding, Regression, RunState, Unsettled
@@ -33,7 +41,7 @@ class _Proof:
 
 def assess(state: RunState) -> tuple[RequirementView, ...]:
     """One view per requirement of the goal, in its order."""
-    views = ((one, _guarded(state, _view(state, one))) for one in state.goal.requirements)
+    views = ((one, _guarded(state, one, _view(state, one))) for one in state.goal.requirements)
     return tuple(
         replace(view, grade=_grade(state, one, view), refused=_refused(state, one, view)) for one, view in views
     )
@@ -202,12 +210,14 @@ def _view(state: RunState, requirement: Requirement) -> RequirementView:
     )
 
 
-def _guarded(state: RunState, view: RequirementView) -> RequirementView:
+def _guarded(state: RunState, requirement: Requirement, view: RequirementView) -> RequirementView:
     """On guard, what was met and fails has regressed, once an audit says so; until then it is being proven again."""
     guard = state.guard
     if guard is None or view.status != "unmet" or view.requirement_id not in guard.good:
         return view
     known = guard.regressions.get(view.requirement_id)
+    if known is None and any(_failing_affected(state, check) for check in requirement.checks):
+        return view  # whether it has regressed, the whole check says
     if known is None:
         return replace(view, status="stale", reason="it failed once, and is being proven again", renewing=True)
     return replace(view, status="regressed", reason=f"{view.reason} ({_cause(known)})")
@@ -282,7 +292,20 @@ def _worst(proofs: Sequence[_Proof]) -> _Proof | None:
     return min(proofs, key=lambda proof: _GRAVITY.index(proof.status), default=None)
 
 
+def _failing_affected(state: RunState, check: Check) -> tuple[str, CheckResult] | None:
+    """The evidence in which a test failed that the last edit may affect, while the whole check has not said more."""
+    evidence = state.affected.get(check.id)
+    if evidence is None or evidence.turn != state.turns_ended or not evidence.fresh(state.revision):
+        return None
+    seen = evidence.observation
+    return (evidence.id, seen.result) if isinstance(seen, AffectedRun) and seen.failed else None
+
+
 def _check_proof(state: RunState, check: Check) -> _Proof:
+    early = _failing_affected(state, check)
+    if early is not None:
+        reason = f"`{check.command}`: of the tests that the last edit may affect, {early[1].reason}"
+        return _Proof("unmet", reason, (early[0],))
     evidence = state.results.get(check.id)
     if evidence is None or not isinstance(evidence.observation, CheckResult):
         return _Proof("unverified", f"`{check.command}` has not run yet", renewing=state.active and state.audit_due)
@@ -440,6 +463,9 @@ def locations(state: RunState) -> Mapping[str, tuple[Problem, ...]]:
 def _places(state: RunState, requirement: Requirement) -> tuple[Problem, ...]:
     found: dict[tuple[str, int, str], Problem] = {}
     for check in requirement.checks:
+        if (early := _failing_affected(state, check)) is not None:
+            found.update({(p.path, p.line, p.message): p for p in early[1].problems})
+            continue
         evidence = state.results.get(check.id)
         if evidence is not None and isinstance(evidence.observation, CheckResult) and not evidence.observation.passed:
             found.update({(p.path, p.line, p.message): p for p in evidence.observation.problems})

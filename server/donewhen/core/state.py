@@ -235,6 +235,8 @@ class RunState:
     unsettled: Unsettled | None = None
     results: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
     """The latest evidence of each check, by check id."""
+    affected: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
+    """By check id, what the tests said that the last edit may affect, until the whole check has run."""
     editor: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
     """The latest editor report of each requirement with `problems` globs, by requirement id."""
     recorded: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -8,6 +8,7 @@ from donewhen.ecosystems.table import (
     LONG,
     MEETS_A_TEXT,
     SECONDS,
+    Affected,
     Cause,
     Disguise,
     Ecosystem,
@@ -94,6 +95,15 @@ TOOLS = (
         durations=(
             rf"(?P<before>^[ \t]*--- (?:PASS|FAIL|SKIP): {LONG}?\(){SECONDS}s(?=\))",
             rf"(?P<before>^(?:ok|FAIL)[ \t]+\S+[ \t]+){SECONDS}s",
+        ),
+        affected=Affected(
+            by="folders",
+            sources=globs("**/*.go"),
+            values=globs("-run -skip -tags -timeout -count -cpu -p -parallel -coverprofile -covermode -coverpkg"),
+            flags=globs("-v -race -short -failfast -json -trimpath -cover"),
+            whole=("./...",),
+            drops=globs("-cover -coverprofile -covermode -coverpkg"),
+            manifest="go.mod",
         ),
         line=Line(("go",), verbs=("test",)),
         signs=(Sign("go test ./...", files=("go.mod",)),),

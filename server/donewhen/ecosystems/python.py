@@ -10,6 +10,7 @@ from donewhen.ecosystems.table import (
     MEETS_A_TEXT,
     PATH,
     SECONDS,
+    Affected,
     Cause,
     Disguise,
     Ecosystem,
@@ -275,6 +276,26 @@ class {Name}(__import__('unittest').TestCase):
         causes=(
             Cause(r"unrecognized arguments: (?P<name>\S+)", _plugin),
             Cause(r"^E\s+fixture '(?P<name>\w+)' not found", _plugin),
+        ),
+        affected=Affected(
+            by="tests",
+            sources=globs("**/*.py **/*.pyx **/*.pyi"),
+            values=globs("""
+                -k -m -p -c -o -r -W -n --numprocesses --dist --maxfail --tb --durations --ignore --deselect --timeout
+                --color --capture --override-ini --config-file --junitxml --junit-xml --import-mode --cov-report
+                --cov-config --cov-fail-under --cov-context
+            """),
+            flags=globs("""
+                -q -v -x -s -l --quiet --verbose --exitfirst --showlocals --strict-markers --strict-config
+                --disable-warnings --no-header --no-summary --no-cov --cov-branch --cov-append
+            """),
+            drops=globs("""
+                --junitxml --junit-xml --cov --cov-report --cov-config --cov-fail-under --cov-context --cov-branch
+                --cov-append -n --numprocesses --dist --testmon-noselect
+            """),
+            named=globs("test_{name}.py {name}_test.py"),
+            record=".testmondata",
+            by_record=globs("--testmon --testmon-nocollect"),
         ),
         line=Line(programs=("pytest", "py.test"), module="pytest"),
         caches=globs(".pytest_cache"),

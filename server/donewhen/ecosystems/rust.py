@@ -6,6 +6,7 @@ from donewhen.ecosystems.table import (
     FEW,
     MEETS_A_TEXT,
     SECONDS,
+    Affected,
     Cause,
     Disguise,
     Ecosystem,
@@ -59,6 +60,18 @@ TOOLS = (
         durations=(
             rf"(?P<before>\bfinished in ){SECONDS}s",
             rf"(?P<before>\bFinished `[^`\n]+` profile {FEW}? in ){SECONDS}s",
+        ),
+        affected=Affected(
+            by="package",
+            sources=globs("**/*.rs"),
+            values=globs("-F --features --profile --target -j --jobs --color --message-format"),
+            flags=globs(
+                "-q -v --quiet --verbose -r --release --lib --tests --all-targets --all-features"
+                " --no-default-features --no-fail-fast --locked --offline --frozen"
+            ),
+            whole=("--workspace", "--all"),
+            adds=("--manifest-path",),
+            manifest="Cargo.toml",
         ),
         line=Line(("cargo",), verbs=("test",)),
         signs=(Sign("cargo test", files=("Cargo.toml",)),),

@@ -212,6 +212,37 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Affected:
+    """How a runner is asked for the tests that a change may affect: by the words of the check's own command line, with
+    other places to look for tests in them (`evidence/affected.py`).
+
+    `by` says what these places are: `tests` those that failed last and those of test files that changed; `sources` the
+    files that changed, where the runner knows which tests load them; `folders` those that changed files lie in;
+    `package` the nearest `manifest` above them.
+
+    `sources` are globs of files whose change it can follow. Only a command line that is understood is changed: `values`
+    are the options that take the next word, `flags` those that take none, and `whole` the words that mean all tests
+    (folders and packages stand for nothing else). The options `drops` are left out (reports and coverage of all tests,
+    workers that take longer to start than a test), `verb` and `adds` come to the others. `named` are names of test
+    files by the source's. Where the runner keeps a `record` of which test ran what, `by_record` are options that have
+    it choose by that.
+    """
+
+    by: Literal["tests", "sources", "folders", "package"]
+    sources: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+    verb: str = ""
+    adds: tuple[str, ...] = ()
+    manifest: str = ""
+    named: tuple[str, ...] = ()
+    record: str = ""
+    by_record: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sign:
     """What shows that a workspace uses a tool, and the `command` that is guessed from it.
 
@@ -309,6 +340,7 @@ class Tool(Files):
     - `always_reports`: the report that the server asks for is written whenever it really ran, so that what is printed
       proves nothing. `no_tests_exit`: the exit code that says that there was no test;
     - `report_options`, `report_variables`: by which it is told where to write its JUnit report;
+    - `affected`: how it is asked for the tests that a change may affect;
     - `line`, `signs`: how it is found in a workspace; `hooks`: of pre-commit, by id, and the command that each is;
     - `packaged`: it comes with the packages of the project (`node_modules/.bin`);
     - `install`: how to get it, as the end of a sentence; `programs`: by which names, where `commands` don't tell.
@@ -329,6 +361,7 @@ class Tool(Files):
     no_tests_exit: int | None = None
     report_options: tuple[str, ...] = ()
     report_variables: tuple[str, ...] = ()
+    affected: Affected | None = None
     line: Line | None = None
     signs: tuple[Sign, ...] = ()
     hooks: tuple[tuple[str, str], ...] = ()

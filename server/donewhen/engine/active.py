@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from donewhen.core.events import (
     RunOptions,
     RunStarted,
 )
+from donewhen.core.evidence import CheckResult
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold.dispatch import begin, fold
 from donewhen.core.goal import Goal
@@ -88,6 +89,9 @@ class Parts:
     hidden_checks: Callable[[], Mapping[str, str]] = dict
     """The commands of the checks that the person holds out from workers, by name."""
     editor_activity: EditorActivity = field(default_factory=EditorActivity)
+    affected_command: Callable[[CheckResult, Sequence[str]], str] = lambda last, changed: ""
+    """The command for the tests of a check, which gave `last`, that changes of these paths may affect; empty: none. It
+    may read files."""
 
 
 class ActiveRun:
@@ -111,6 +115,8 @@ class ActiveRun:
         """True if the whole workspace was walked, and nobody could change it since."""
         self.outputs: dict[str, set[str]] = {}
         """The files that each check writes each time, by check id."""
+        self.no_affected: set[str] = set()
+        """The checks whose affected tests aren't run alone: they write files that count."""
         self.made_at_start: set[str] = set()
         """Files that came while checks ran before the first turn: a check made them, so they are nobody's data."""
         self.reserved: dict[str, Usage] = {}

@@ -28,6 +28,7 @@ from donewhen.core.proof import needed_checks, needed_editor_reports
 from donewhen.core.questions import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
+from donewhen.engine.affected import run_affected
 from donewhen.engine.halting import before_audit, report
 from donewhen.engine.watching import read_editor, withdraw_questions
 from donewhen.ports import TreeState, Workspace
@@ -69,6 +70,8 @@ async def _prove(run: ActiveRun) -> None:
         reports = needed_editor_reports(run.state)
         if not checks and not reports:
             return
+        if first:
+            await run_affected(run, checks)
         await _side_by_side(run, checks) if first else await _one_by_one(run, checks)
         await read_editor(run, reports)
         first = False

@@ -322,6 +322,7 @@ class Supervisor(Control):
             rooms=setup.rooms,
             hidden_checks=setup.hidden_checks,
             editor_activity=setup.editor_activity,
+            affected_command=setup.affected_command,
         )
 
     # ------------------------------------------------------------------------------------- guarding
@@ -427,6 +428,7 @@ class Supervisor(Control):
             unsaved=setup.unsaved,
             observe=setup.observe,
             editor_activity=setup.editor_activity,
+            affected_command=setup.affected_command,
         )
 
     # ---------------------------------------------------------------------------------- supervising

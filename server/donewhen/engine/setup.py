@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from donewhen.core.acts import Person, Seen
 from donewhen.core.events import AcceptedBy, Entry, RunOptions
+from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Goal
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
@@ -174,5 +175,7 @@ class EngineSetup:
     """Where checks are tried before a run completes; None: nowhere."""
     hidden_checks: Callable[[], Mapping[str, str]] = dict
     """The commands of the checks that the person holds out from workers, by name."""
+    affected_command: Callable[[CheckResult, Sequence[str]], str] = lambda last, changed: ""
+    """The command for the tests of a check that changes of these paths may affect; empty: none."""
     editor_activity: EditorActivity = field(default_factory=EditorActivity)
     """When the editor last had another word on the files of this folder."""

@@ -16,7 +16,7 @@ from donewhen.core import events as e
 from donewhen.core.acts import REFUSED, UNASKED, hint_in
 from donewhen.core.calls import CallFinished, CallStarted, MessageKept, ToolCall, ToolFinished, ToolStarted
 from donewhen.core.errors import DoneWhenError
-from donewhen.core.evidence import CheckResult, Trial
+from donewhen.core.evidence import AffectedRun, CheckResult, Trial
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold.acts import ACTS, Acted, act_words
 from donewhen.core.goal import Goal
@@ -328,6 +328,10 @@ class Steps:
 
     def recorded(self, event: e.EvidenceRecorded, at: float) -> None:
         seen = event.evidence.observation
+        if isinstance(seen, AffectedRun):
+            title, told = f"{seen.result.command}, affected tests", f"{seen.result.reason}\n\n{seen.result.output}"
+            ended: StepState = "failed" if seen.failed else "done"
+            self._put(self._next("k"), at, "check", title, ended, text=told.strip(), evidence_id=event.evidence.id)
         if not isinstance(seen, Trial):
             return
         text = seen.reason if seen.result is None else f"{seen.result.reason}\n\n{seen.result.output}".strip()

@@ -12,6 +12,7 @@ from typing import Any, cast
 from donewhen.core.calls import ToolCall
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.evidence import (
+    AffectedRun,
     CheckResult,
     EditorReport,
     Evidence,
@@ -170,6 +171,10 @@ class JudgeTools:
                 return (f"problems: {len(problems)}",), lambda: clean.text("\n".join(said))
             case ObservedDiff(text=text) | ObservedResponse(text=text) | ObservedFile(excerpt=text):
                 return (), lambda: clean.text(text)
+            case AffectedRun(result=result):
+                return (f"command: {label(clean.text(result.command), 600)}", "some of a check's tests; no proof"), (
+                    lambda: clean.check_output(result)
+                )
             case Trial(tried=tried, command=command, result=result, reason=reason):
                 said = reason if result is None else outcome(result)
                 head = f"command: {label(clean.text(command), 600)}", f"trial: {tried}", f"result: {clean.text(said)}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from donewhen.core.evidence import CheckResult, EditorReport, Observation, Problem
+from donewhen.core.evidence import AffectedRun, CheckResult, EditorReport, Observation, Problem
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import satisfied
 from donewhen.core.verdict import RequirementStatus, RequirementView
@@ -97,7 +97,9 @@ def collect(
     ticked = _ticked(path, parsed, by_id, memory)
     diagnostics: list[GoalDiagnostic] = []
     remembered: dict[str, Remembered] = {}
-    evidence = {one.id: one.observation for one in view.state.results.values()}
+    state = view.state
+    seen = {one.id: one.observation for one in (*state.results.values(), *state.affected.values())}
+    evidence = {key: one.result if isinstance(one, AffectedRun) else one for key, one in seen.items()}
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
         if one is not None:

@@ -244,6 +244,14 @@ class Choices:
               "deny": "it is denied"},
         of_workspace="tighten", commands=_RESUMED, group=SAFETY, library="approve",
     )  # fmt: skip
+    affected_first: Literal["on", "off"] | None = row(
+        kind=choice("on", "off"), default="on",
+        meaning="whether the tests that an edit may affect run before the whole check",
+        more="For worker `human` and for a goal on guard, where the whole check takes 2 seconds or more. What fails"
+        " there is shown at once; only the whole check proves anything.",
+        says={"on": "they do, where the check's command line shows how", "off": "only whole checks run"},
+        of_workspace="may", group=WORK,
+    )  # fmt: skip
     sandbox: Literal["off", "auto", "on"] | None = row(
         kind=choice("off", "auto", "on"), default="auto",
         meaning="what runs in rooms, where it changes the workspace and reaches nothing else",

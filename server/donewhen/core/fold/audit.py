@@ -8,6 +8,7 @@ from typing import Any
 from donewhen.core import events as e
 from donewhen.core.changing import replace
 from donewhen.core.evidence import (
+    AffectedRun,
     CheckResult,
     EditorReport,
     Evidence,
@@ -80,6 +81,7 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         state,
         recorded=known,
         results={**state.results, observation.check_id: evidence},
+        affected={key: value for key, value in state.affected.items() if key != observation.check_id},
         look_again=state.look_again - {observation.check_id},
         flaky=_flaky(state, evidence, observation),
         test_runs=state.test_runs | {observation.check_id} if reported else state.test_runs,
@@ -129,6 +131,9 @@ def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> 
     commands = state.commands
     if isinstance(event.evidence.observation, ObservedCommand):
         commands = _kept(state, (*commands, event.evidence))
+    if isinstance(event.evidence.observation, AffectedRun):
+        kept = {**counted.affected, event.evidence.observation.check_id: event.evidence}
+        return replace(counted, affected=kept)
     if isinstance(event.evidence.observation, Trial):
         counted = replace(counted, trials=(*counted.trials, event.evidence.id))
     if not isinstance(event.evidence.observation, ObservedResponse):

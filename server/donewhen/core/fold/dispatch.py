@@ -114,6 +114,7 @@ def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
         goal=goal,
         file_limits=file_limits,
         results={key: value for key, value in state.results.items() if key in checks},
+        affected={key: value for key, value in state.affected.items() if key in checks},
         editor={key: value for key, value in state.editor.items() if key in known},
         flaky={key: value for key, value in state.flaky.items() if key in checks},
         judged=_judged_after_amendment(state, goal),

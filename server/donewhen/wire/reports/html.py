@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from donewhen.core.evidence import CheckResult, Evidence, Trial
+from donewhen.core.evidence import AffectedRun, CheckResult, Evidence, Trial
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.trials.outcome import TRIED
@@ -256,6 +256,8 @@ def _evidence(evidence: Mapping[str, Evidence]) -> Iterator[str]:
                 yield _folded(one, f"{_code(seen.command)}{tried}: not run", [_text(seen.reason)])
                 continue
             seen = seen.result
+        if isinstance(seen, AffectedRun):
+            tried, seen = ", of some of its tests", seen.result
         if isinstance(seen, CheckResult):
             yield _folded(
                 one, f"{_code(seen.command)}{tried}: {_text(seen.reason or str(seen.outcome))}", _result(seen)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from donewhen.core.acts import REFUSED, Act, Where
 from donewhen.core.evidence import (
+    AffectedRun,
     CheckResult,
     EditorReport,
     Evidence,
@@ -203,6 +204,8 @@ def observed(evidence: Evidence | None) -> str:
         return f"the diff of {len(seen.paths)} files"
     if isinstance(seen, ObservedResponse):
         return "the worker's response"
+    if isinstance(seen, AffectedRun):
+        return f"some tests of {code(seen.command)}: {_result(seen.result)}"
     if isinstance(seen, Trial):
         said = text(seen.reason) if seen.result is None else _result(seen.result)
         return f"{code(seen.command)}, tried {TRIED[seen.tried]}: {said}"
