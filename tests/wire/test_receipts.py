@@ -79,6 +79,13 @@ def page(text: str) -> Any:
 # ------------------------------------------------------------------------------------------------------- HTML
 
 
+def test_code_in_words_of_others_stands_out_and_their_quotes_are_read_as_text() -> None:
+    state = replace(complete().state, goal=replace(GOAL, objective="> As `a<b>` says:\n> it opens."))
+    told = rendered("html", view_of(state))
+    assert "<td><code>python -m pytest -q</code> passes</td>" in told
+    assert "As <code>a&lt;b&gt;</code> says:\nit opens." in told
+
+
 @pytest.mark.parametrize("shown", [complete(), with_everything(), hostile()], ids=["complete", "everything", "hostile"])
 def test_the_page_is_whole_html_that_names_nothing_outside_of_it(shown: RunView) -> None:
     document = page(rendered("html", shown))

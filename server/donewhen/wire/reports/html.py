@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -24,12 +25,15 @@ MAX_OUTPUT = 20_000
 MAX_PATHS = 20
 _HIDDEN = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """What changes the direction of text, so that it reads as something else."""
+_CODE = re.compile(r"`([^`\n]+)`")
+_QUOTED = re.compile(r"^> ?", re.MULTILINE)
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --dim: #6b7280; --good: #15803d; --bad: #b91c1c; --open: #a16207; }
 @media (prefers-color-scheme: dark) { :root { --dim: #9ca3af; --good: #4ade80; --bad: #f87171; --open: #facc15; } }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: .25rem; }
+h1 code, h2 code { font-size: inherit; }
 h2 { font-size: 1.1rem; margin-top: 2rem; border-bottom: 1px solid var(--line); }
 p.verdict { font-size: 1.1rem; font-weight: 600; margin: .25rem 0; }
 .facts, .dim { color: var(--dim); }
@@ -37,6 +41,10 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .5rem; border-bottom: 1px solid var(--line); }
 td, dd, li, p, summary { overflow-wrap: anywhere; }
 td:first-child, td.good, td.bad, td.open { white-space: nowrap; }
+td.good::before, td.bad::before, td.open::before { content: ""; display: inline-block; width: .6rem; height: .6rem;
+  margin-right: .4rem; border: 1px solid; border-radius: 50%; }
+td.good::before { background: currentcolor; }
+p.goal { white-space: pre-line; }
 .good { color: var(--good); } .bad { color: var(--bad); } .open { color: var(--open); }
 code, pre { font: 13px/1.45 ui-monospace, monospace; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); padding: .5rem; max-height: 30rem;
@@ -100,6 +108,12 @@ def _text(value: str) -> str:
     return html.escape("".join(shown), quote=True)
 
 
+def _prose(value: str) -> str:
+    """Text of others in which `code` stands out; nothing else of Markdown means anything."""
+    parts = _CODE.split(value)
+    return "".join(_code(part) if number % 2 else _text(part) for number, part in enumerate(parts))
+
+
 def _code(value: str) -> str:
     return f"<code>{_text(value)}</code>" if value else ""
 
@@ -111,16 +125,16 @@ def _verdict(view: RunView) -> str:
 def _heading(view: RunView) -> Iterator[str]:
     state = view.state
     tone = "good" if all(one.status == "met" for one in view.views) and not _doubts(view) else "bad"
-    yield f"<h1>{_text(state.goal.title)}</h1>"
+    yield f"<h1>{_prose(state.goal.title)}</h1>"
     yield f'<p class="verdict {tone}">{_text(_verdict(view))} · {_text(proven(view, "requirements "))}</p>'
     if reason := why(state):
-        yield f"<p>{_text(reason)}</p>"
+        yield f"<p>{_prose(reason)}</p>"
     if view.stale:
         changed = view.present.changed or () if view.present is not None else ()
         named = f": {_paths(changed)}" if changed else ""
         yield f'<p class="open"><strong>Stale</strong>: files changed since this result{named}.</p>'
     if state.goal.objective and state.goal.objective != state.goal.title:
-        yield f"<p>{_text(state.goal.objective)}</p>"
+        yield f'<p class="goal">{_prose(_QUOTED.sub("", state.goal.objective))}</p>'
     yield f'<p class="facts">{" · ".join(_facts(state))}</p>'
 
 
@@ -151,9 +165,9 @@ def _requirements(view: RunView) -> Iterator[str]:
         mark = REFUSED_MARK if one.refused else MARKS[one.status] + (" (flaky)" if one.flaky else "")
         cells = (
             f"<td>R{one.number}</td>",
-            f"<td>{_text(known[one.requirement_id].text)}</td>",
-            f'<td class="{tone}">{_text(mark)}</td>',
-            f"<td>{'<br>'.join(_proof(one))}</td>",
+            f"<td>{_prose(known[one.requirement_id].text)}</td>",
+            f'<td class="{tone}">{_text(mark.split(" ", 1)[1])}</td>',
+            f"<td>{'<br>'.join(_proof(view.state, one))}</td>",
         )
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table>"
@@ -163,12 +177,12 @@ def _is_proven(one: RequirementView) -> bool:
     return one.status == "met" and not one.on_a_persons_word
 
 
-def _proof(one: RequirementView) -> Iterator[str]:
+def _proof(state: RunState, one: RequirementView) -> Iterator[str]:
     if one.grade is not None:
         yield f"<strong>{_text(GRADES[one.grade])}</strong>"
     if one.reason:
-        yield _text(one.reason)
-    decided = f"decided by a {one.decided_by}" if one.decided_by else ""
+        yield _prose(one.reason)
+    decided = f"decided by a {state.decider(one.decided_by)}" if one.decided_by else ""
     cited = ", ".join(f'<a href="#{_text(name)}">{_text(name)}</a>' for name in one.evidence_ids)
     if decided or cited:
         yield f'<span class="dim">{" · ".join(part for part in (decided, cited) if part)}</span>'
