@@ -72,6 +72,7 @@ RESULTS: Mapping[str, str] = {
     "donewhen.run.status": "{ readonly snapshots: readonly Snapshot[] }",
     "donewhen.run.iteration": "IterationDocument",
     "donewhen.run.file": "{ readonly text: string | null }",
+    "donewhen.run.changes": "{ readonly files: readonly ChangedFile[] }",
     "donewhen.run.proposed": "{ readonly before: string | null; readonly after: string | null }",
     "donewhen.run.evidence": "EvidenceDocument",
     "donewhen.run.report": "{ readonly text: string }",
@@ -88,6 +89,13 @@ export interface IterationDocument extends IterationDetail {
   readonly startedAt: string;
   readonly changedFiles: readonly string[];
   readonly sections: readonly Section[];
+}
+
+/** A file that is not as it was before the first turn: whether it was there then, and is now. */
+export interface ChangedFile {
+  readonly uri: string;
+  readonly before: boolean;
+  readonly now: boolean;
 }
 
 /** What a run did, step by step: all that is kept, or in `donewhen/activity` what is new. */

@@ -3,6 +3,7 @@ import { addCheck, chooseJudge } from './amending';
 import { askForModels, chooseModels, chooseWorker } from './choosing';
 import { type Limits, startAndAsk, until } from './consent';
 import { text } from './configuration';
+import { fileUri } from './documents';
 import { findGoals, isGoalFile, saveGoal } from './goalFiles';
 import { answer, answerWith, choose } from './interrupts';
 import { confirm, say } from './notices';
@@ -46,7 +47,8 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.interrupt.edit': answerWith('edit'),
   'donewhen.interrupt.answer': answer,
   'donewhen.interrupt.choose': choose,
-  'donewhen.reviewChanges': ofCompleteRun(reviewChanges),
+  'donewhen.reviewChanges': ofRun(hasWorker, () => vscode.l10n.t('No run has changed anything here yet.'), reviewChanges),
+  'donewhen.rejectFiles': ofRun(hasWorker, () => vscode.l10n.t('No run has changed anything here yet.'), rejectFiles),
   'donewhen.commit': ofCompleteRun(commit),
   'donewhen.copyReceipt': ofCompleteRun(copyReceipt),
   'donewhen.saveReceipt': ofRun(() => true, () => vscode.l10n.t('No goal has been started here yet.'), saveReceipt),
@@ -106,6 +108,11 @@ function ofRun(fits: (run: Snapshot) => boolean, none: () => string, perform: (s
       await perform(services, run);
     }
   };
+}
+
+/** A check alone changes nothing. */
+function hasWorker({ worker }: Snapshot): boolean {
+  return worker !== null;
 }
 
 function ofCompleteRun(perform: (services: Services, run: Snapshot) => Promise<void>): Perform {
@@ -334,10 +341,11 @@ const MOST_NAMES = 5;
 /** Says what was put back, and what was kept since a person edited it: those go too where they press the button. */
 export function tellReverted(outcome: Reverted, force: () => Promise<Reverted>, iteration?: number): void {
   const { length } = outcome.changedFiles;
+  const files = length === 1 ? vscode.l10n.t('1 file is') : vscode.l10n.t('{0} files are', length);
   const done =
     iteration === undefined
-      ? vscode.l10n.t('{0} files are back as they were before.', length)
-      : vscode.l10n.t('{0} files are back as they were after iteration {1}.', length, iteration);
+      ? vscode.l10n.t('{0} back as before.', files)
+      : vscode.l10n.t('{0} back as after iteration {1}.', files, iteration);
   if (outcome.kept.length === 0) {
     vscode.window.setStatusBarMessage(done, 8_000);
     return;
@@ -385,21 +393,47 @@ interface Git {
   getAPI(version: 1): { getRepository(uri: vscode.Uri): { readonly inputBox: { value: string } } | null };
 }
 
-/** What was changed: in the source control view where the folder has one, else in the run's own timeline. */
-async function reviewChanges(services: Services, run: Snapshot): Promise<void> {
-  if ((await repositoryOf(run)) !== undefined) {
-    await vscode.commands.executeCommand('workbench.view.scm');
+/**
+ * All that the run changed, in one editor: as it was before the first turn on the left, the files themselves on the right, so
+ * that a part of them is put back there.
+ */
+async function reviewChanges({ client }: Services, { runId, view }: Snapshot): Promise<void> {
+  const { files } = await client.request('donewhen.run.changes', { runId });
+  if (files.length === 0) {
+    say('information', vscode.l10n.t('Nothing is changed: the files are as they were before the first turn.'));
     return;
   }
-  await vscode.commands.executeCommand('donewhen.showTimeline', { runId: run.runId, goalUri: run.goalUri });
-  services.log.info('the folder is not a git repository: its changes are shown in the timeline');
+  const sides = files.map(({ uri, before, now }) => {
+    const file = vscode.Uri.parse(uri, true);
+    // Its own path on both sides: another one is shown as a renaming.
+    return [file, before ? fileUri(runId, 0, uri).with({ path: file.path }) : undefined, now ? file : undefined];
+  });
+  await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes: {0}', view.title), sides);
 }
 
-/** Opens source control with a message ready; what a person has written there stays, and nothing is committed. */
-async function commit(_services: Services, run: Snapshot): Promise<void> {
+/** Puts files back as they were before the first turn; what they proved is proven again. */
+async function rejectFiles({ client }: Services, { runId, view }: Snapshot): Promise<void> {
+  const { files } = await client.request('donewhen.run.changes', { runId });
+  const items = files.map(({ uri, before, now }) => {
+    const what = before ? (now ? vscode.l10n.t('changed') : vscode.l10n.t('deleted')) : vscode.l10n.t('added');
+    return { label: harmless(vscode.workspace.asRelativePath(vscode.Uri.parse(uri, true))), description: what, uri };
+  });
+  const title = vscode.l10n.t('Put back as before the first turn: {0}', view.title);
+  const chosen = await vscode.window.showQuickPick(items, { title, canPickMany: true });
+  if (chosen === undefined || chosen.length === 0 || !trusted()) {
+    return;
+  }
+  const about = { runId, iteration: 0, uris: chosen.map(({ uri }) => uri) };
+  const revert = (more: { force?: boolean }) => client.request('donewhen.run.revert', { ...about, ...more });
+  tellReverted(await revert({}), () => revert({ force: true }));
+}
+
+/** Opens source control with the receipt as the message; what a person has written there stays, and nothing is committed. */
+async function commit({ client }: Services, run: Snapshot): Promise<void> {
   const repository = await repositoryOf(run);
   if (repository?.inputBox.value.trim() === '') {
-    repository.inputBox.value = run.view.title;
+    const { text: receipt } = await client.request('donewhen.run.report', { runId: run.runId, format: 'short' });
+    repository.inputBox.value = `${run.view.title}\n\n${receipt}`;
   }
   await vscode.commands.executeCommand('workbench.view.scm');
 }

@@ -695,6 +695,10 @@ export interface RunFileArgument {
   readonly uri: string;
 }
 
+export interface RunChangesArgument {
+  readonly runId: string;
+}
+
 export interface RunProposedArgument {
   readonly runId: string;
   readonly interruptId: string;
@@ -748,6 +752,13 @@ export interface IterationDocument extends IterationDetail {
   readonly sections: readonly Section[];
 }
 
+/** A file that is not as it was before the first turn: whether it was there then, and is now. */
+export interface ChangedFile {
+  readonly uri: string;
+  readonly before: boolean;
+  readonly now: boolean;
+}
+
 /** What a run did, step by step: all that is kept, or in `donewhen/activity` what is new. */
 export interface Activity {
   readonly runId: string;
@@ -781,6 +792,7 @@ export interface CommandArguments {
   readonly 'donewhen.run.status': RunStatusArgument;
   readonly 'donewhen.run.iteration': RunIterationArgument;
   readonly 'donewhen.run.file': RunFileArgument;
+  readonly 'donewhen.run.changes': RunChangesArgument;
   readonly 'donewhen.run.proposed': RunProposedArgument;
   readonly 'donewhen.run.evidence': RunEvidenceArgument;
   readonly 'donewhen.run.report': RunReportArgument;
@@ -811,6 +823,7 @@ export interface CommandResults {
   readonly 'donewhen.run.status': { readonly snapshots: readonly Snapshot[] };
   readonly 'donewhen.run.iteration': IterationDocument;
   readonly 'donewhen.run.file': { readonly text: string | null };
+  readonly 'donewhen.run.changes': { readonly files: readonly ChangedFile[] };
   readonly 'donewhen.run.proposed': { readonly before: string | null; readonly after: string | null };
   readonly 'donewhen.run.evidence': EvidenceDocument;
   readonly 'donewhen.run.report': { readonly text: string };

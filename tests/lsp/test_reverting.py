@@ -59,6 +59,16 @@ def test_an_edit_since_the_finding_is_kept_and_asked_about(cheated: Cheated) -> 
     assert cheated.editor.goodbye() == 0
 
 
+@pytest.mark.parametrize("cheated", [False], indirect=True)
+def test_all_that_a_run_changed_is_listed_and_gone_once_it_is_put_back(cheated: Cheated) -> None:
+    told = cheated.editor.execute("donewhen.run.changes", {"runId": cheated.run_id})
+    assert told == {"files": [{"uri": cheated.file.as_uri(), "before": True, "now": True}]}
+    named = {"runId": cheated.run_id, "iteration": 0, "uris": [cheated.file.as_uri()]}
+    assert cheated.editor.execute("donewhen.run.revert", named)["changedFiles"] == [cheated.file.as_uri()]
+    assert cheated.editor.execute("donewhen.run.changes", {"runId": cheated.run_id}) == {"files": []}
+    assert cheated.editor.goodbye() == 0
+
+
 @pytest.mark.parametrize("cheated", [True], indirect=True)
 def test_a_client_that_asks_by_itself_forces_it_by_argument(cheated: Cheated) -> None:
     cheated.file.write_text("mine\n")

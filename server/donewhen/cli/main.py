@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "resume": ("run_commands", "resume"),
     "status": ("quick_status", "status"),
     "list": ("quick_status", "list_runs"),
+    "diff": ("record_commands", "diff"),
     "report": ("record_commands", "report"),
     "pause": ("person_commands", "pause"),
     "stop": ("person_commands", "stop"),

@@ -32,6 +32,7 @@ COMMANDS = {
     "accept": "accept an integrity finding, or all of them, with a reason",
     "dispute": "have a requirement judged again, with a note",
     "hint": "say something to the worker of a run while it works",
+    "diff": "print what a run changed (the newest one), and what was changed since",
     "report": "print the receipt of a run (the newest one)",
     "revert": "put files back as they were after an iteration",
     "serve": "start the language server",
@@ -104,6 +105,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
     commands["status"].add_argument("--follow", action="store_true", help="follow it live until it ends or pauses")
     commands["report"].add_argument("run_id", nargs="?", metavar="RUN_ID")
+    commands["diff"].add_argument("run_id", nargs="?", metavar="RUN_ID")
     for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "hint", "revert"):
         commands[name].add_argument("run_id", metavar="RUN_ID")
     _person_arguments(commands)

@@ -1,4 +1,4 @@
-"""`status`, `list` and `report`: what is on record."""
+"""`status`, `list`, `diff` and `report`: what is on record."""
 
 from __future__ import annotations
 
@@ -156,16 +156,42 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+async def diff(call: Call) -> int:
+    """What the newest run, or the one that is named, changed, and what was changed since."""
+    async with call.runs() as runs:
+        run_id = await _chosen(call, runs)
+        if run_id is None:
+            return 1
+        files = await runs.changes(run_id)
+        text = await runs.diff(run_id)
+    if call.json:
+        listed = [{"path": one.path, "before": one.before, "now": one.now} for one in files]
+        call.terminal.document({"runId": run_id, "files": listed, "diff": text})
+    elif files:
+        call.terminal.result(text.rstrip("\n"))
+    else:
+        call.terminal.message("nothing is changed: the files are as they were before the first turn")
+    return 0
+
+
+async def _chosen(call: Call, runs: Runs) -> str | None:
+    """The run that is named, else the newest; where there is none, it is said."""
+    named: str | None = call.arguments.run_id
+    if named is not None:
+        return named
+    known = await newest(call, runs)
+    if known is None:
+        call.say_no_run()
+        return None
+    return known.state.run_id
+
+
 async def report(call: Call) -> int:
     """The receipt, in a form for people or for machines."""
     asked = call.arguments.format or ("json" if call.json else "markdown")
     async with call.runs() as runs:
-        run_id: str | None = call.arguments.run_id
+        run_id = await _chosen(call, runs)
         if run_id is None:
-            known = await newest(call, runs)
-            run_id = known.state.run_id if known is not None else None
-        if run_id is None:
-            call.say_no_run()
             return 1
         text = await receipt(runs, run_id, asked, call.root)
     if call.json and asked != "json":

@@ -196,6 +196,15 @@ class RevertOutcome:
     kept: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file that a run, or somebody since, changed: whether it was there before the first turn, and is there now."""
+
+    path: str
+    before: bool
+    now: bool
+
+
 class Runs(Protocol):
     """The runs of one workspace folder."""
 
@@ -287,6 +296,14 @@ class Runs(Protocol):
     async def iteration(self, run_id: str, number: int) -> IterationDetail: ...
 
     async def file_at(self, run_id: str, iteration: int, path: str) -> str | None: ...
+
+    async def changes(self, run_id: str) -> Sequence[ChangedFile]:
+        """The files that are not as they were before the first turn. Raises UnknownName for a run that kept none."""
+        ...
+
+    async def diff(self, run_id: str) -> str:
+        """The same as a unified diff, bounded, its cut marked."""
+        ...
 
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None: ...
 

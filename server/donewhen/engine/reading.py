@@ -20,7 +20,7 @@ from donewhen.core.evidence import Evidence
 from donewhen.core.proof import Present
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
-from donewhen.engine.api import IterationDetail, RunSteps, RunView
+from donewhen.engine.api import ChangedFile, IterationDetail, RunSteps, RunView
 from donewhen.engine.guarding import ResultWatcher, committed_as, comparable, compared_once
 from donewhen.engine.records import PIECE, Records, view_of
 from donewhen.engine.setup import EngineSetup
@@ -30,6 +30,8 @@ from donewhen.engine.watching import same_goal
 from donewhen.ports import RunSummary, Workspace
 
 ATTEND_AGAIN = 0.5
+MAX_DIFF = 1_000_000
+"""Bytes: what a person reads, or another program, of all that a run changed."""
 
 
 class Reading:
@@ -204,6 +206,19 @@ class Reading:
         async with self.opened(run_id) as workspace:
             data = await workspace.file_at(checkpoint, path)
         return None if data is None else data.decode("utf-8", errors="replace")
+
+    async def changes(self, run_id: str) -> Sequence[ChangedFile]:
+        first, _ = await self._records.checkpoint(run_id, 0)
+        async with self.opened(run_id) as workspace:
+            return [
+                ChangedFile(path, await workspace.file_at(first, path) is not None, workspace.digest(path) is not None)
+                for path in await workspace.changed_between(first, None)
+            ]
+
+    async def diff(self, run_id: str) -> str:
+        first, _ = await self._records.checkpoint(run_id, 0)
+        async with self.opened(run_id) as workspace:
+            return await workspace.diff(first, None, MAX_DIFF)
 
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
         await self._records.state(run_id)

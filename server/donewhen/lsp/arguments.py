@@ -260,6 +260,10 @@ class RunFile(Strict):
     uri: str
 
 
+class RunChanges(Strict):
+    run_id: str
+
+
 class RunProposed(Strict):
     run_id: str
     interrupt_id: str

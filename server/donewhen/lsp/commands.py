@@ -75,6 +75,14 @@ async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
     return {"text": await folder.runs.file_at(argument.run_id, argument.iteration, place.path)}
 
 
+async def changes(session: Session, argument: a.RunChanges) -> dict[str, Any]:
+    """The files that are not as they were before the run's first turn."""
+    folder = await folder_of(session, argument.run_id)
+    found = await folder.runs.changes(argument.run_id)
+    uris = [(session.texts.uri(folder.root / one.path), one) for one in found]
+    return {"files": [{"uri": uri, "before": one.before, "now": one.now} for uri, one in uris]}
+
+
 async def proposed(session: Session, argument: a.RunProposed) -> dict[str, str | None]:
     """The file that a question asks to change, before and after; null if the change doesn't apply to the file as it is.
     A file that doesn't exist yet is empty."""
@@ -404,6 +412,7 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.status": Command(a.RunStatus, status),
     "donewhen.run.iteration": Command(a.RunIteration, iteration),
     "donewhen.run.file": Command(a.RunFile, file_text),
+    "donewhen.run.changes": Command(a.RunChanges, changes),
     "donewhen.run.proposed": Command(a.RunProposed, proposed),
     "donewhen.run.evidence": Command(a.RunEvidence, evidence),
     "donewhen.run.report": Command(a.RunReport, report),

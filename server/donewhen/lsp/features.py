@@ -84,6 +84,7 @@ COMMANDS = (
     "donewhen.run.status",
     "donewhen.run.iteration",
     "donewhen.run.file",
+    "donewhen.run.changes",
     "donewhen.run.proposed",
     "donewhen.run.evidence",
     "donewhen.run.report",

@@ -1,0 +1,51 @@
+"""`donewhen diff`: what a run changed, with the real engine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.gate.place import Place
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the worker is a POSIX command")
+
+
+def test_a_run_and_whoever_came_after_it_are_told_apart_from_what_was_there(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.write("GOAL.md", "# Ship it\n\n- [ ] It is there\n  - check: `test -e new.txt`\n")
+    place.write("kept.txt", "one\n")
+    place.write("old.txt", "gone soon\n")
+    place.write("untouched.txt", "as before\n")
+    worker = "sh -c 'echo two > kept.txt; rm old.txt; echo new > new.txt'"
+    ran = place.call("run", "--worker", "command", "--worker-command", worker, "--approve", "auto")
+    assert ran.code == 0, ran.err
+    place.write("later.txt", "by a person\n")
+
+    told = place.call("diff")
+    assert told.code == 0, told.err
+    for line in ("-one", "+two", "-gone soon", "+new", "+by a person"):
+        assert line in told.out.splitlines()
+    assert "untouched" not in told.out
+    listed = json.loads(place.call("diff", "--json").out)
+    assert {one["path"]: (one["before"], one["now"]) for one in listed["files"]} == {
+        "kept.txt": (True, True), "old.txt": (True, False), "new.txt": (False, True), "later.txt": (False, True),
+    }  # fmt: skip
+    assert listed["diff"].strip() == told.out.strip()
+
+    place.call("revert", listed["runId"], "0", "--force")
+    again = place.call("diff", listed["runId"])
+    assert (again.code, again.out) == (0, "")
+    assert "nothing is changed" in again.err
+
+
+def test_what_kept_no_files_has_no_difference_to_show(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    assert (place.call("diff").code, place.call("diff").err.startswith("there is no run")) == (1, True)
+    place.write("GOAL.md", "# Ship it\n\n- [ ] It is there\n  - check: `test -e new.txt`\n")
+    place.call("check")
+    told = place.call("diff")
+    assert told.code == 2
+    assert "kept no files" in told.err
