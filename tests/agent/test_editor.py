@@ -164,6 +164,7 @@ def test_a_server_that_ends_in_the_middle_of_a_call_leaves_no_model_host(
 ) -> None:
     room = Room(tmp_path_factory.mktemp("ended"))
     try:
+        room.configure(modelClient="litellm")
         room.play(worker=[hangs(2)])
         room.start("GOAL", "# Stop\n\n- [ ] `test -f never.txt` passes\n")
         room.wait_asked("worker")
@@ -187,6 +188,7 @@ def test_a_server_that_ends_in_the_middle_of_a_call_leaves_no_model_host(
 @pytest.mark.conformance("A6")
 def test_a_model_host_that_dies_is_started_again(room: Room) -> None:
     """For the worker it costs the turn at most; for the judge nothing but the wait."""
+    room.configure(modelClient="litellm")
     room.play(
         worker=[hangs(2), calls_all(tool("write_file", path="again.txt", content="hello\n")), says("Done.")],
         judge=judge_says(),

@@ -48,7 +48,7 @@ def test_a_turn_that_was_killed_runs_again_from_its_checkpoint(site: Site, momen
     site.goal(GOAL)
     (site.root / "a.txt").write_text("hello\n")
     first = [
-        says("Nothing to do yet."),
+        calls("report", state="finished", text="Nothing to do yet."),
         calls("edit_file", path="a.txt", old="hello", new="half"),
         calls("write_file", path="half.txt", content=ABANDONED),
         hangs(2, text=ABANDONED) if moment == "in a call" else calls("run_command", command="echo $$ > pid; sleep 60"),
@@ -172,6 +172,7 @@ def test_outages_are_waited_for_and_cost_no_iteration(room: Room, dies: bool) ->
         return says(verdict(call))
 
     (room.root / "up/note.txt").unlink(missing_ok=True)
+    room.configure(modelClient="litellm" if dies else "auto")
     room.play(worker=worker, judge=judge)
     last = room.pursue("up", f"# Up {dies}\n\n- [ ] The note says hello\n  - file: `up/note.txt`\n")
     assert (last["status"], last["iteration"], met(last)) == ("complete", 1, ["met"]), last
