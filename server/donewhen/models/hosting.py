@@ -60,14 +60,11 @@ class ModelHost:
 
     async def ready(self) -> None:
         """Waits until litellm is imported. Raises ModelFailed."""
-        session = await self._session()
-        async with self._bounded(self._ready_within, session):
-            await asyncio.shield(session.ready)
+        await self._ready_session()
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
         """See `hosted.Transport`; ModelFailed is raised if the host failed."""
-        await self.ready()
-        session = await self._session()
+        session = await self._ready_session()
         number, future = session.begin(call, on_text)
         try:
             async with self._bounded(call.timeout + self._grace, session):
@@ -90,6 +87,13 @@ class ModelHost:
             return False
         failed = self._starting.cancelled() or self._starting.exception() is not None
         return failed or self._starting.result().over
+
+    async def _ready_session(self) -> _Session:
+        """The session that answers; whoever asks it after it was closed meanwhile fails, and starts no other."""
+        session = await self._session()
+        async with self._bounded(self._ready_within, session):
+            await asyncio.shield(session.ready)
+        return session
 
     async def _session(self) -> _Session:
         self.warm()
@@ -163,6 +167,7 @@ class _Session:
         self._known = _Known()
         self._last = 0
         self.over = False
+        self._why = ModelFailed("the model host ended")
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(_seen)
 
@@ -173,7 +178,7 @@ class _Session:
         self._last += 1
         pending = _Pending(asyncio.get_running_loop().create_future(), on_text)
         if self.over:
-            pending.future.set_exception(ModelFailed("the model host ended"))
+            pending.future.set_exception(self._why)
             return self._last, pending.future
         self._pending[self._last] = pending
         new, numbers = self._known.numbers(call.messages)
@@ -231,7 +236,7 @@ class _Session:
             pending.end(said)
 
     def _fail(self, why: ModelFailed) -> None:
-        self.over = True
+        self.over, self._why = True, why
         waiting = [pending.future for pending in self._pending.values()]
         self._pending.clear()
         for future in (self.ready, *waiting):
