@@ -75,9 +75,12 @@ def screen_lines(text: str) -> Iterator[list[Cell]]:
         yield cells[start : start + COLUMNS]
 
 
-def draw(lines: Sequence[tuple[float, list[Cell]]]) -> str:
-    """The picture: all lines below each other, a cover that moves down over them, and a window that scrolls."""
-    width, height = COLUMNS * WIDE + 2 * MARGIN, ROWS * HIGH + BAR + MARGIN
+def draw(lines: Sequence[tuple[float, list[Cell]]], title: str, *, still: bool = False) -> str:
+    """The picture: all lines below each other, a cover that moves down over them, and a window that scrolls. A `still`
+    one shows all lines at once, and is as high as they are.
+    """
+    rows = len(lines) if still else ROWS
+    width, height = COLUMNS * WIDE + 2 * MARGIN, rows * HIGH + BAR + MARGIN
     times: list[float] = []
     before = 0.0
     for came, _ in lines:
@@ -92,28 +95,34 @@ def draw(lines: Sequence[tuple[float, list[Cell]]]) -> str:
         for when, number in shown
     )
     last = len(lines)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-        f'width="{width:g}" height="{height:g}" role="img">',
-        "<title>donewhen demo: a lie is refused, a skipped test is refused, repaired code is proven</title>",
-        "<style>",
-        f"text{{font:{SIZE}px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:{INK};white-space:pre}}",
-        "".join(f".c{code}{{fill:{colour}}}" for code, colour in COLOURS.items()),
-        f".b{{font-weight:700}}.d{{fill:{FAINT}}}",
+    moves = [
         f"#s{{transform:translateY({-max(0, last - ROWS) * HIGH}px);animation:s {whole:.1f}s step-end infinite}}",
         f"#c{{transform:translateY({last * HIGH}px);animation:c {whole:.1f}s step-end infinite}}",
         f"@keyframes s{{{scroll}}}@keyframes c{{{cover}}}",
         "@media (prefers-reduced-motion:reduce){#s,#c{animation:none}}",
+    ]
+    cloth = f'<rect id="c" width="{COLUMNS * WIDE:g}" height="{(last + ROWS) * HIGH}" fill="{PAPER}"/>'
+    if still:
+        moves, cloth = [], ""
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" role="img">',
+        f"<title>{escape(title, quote=False)}</title>",
+        "<style>",
+        f"text{{font:{SIZE}px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:{INK};white-space:pre}}",
+        "".join(f".c{code}{{fill:{colour}}}" for code, colour in COLOURS.items()),
+        f".b{{font-weight:700}}.d{{fill:{FAINT}}}",
+        *moves,
         "</style>",
         f'<rect width="{width:g}" height="{height:g}" rx="10" fill="{PAPER}"/>',
         *(
             f'<circle cx="{20 + 20 * n}" cy="18" r="6" fill="{c}"/>'
             for n, c in enumerate(("#ff5f57", "#febc2e", "#28c840"))
         ),
-        f'<svg x="{MARGIN}" y="{BAR}" width="{COLUMNS * WIDE:g}" height="{ROWS * HIGH}"><g id="s">',
+        f'<svg x="{MARGIN}" y="{BAR}" width="{COLUMNS * WIDE:g}" height="{rows * HIGH}"><g id="s">',
     ]
     parts += [_text(cells, number) for number, (_, cells) in enumerate(lines)]
-    parts.append(f'<rect id="c" width="{COLUMNS * WIDE:g}" height="{(last + ROWS) * HIGH}" fill="{PAPER}"/></g></svg>')
+    parts.append(f"{cloth}</g></svg>")
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -145,7 +154,8 @@ def main() -> int:
     lines: list[tuple[float, list[Cell]]] = [(0.0, prompt)]
     for came, line in record([sys.executable, "-m", "donewhen", "demo"]):
         lines += [(came, cells) for cells in screen_lines(line)]
-    TARGET.write_text(draw(lines), encoding="utf-8", newline="\n")
+    title = "donewhen demo: a lie is refused, a skipped test is refused, repaired code is proven"
+    TARGET.write_text(draw(lines, title), encoding="utf-8", newline="\n")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -49,3 +50,22 @@ def test_what_kept_no_files_has_no_difference_to_show(tmp_path: Path) -> None:
     told = place.call("diff")
     assert told.code == 2
     assert "kept no files" in told.err
+
+
+def test_a_place_is_rejected_by_the_patch_that_is_printed(tmp_path: Path) -> None:
+    """As docs/how-to/review.md has it: what is left in the patch is applied backwards."""
+    place = Place(tmp_path)
+    place.write("GOAL.md", "# Ship it\n\n- [ ] It is there\n  - check: `grep -q two long.txt`\n")
+    place.write("long.txt", "one\n" + "same\n" * 20 + "three\n")
+    worker = "sh -c 'sed -i s/one/two/\\;s/three/four/ long.txt'"
+    assert place.call("run", "--worker", "command", "--worker-command", worker, "--approve", "auto").code == 0
+    head, first, second = place.call("diff").out.partition("@@ -1,")
+    kept, _, rejected = (first + second).partition("\n@@ ")
+    assert "+two" in kept
+    assert "+four" in rejected
+    patch = tmp_path / "rejected.patch"
+    patch.write_text(f"{head}@@ {rejected}")
+    subprocess.run(["git", "apply", "-R", "--recount", str(patch)], cwd=place.root, check=True)
+    text = (place.root / "long.txt").read_text()
+    assert (text.startswith("two\n"), text.endswith("three\n")) == (True, True)
+    assert place.call("check").code == 0

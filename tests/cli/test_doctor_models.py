@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from donewhen.app.doctor import BROKEN, OLDEST, ConfiguredModel, DoctorFacts, ModelsFacts, models_facts, usable
 from donewhen.config import Choices, ModelPrice, Settings
+from donewhen.ports import Measured
+from donewhen.store.model_notes import MemoryModelNotes
 from tests.cli.fakes import desk
 
 SECRET = "sk-never-to-be-shown"
@@ -56,7 +59,7 @@ def test_the_facts_are_those_of_the_settings_and_the_catalogue() -> None:
     choices = Choices(model="anthropic/claude-sonnet-4-5", judge_model="2*openai/mine", judge_api_base="http://j")
     prices = {"openai/mine": ModelPrice(1, 2.5, 0.125, 9_000)}
     environ = {"ANTHROPIC_API_KEY": SECRET, "DONEWHEN_JUDGE_API_KEY": SECRET, "PATH": "/bin"}
-    facts = models_facts(Settings(given=choices, prices=prices), environ)
+    facts = models_facts(Settings(given=choices, prices=prices), environ, MemoryModelNotes())
     assert facts.installed is not None
     assert facts.usable
     assert facts.keys == ("DONEWHEN_JUDGE_API_KEY", "ANTHROPIC_API_KEY")
@@ -78,11 +81,27 @@ def test_the_facts_are_those_of_the_settings_and_the_catalogue() -> None:
 
 
 def test_a_model_without_its_key_is_told() -> None:
-    (facts,) = models_facts(Settings(given=Choices(model="anthropic/unknown-model")), {}).configured
+    (facts,) = models_facts(Settings(given=Choices(model="anthropic/unknown-model")), {}, MemoryModelNotes()).configured
     assert (facts.key, facts.needs_key, facts.price, facts.window) == (None, True, None, None)
     assert facts.wanted == ("DONEWHEN_API_KEY", "ANTHROPIC_API_KEY")
-    (keyless,) = models_facts(Settings(given=Choices(model="ollama/qwen")), {}).configured
+    (keyless,) = models_facts(Settings(given=Choices(model="ollama/qwen")), {}, MemoryModelNotes()).configured
     assert not keyless.needs_key
+
+
+def test_how_a_judge_was_measured_is_told_with_what_to_do(tmp_path: Path) -> None:
+    notes = MemoryModelNotes()
+    settings = Settings(given=Choices(judge_model="openai/mine", judge_api_base="http://j"))
+    assert models_facts(settings, {}, notes).measured is None
+    notes.note_measured("openai/mine", "http://j", Measured("2026-11-01", "v1", 5, 6, 0, 6))
+    found = models_facts(settings, {}, notes)
+    assert "- judge, measured: not yet → donewhen bench --quick" in told(tmp_path, replace(found, measured=None))
+    assert "✗ judge, measured: weak: accepted 5 of 6 false cases" in told(tmp_path, found)
+    good = replace(found, measured=Measured("2026-11-01", "v1", 0, 6, 0, 6))
+    assert "✓ judge, measured: accepted 0 of 6 false cases" in told(tmp_path, good)
+
+
+def test_keys_name_the_command_that_lists_what_is_here(tmp_path: Path) -> None:
+    assert "donewhen models lists them" in told(tmp_path, ModelsFacts())
 
 
 @pytest.mark.parametrize(

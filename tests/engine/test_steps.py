@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from donewhen.core.calls import ToolCall
+from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import UnknownRun, UsageError
 from donewhen.core.work import Claim, TurnResult, Usage
-from donewhen.engine.api import RunStep
+from donewhen.engine.api import RunStep, StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.ports import Turn, TurnContext
 from tests.engine.world import GOAL, World, ended, idle, pursue, until, writes
@@ -91,6 +91,25 @@ async def test_what_a_worker_prints_is_there_while_it_works_and_afterwards(world
     found = await steps(supervisor, run_id)
     assert found["runs run `make`"].state == "done"
     assert found["reports"].text == "made it"
+
+
+async def test_what_an_agent_says_message_by_message_is_shown_once(world: World) -> None:
+    class Speaking:
+        name, waits_for_person = "command", False
+
+        async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+            call = await context.calls.begin("Some Agent", Usage(), Usage())
+            context.stream("I repaired it.\n")
+            await context.calls.end(call, Usage(), Message("assistant", "I repaired it."))
+            world.workspace.edit("a.py", b"good")
+            return TurnResult(Claim("finished", "I repaired it."), Usage())
+
+    world.worker = Speaking()  # type: ignore[assignment]
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL, StartOptions(worker_command="some-agent"))).state.run_id
+    await ended(supervisor, run_id)
+    found = (await supervisor.steps(run_id)).steps
+    assert [one.kind for one in found if "I repaired it." in one.text] == ["says"]
 
 
 async def test_a_flood_of_output_is_bounded_and_keeps_its_ends(world: World) -> None:

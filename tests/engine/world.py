@@ -318,7 +318,10 @@ class World:
         limits = changed_limits(goal.limits, options.limits)
         judge = self.judge.identity if self.judge is not None else None
         askable, trials = options.askable is not False, self.rooms is not None
-        chosen = RunOptions(self.worker.name, judge, askable=askable, trials=trials, hidden_checks=tuple(self.hidden))
+        chosen = RunOptions(
+            self.worker.name, judge, askable=askable, trials=trials, hidden_checks=tuple(self.hidden),
+            worker_command=options.worker_command,
+        )  # fmt: skip
         return Start(replace(goal, limits=limits), chosen)
 
     def _worker(self, options: RunOptions) -> Worker:

@@ -70,11 +70,11 @@ class Rig:
         (self.root / "GOAL.md").write_text(f"# Sums are right\n\n- [ ] the tests pass\n  - check: `{check}`\n")
         subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
 
-    def donewhen(self, *argv: str) -> Ran:
-        """A command of Done When in a process of its own, with nothing of this machine's settings."""
+    def variables(self) -> dict[str, str]:
+        """The environment of a command: the agents' programs, and nothing of this machine's settings."""
         places = [NPM / "node_modules" / ".bin", Path(sys.executable).parent, Path(sys.prefix) / "tools" / "bin"]
         kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
-        variables = {
+        return {
             **kept,
             **QUIET,
             "PATH": os.pathsep.join([*map(str, places), os.environ["PATH"]]),
@@ -83,9 +83,12 @@ class Rig:
             "PYTHONDONTWRITEBYTECODE": "1",
             **self.environment,
         }
+
+    def donewhen(self, *argv: str) -> Ran:
+        """A command of Done When in a process of its own."""
         done = subprocess.run(
-            [sys.executable, "-m", "donewhen", *argv], cwd=self.root, env=variables, capture_output=True, text=True,
-            timeout=110, check=False, stdin=subprocess.DEVNULL,
+            [sys.executable, "-m", "donewhen", *argv], cwd=self.root, env=self.variables(), capture_output=True,
+            text=True, timeout=110, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         lines = done.stdout.splitlines()
         assert lines, done.stderr
@@ -157,7 +160,11 @@ def _opencode(rig: Rig, server: ScriptedModels) -> None:
 
 def _aider(rig: Rig, server: ScriptedModels) -> None:
     rig.environment |= {"OPENAI_API_BASE": server.base_url, "OPENAI_API_KEY": "dummy"}
-    rig.settings(".aider.conf.yml", "model: openai/scripted\nedit-format: diff\nmap-tokens: 1000\n")
+    rig.settings(
+        ".aider.conf.yml", "model: openai/scripted\nedit-format: diff\nmap-tokens: 1000\nshow-model-warnings: false\n"
+    )
+    rig.settings(".aider/caches/model_prices_and_context_window.json", '{"none": {}}')
+    rig.settings(".gitconfig", "[user]\nname = Somebody\nemail = somebody@example.com\n")
 
 
 BLOCK = "calc.py\n```python\n<<<<<<< SEARCH\n    return a - b\n=======\n    return a + b\n>>>>>>> REPLACE\n```\n"

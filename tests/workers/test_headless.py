@@ -154,10 +154,20 @@ async def test_its_session_is_continued_and_begun_anew_where_that_fails(
 
 
 async def test_aider_is_read_as_text_with_what_it_took(context: AgentContext, tmp_path: Path) -> None:
-    lines = ["Applied edit to calc.py", "Tokens: 1.2k sent, 80 received. Cost: $0.01 message, $0.02 session."]
+    banner = ["Aider v0.86.2", "Git repo: .git with 3 files"]
+    lines = [*banner, "Applied edit to calc.py", "Tokens: 1.2k sent, 80 received. Cost: $0.01 message, $0.02 session."]
     result = await plays(PRESETS["aider"], tmp_path, context, program(tmp_path, lines))
     assert result.usage == Usage(1_200, 80, 0, 0.02)
-    assert "Applied edit" in result.claim.text
+    assert result.claim.text.startswith("Applied edit"), "what it prints of itself is not what it says"
+
+
+async def test_what_its_tools_do_is_told_with_files_as_they_lie_in_the_workspace(
+    context: AgentContext, tmp_path: Path
+) -> None:
+    used = {"type": "tool_use", "id": "t", "name": "Edit", "input": {"file_path": str(context.workspace.root / "a.py")}}
+    lines = [{"type": "assistant", "message": {"content": [used]}}, PRINTS["claude"][-1]]
+    result = await plays(PRESETS["claude"], tmp_path, context, program(tmp_path, [*map(json.dumps, lines)]))
+    assert [step.summary for step in result.steps] == ["Edit a.py: failed"]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from typing import Literal
 
 from donewhen.app.keys import key_variables
 from donewhen.app.plugins import GATE, approval_gate
+from donewhen.app.resolver import judge_identity
 from donewhen.app.workspace_context import plugins_there
 from donewhen.config import Settings, user_settings_file
 from donewhen.core.calls import CallRole
@@ -33,8 +34,9 @@ from donewhen.models.keys import OWN_KEY, PROVIDER_KEYS, find_base, needs_key
 from donewhen.plugins.loading import from_source
 from donewhen.plugins.opening import installed_plugins
 from donewhen.plugins.registering import Named, registered
-from donewhen.ports import Checker, ModelFacts, Price, Processes
+from donewhen.ports import Checker, Measured, ModelFacts, ModelNotes, Price, Processes
 from donewhen.store.folders import state_folder
+from donewhen.store.model_notes import FileModelNotes, MemoryModelNotes
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.live import MountedLiveRooms
@@ -76,12 +78,14 @@ class ConfiguredModel:
 @dataclass(frozen=True, slots=True)
 class ModelsFacts:
     """The state of models here: litellm's version (None: not installed), whether that version works here, the
-    configured models, and the names of the variables with keys that are set."""
+    configured models, the names of the variables with keys that are set, and how the configured judge did when it was
+    measured (None: it was not)."""
 
     installed: str | None = None
     usable: bool = False
     configured: tuple[ConfiguredModel, ...] = ()
     keys: tuple[str, ...] = ()
+    measured: Measured | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,7 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
         environment = variables.get("VIRTUAL_ENV") or variables.get("CONDA_PREFIX")
         own, others = _goals(root)
         checks, problems = _checks(root, own, checker)
-        state = _state_folder(problems)
+        state = _state_folder(settings.state_dir, problems)
         watcher, unwatched = asyncio.run(_watcher(root, Path(scratch)))
         rooms, hindrance, owners = asyncio.run(_rooms(root, Path(state or scratch), checker))
         return DoctorFacts(
@@ -148,7 +152,7 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
             problems=tuple(problems),
             goals=own,
             goals_elsewhere=others,
-            models=models_facts(settings, os.environ),
+            models=models_facts(settings, os.environ, FileModelNotes(Path(state)) if state else MemoryModelNotes()),
             plugins=plugins_facts(root, settings),
             rooms=rooms,
             rooms_hindrance=hindrance,
@@ -229,9 +233,9 @@ async def _watcher(root: Path, scratch: Path) -> tuple[str, str]:
     return "", watcher.warning or "the system reports no changes: they are looked for every few seconds"
 
 
-def _state_folder(problems: list[str]) -> str:
+def _state_folder(override: Path | None, problems: list[str]) -> str:
     try:
-        return str(state_folder())
+        return str(state_folder(override))
     except DoneWhenError as error:
         problems.append(str(error))
         return ""
@@ -240,8 +244,8 @@ def _state_folder(problems: list[str]) -> str:
 # ----------------------------------------------------------------------------------------------- models
 
 
-def models_facts(settings: Settings, environ: Mapping[str, str]) -> ModelsFacts:
-    """Reads only the names of variables, never their values."""
+def models_facts(settings: Settings, environ: Mapping[str, str], notes: ModelNotes) -> ModelsFacts:
+    """Reads only the names of variables, never their values. `notes` keeps how judges were measured."""
     model, judges = settings.pick("model"), panel(settings.pick("judge_model") or "") or ()
     agent = AgentOptions(model, settings.pick("api_base")) if model else None
     judging = JudgeOptions(judges, settings.pick("judge_api_base")) if judges else None
@@ -257,6 +261,7 @@ def models_facts(settings: Settings, environ: Mapping[str, str]) -> ModelsFacts:
         usable=found is not None and usable(found),
         configured=tuple(_configured_model(role, name, base, options, settings, environ) for role, name, base in asked),
         keys=tuple(name for name in dict.fromkeys((*OWN_KEY.values(), *usual)) if environ.get(name, "").strip()),
+        measured=notes.measured(judge_identity(judging), judging.api_base) if judging is not None else None,
     )
 
 

@@ -22,6 +22,7 @@ from donewhen.core.agents import AGENTS, agents_in, passed_names, variables_of
 from donewhen.core.workers import WORKERS
 from donewhen.version import __version__
 
+LISTED = "donewhen models lists them, and the model servers on this machine"
 INSTALL = "pip install 'donewhen[models]'"
 State = Literal["ok", "missing", "problem"]
 SYMBOLS: dict[State, str] = {"ok": "✓", "missing": "-", "problem": "✗"}
@@ -129,11 +130,24 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
     )
     detail = ", ".join(judges) or "none is set: you are asked about what no check decides"
     yield Finding(group, "judge", usable if judges else "missing", detail, how)
+    if judges:
+        yield _measured(group, models, call.settings.pick("judge_model") or "")
     yield _litellm(group, models)
     for one in models.configured:
         yield _model(group, one)
     named = ", ".join(models.keys) or "none is set"
-    yield Finding(group, "keys", "ok" if models.keys else "missing", named)
+    yield Finding(group, "keys", "ok" if models.keys else "missing", named, LISTED)
+
+
+def _measured(group: str, models: ModelsFacts, judge: str) -> Finding:
+    """What the judge's verdicts are worth."""
+    name = "judge, measured"
+    if models.measured is None:
+        return Finding(group, name, "missing", "not yet", f"donewhen bench --quick --judge-model '{judge}'")
+    if models.measured.weak:
+        how = "choose another judge, or bind checks to what it decides"
+        return Finding(group, name, "problem", f"weak: {models.measured}", how)
+    return Finding(group, name, "ok", str(models.measured))
 
 
 def _plugins(plugins: Sequence[PluginFacts]) -> Iterator[Finding]:

@@ -73,11 +73,13 @@ class Log:
         """The worker's last words are not repeated."""
         if record.error:
             yield f"  the worker failed: {one_line(record.error)}"
-        elif record.summary and one_line(record.summary) not in self._said:
+        elif record.summary and not any(said.startswith(one_line(record.summary)) for said in self._said):
             yield f"  {says} {one_line(record.summary)}"
         if changed := record.changed:
             more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
             yield f"  changed: {one_line(', '.join(map(shown_path, changed[:5])))}{more}"
+        elif not record.error:
+            yield "  changed: nothing"
 
     def _requirements(self, view: RunView) -> Iterator[str]:
         """Reports nothing before the first look, nor during a renewal: the last result stands until there is a new

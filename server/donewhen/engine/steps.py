@@ -91,6 +91,8 @@ class Steps:
         self._tools: dict[str, str] = {}
         self._streams: dict[str, str] = {}
         """The step of each stream whose text isn't on record."""
+        self._spoke = False
+        """True if what the worker says in this turn is on record message by message."""
         self._checks: dict[str, str] = {}
         self._hints: list[tuple[str, str]] = []
         """Hints that were not read yet: step and text."""
@@ -215,6 +217,7 @@ class Steps:
             self._change(step, state="done")
         self._hints.clear()
         self._turn = None
+        self._spoke = False
         if self._command is not None:
             self._turn = self._next("w")
             self._put(self._turn, at, "runs", self._command, "running")
@@ -224,7 +227,7 @@ class Steps:
         result = event.result
         if self._turn is not None:
             shown = self._steps.get(self._turn)
-            text = (shown.text if shown is not None else "") or result.claim.text
+            text = "" if self._spoke else (shown.text if shown is not None else "") or result.claim.text
             self._change(self._turn, state="failed" if result.error else "done", text=text)
         elif self._says_steps and not result.error:
             for number, step in enumerate(result.steps):
@@ -266,6 +269,7 @@ class Steps:
         elif event.message is not None:
             self._wanted.update({call.id: call for call in event.message.calls})
             if event.message.text.strip():
+                self._spoke = True
                 self._put(step, at, "says", "", text=event.message.text.strip())
 
     def message_kept(self, event: MessageKept, at: float) -> None:

@@ -521,6 +521,12 @@ _AIDER = re.compile(
 )
 
 
+_AIDER_STARTS = re.compile(
+    r"Aider v\d|(?:Main model|Weak model|Editor model|Model|Git repo|Repo-map): |Update git (?:name|email) with: "
+)
+"""What it prints of itself before it works."""
+
+
 _OPENHANDS_SESSION = re.compile(r"openhands --resume ([0-9a-f-]{36})")
 
 
@@ -535,6 +541,9 @@ def _openhands_line(line: str) -> Iterator[Told]:
 
 def _aider(line: str) -> Iterator[Told]:
     """Plain text, in which it reports what the message took so far."""
+    if _AIDER_STARTS.match(line):
+        yield {"sessionUpdate": NOISE, "text": line}
+        return
     yield says(f"{line}\n")
     found = _AIDER.search(line)
     if found is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -108,10 +109,13 @@ class AgentTool:
         return activity_line(text_of(self.known.get("title"))) or self.kind
 
     def summary(self, root: Path) -> str:
-        """A line for people."""
+        """A line for people, which names files of the workspace by their place in it."""
         if self.kind == "execute":
             return activity_line(f"run `{self.command()}`")
-        return self.title()
+        shown = self.title()
+        for base in (root, root.resolve()):
+            shown = shown.replace(f"{base}{os.sep}", "")
+        return shown
 
     def text(self) -> str:
         """What it showed of its result."""
