@@ -6,6 +6,7 @@ import asyncio
 import os
 import stat
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -118,6 +119,7 @@ class FolderWorkspace:
         self._outputs = Outputs()
         self._saves = ClientSaves()
         self._manifest = _UNOPENED
+        self._git_lock: Path | None = None
         self._handed = self._manifest
         self._coverage: Coverage | None = None
         self._scanner: Scanner | None = None
@@ -172,13 +174,21 @@ class FolderWorkspace:
 
     async def settled(self) -> TreeState:
         base = self._handed
-        await wait_settled(self._settling_look, base, self._notifier, self._quiet, lambda: self._watcher.polls)
+        await wait_settled(
+            self._settling_look, base, self._notifier, self._quiet, lambda: self._watcher.polls, self._git_writes
+        )
         return self._hand_out(base)
 
     async def moved(self) -> TreeState:
         at_once = Quiet(0.0, 0.0, self._quiet.gather, self._quiet.poll)
         await wait_settled(self._settling_look, self._handed, self._notifier, at_once, lambda: self._watcher.polls)
         return self._hand_out()
+
+    def _git_writes(self) -> bool:
+        try:
+            return self._git_lock is not None and time.time() - self._git_lock.stat().st_mtime < self._quiet.git
+        except OSError:
+            return False
 
     async def _settling_look(self) -> Manifest:
         await shielded(self._update())
@@ -224,6 +234,7 @@ class FolderWorkspace:
             self._watcher.start(self._notifier.notify)
             self._watching = True
         self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
+        self._git_lock = repository.lock if repository else None
 
     async def _open(self, named: Sequence[str], frozen: str | None) -> TreeState:
         async with self._one_at_a_time:
@@ -308,7 +319,7 @@ class FolderWorkspace:
         return self._handed.scope_digest(tuple(globs), self.files(globs))
 
     def files(self, globs: Sequence[str] | None = None) -> Sequence[str]:
-        return self._handed.paths if globs is None else self._handed.matching(globs)
+        return self._handed.paths() if globs is None else self._handed.matching(globs)
 
     def digest(self, path: str) -> str | None:
         entry = self._handed.get(path)
@@ -348,7 +359,7 @@ class FolderWorkspace:
         return changed
 
     async def commit(self) -> str | None:
-        return await committed(self._root, frozenset(self._handed.paths))
+        return await committed(self._root, frozenset(self._handed.paths()))
 
     async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
         manifest = await self._compared(after, revision)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,8 +22,9 @@ UNREADABLE = b"unreadable"
 
 _WILD = frozenset("*?[")
 
-StatKey = tuple[int, int, int, int, int]
-"""Size, mtime_ns, ctime_ns, inode, mode bits: a known hash is trusted only while all of these are the same."""
+StatKey = bytes
+"""Size, mtime_ns, ctime_ns, inode, mode bits, packed: a known hash is trusted only while all of these are the same."""
+_STAT = struct.Struct("<qqqQI")
 
 
 class Entry(NamedTuple):
@@ -41,7 +43,17 @@ class Entry(NamedTuple):
 
     @property
     def size(self) -> int:
-        return self.key[0]
+        return stat_of(self.key)[0]
+
+
+def stat_key(size: int, mtime_ns: int = 0, ctime_ns: int = 0, inode: int = 0, mode: int = 0) -> StatKey:
+    """Packed, since a workspace has one for each file. Of an inode its low 64 bits."""
+    return _STAT.pack(size, mtime_ns, ctime_ns, inode & 0xFFFF_FFFF_FFFF_FFFF, mode)
+
+
+def stat_of(key: StatKey) -> tuple[int, int, int, int, int]:
+    """What was packed."""
+    return _STAT.unpack(key)
 
 
 def same(one: Entry | None, other: Entry | None) -> bool:
@@ -103,9 +115,8 @@ class Manifest:
             for name, entry in folder.files.items():
                 yield start + name, entry
 
-    @cached_property
     def paths(self) -> tuple[str, ...]:
-        """Every covered path, sorted."""
+        """Every covered path, sorted. They are made anew: kept, they would be a tenth of the manifest."""
         return tuple(sorted(path for path, _ in self.items()))
 
     def matching(self, globs: Sequence[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from donewhen.ports import TreeState
 from donewhen.workspace.attribution import ClientSaves, Outputs
 from donewhen.workspace.checkpoints import Change, put_back, unified
 from donewhen.workspace.ignoring import Coverage, IgnoreRules
-from donewhen.workspace.manifest import EXECUTABLE, FILE, Entry, Manifest
+from donewhen.workspace.manifest import EXECUTABLE, FILE, Entry, Manifest, stat_key
 from donewhen.workspace.settling import Notifier, Quiet, wait_settled
 
 Content = tuple[str, bytes]
@@ -156,7 +156,7 @@ class MemoryWorkspace:
             return None
         mode, data = self._files[path]
         digest = hashlib.sha256(data).digest()
-        return self._outputs.counted(path, Entry(mode, digest, digest, digest[:20], (len(data), 0, 0, 0, 0)))
+        return self._outputs.counted(path, Entry(mode, digest, digest, digest[:20], stat_key(len(data))))
 
     def _opened(self) -> Coverage:
         if self._coverage is None:
@@ -169,7 +169,7 @@ class MemoryWorkspace:
         return self._handed.scope_digest(tuple(globs), self.files(globs))
 
     def files(self, globs: Sequence[str] | None = None) -> Sequence[str]:
-        return self._handed.paths if globs is None else self._handed.matching(globs)
+        return self._handed.paths() if globs is None else self._handed.matching(globs)
 
     def digest(self, path: str) -> str | None:
         entry = self._handed.get(path)

@@ -50,7 +50,8 @@ class ObjectStore:
         unknown = set(names) - self._borrowable
         unknown -= await asyncio.to_thread(self._kept, unknown)
         if unknown and self._borrowed is not None:
-            found = await self._found_by_git(unknown)
+            listed = await self._found_by_git(unknown)
+            found = {name for name in unknown if name in listed}  # the ids that the manifest holds, not equal ones
             self._borrowable |= found
             unknown -= found
         return unknown

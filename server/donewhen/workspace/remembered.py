@@ -4,6 +4,7 @@ stat, the rules of coverage, and which files were a check's output. A comparison
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from donewhen.regular import read_text
 from donewhen.workspace.attribution import Written
 from donewhen.workspace.ignoring import Coverage, IgnoreRules
-from donewhen.workspace.manifest import Entry, Folder, Manifest
+from donewhen.workspace.manifest import Entry, Folder, Manifest, stat_key, stat_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def load(place: Path, name: str, revision: str) -> Remembered | None:
             {path: (check, bytes.fromhex(digest)) for path, (check, digest) in kept["written"].items()},
             frozenset(kept.get("streams", ())),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error):
         return None
 
 
@@ -74,13 +75,13 @@ def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written
 
 def _plain(entry: Entry) -> list[Any]:
     counted = None if entry.counted == entry.digest else entry.counted.hex()
-    return [entry.mode, entry.digest.hex(), counted, entry.blob.hex(), entry.key, entry.racy]
+    return [entry.mode, entry.digest.hex(), counted, entry.blob.hex(), stat_of(entry.key), entry.racy]
 
 
 def _entry(kept: list[Any]) -> Entry:
-    mode, digest, counted, blob, (size, mtime, ctime, inode, bits), racy = kept
+    mode, digest, counted, blob, stat, racy = kept
     content = bytes.fromhex(digest)
-    key = (size, mtime, ctime, inode, bits)
+    key = stat_key(*stat)
     return Entry(
         mode, content, content if counted is None else bytes.fromhex(counted), bytes.fromhex(blob), key, bool(racy)
     )

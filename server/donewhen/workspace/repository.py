@@ -19,10 +19,12 @@ _SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c
 
 @dataclass(frozen=True)
 class Repository:
-    """`prefix` is the workspace's path in the repository, empty for its top; `objects` its object store."""
+    """`prefix` is the workspace's path in the repository, empty for its top; `objects` its object store; `lock` is
+    there as long as git writes the index, and files for it."""
 
     prefix: str
     objects: Path
+    lock: Path
     tracked: frozenset[str]
     above: tuple[tuple[str, Rules], ...]
 
@@ -31,10 +33,19 @@ async def find_repository(root: Path) -> Repository | None:
     """The repository that is, or contains, the workspace; None if there is none or git is not installed."""
     if shutil.which("git") is None:
         return None
-    asked = ["rev-parse", "--show-toplevel", "--git-path", "objects", "--git-path", "info/exclude"]
+    asked = [
+        "rev-parse",
+        "--show-toplevel",
+        "--git-path",
+        "objects",
+        "--git-path",
+        "info/exclude",
+        "--git-path",
+        "index.lock",
+    ]
     code, said = await run_git(asked, cwd=root, check=False)
     lines = os.fsdecode(said).splitlines()
-    if code != 0 or len(lines) != 3:
+    if code != 0 or len(lines) != 4:
         return None
     top = Path(lines[0])
     try:
@@ -49,7 +60,7 @@ async def find_repository(root: Path) -> Repository | None:
     above = [("", compiled(excludes)), (prefix, compiled(read_rules(os.fspath(root / lines[2]))))]
     above += _rules_between(top, prefix)
     tracked = frozenset(os.fsdecode(listed).split("\0")) - {""}
-    return Repository(prefix, root / lines[1], tracked, tuple(_spelled(above, prefix)))
+    return Repository(prefix, root / lines[1], root / lines[3], tracked, tuple(_spelled(above, prefix)))
 
 
 async def committed(root: Path, covered: frozenset[str]) -> str | None:

@@ -25,6 +25,7 @@ from donewhen.workspace.manifest import (
     Manifest,
     StatKey,
 )
+from donewhen.workspace.manifest import stat_key as packed
 
 _WALK_INSTEAD = 2000
 """If the hints name more paths than this, one walk is cheaper than looking at each."""
@@ -230,7 +231,7 @@ _CTIME_IS_CHANGE = sys.platform != "win32"
 
 def stat_key(status: os.stat_result) -> StatKey:
     """What a file's stat says about its content."""
-    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
+    return packed(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
 
 
 def read_entry(path: str, *, regular: bool = False) -> Entry | None:
@@ -298,7 +299,7 @@ def unreadable_entry(path: str) -> Entry:
     try:
         key = stat_key(os.lstat(path))
     except OSError:
-        key = (0, 0, 0, 0, 0)
+        key = packed(0)
     return _marker(UNREADABLE, key)
 
 
@@ -313,7 +314,7 @@ def nested_entry(path: str) -> Entry:
         name = head[4:].strip()
         loose = _text(os.path.join(place, *name.split("/")))  # noqa: PTH118
         head += loose or _text(os.path.join(place, "packed-refs"))  # noqa: PTH118
-    return _marker(b"nested\0" + head.encode("utf-8", "surrogateescape"), (0, 0, 0, 0, 0))
+    return _marker(b"nested\0" + head.encode("utf-8", "surrogateescape"), packed(0))
 
 
 def _marker(content: bytes, key: StatKey) -> Entry:

@@ -18,13 +18,15 @@ _POLL_SHARE = 25
 class Quiet:
     """Seconds without change after which content is settled: `few` after a save or two, `many` after more changes.
 
-    `gather` is how long events are collected before a look, `poll` how often to look if there are no events.
+    `gather` is how long events are collected before a look, `poll` how often to look if there are no events. `git` is
+    how old git's lock may be: an older one was left behind.
     """
 
     few: float = 0.02
     many: float = 0.15
     gather: float = 0.004
     poll: float = 2.0
+    git: float = 60.0
 
 
 class Notifier:
@@ -55,8 +57,10 @@ async def wait_settled(
     notifier: Notifier,
     quiet: Quiet,
     polls: Callable[[], bool],
+    writes: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Returns once the content that `look` finds differs from `base` and has stayed the same."""
+    """Returns once the content that `look` finds differs from `base` and has stayed the same, and nobody `writes` who
+    says so: a checkout may rest between two files."""
     seen, since = base, time.monotonic()
     with notifier.listening() as moved:
         while True:
@@ -68,7 +72,9 @@ async def wait_settled(
                 seen, since = found, time.monotonic()
             rest = _rest(content_changes(found, base), since, quiet, poll)
             if rest is not None and rest <= 0:
-                return
+                if not writes():
+                    return
+                rest = quiet.many
             # Not wait_for: before Python 3.12 it loses a cancellation that arrives together with the event.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(rest):

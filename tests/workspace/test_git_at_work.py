@@ -1,0 +1,87 @@
+"""What settles while git works: a checkout of many files, and its lock."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.settling import Quiet
+from tests.tools import needs
+
+pytestmark = [needs("git"), pytest.mark.timeout(240)]
+FILES = 10_000
+
+
+def git(root: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
+
+
+def write_all(root: Path, text: str) -> None:
+    for number in range(FILES):
+        place = root / f"part{number // 100:03}"
+        place.mkdir(exist_ok=True)
+        (place / f"file{number:05}.py").write_text(f"# {text} {number}\n")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    git(root, "init", "-q", "-b", "one")
+    write_all(root, "one")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "one")
+    git(root, "switch", "-q", "-c", "other")
+    write_all(root, "other")
+    (root / "part000" / "file00000.py").unlink()
+    git(root, "commit", "-q", "-a", "-m", "other")
+    return root
+
+
+@pytest.mark.slow
+async def test_a_checkout_of_ten_thousand_files_is_one_settled_revision(repository: Path, tmp_path: Path) -> None:
+    workspace = FolderWorkspace(repository, tmp_path / "state")
+    start = await workspace.open([])
+    waiting = asyncio.create_task(workspace.settled())
+    checkout = await asyncio.create_subprocess_exec("git", "switch", "-q", "one", cwd=repository)
+    settled = await asyncio.wait_for(waiting, 120)
+    assert checkout.returncode == 0, "it was settled while git was still writing"
+    assert len(settled.changed) == FILES
+    again = asyncio.create_task(workspace.settled())
+    confirmed = await workspace.confirm()
+    assert (confirmed.revision, confirmed.changed) == (settled.revision, ())
+    (repository / "part001" / "file00100.py").write_text("# later\n")
+    assert (await asyncio.wait_for(again, 60)).changed == ("part001/file00100.py",)
+    await workspace.close()
+    fresh = FolderWorkspace(repository, tmp_path / "fresh", watch=False)
+    git(repository, "switch", "-q", "--force", "other")
+    assert (await fresh.open([])).revision == start.revision
+    await fresh.close()
+
+
+async def test_files_are_not_settled_while_git_holds_its_lock(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    git(root, "init", "-q")
+    workspace = FolderWorkspace(root, tmp_path / "state", quiet=Quiet(few=0.01, many=0.01))
+    await workspace.open([])
+    lock = root / ".git" / "index.lock"
+    lock.touch()
+    (root / "a.py").write_text("1")
+    waiting = asyncio.create_task(workspace.settled())
+    (root / "b.py").write_text("2")
+    assert not (await asyncio.wait([waiting], timeout=0.5))[0], "git was still at work"
+    lock.unlink()
+    assert set((await asyncio.wait_for(waiting, 30)).changed) == {"a.py", "b.py"}
+    lock.touch()
+    os.utime(lock, (1, 1))
+    waiting = asyncio.create_task(workspace.settled())
+    (root / "a.py").write_text("3")
+    assert (await asyncio.wait_for(waiting, 30)).changed == ("a.py",), "an old lock was left behind"
+    await workspace.close()
