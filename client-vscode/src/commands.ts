@@ -28,6 +28,7 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
     await client.request('donewhen.run.pause', { runId });
   }),
   'donewhen.resume': ofRun((run) => run.view.goesOn, () => vscode.l10n.t('There is no run to resume.'), resume),
+  'donewhen.takeOver': ofRun((run) => run.takeOver, () => vscode.l10n.t('There is no run to take over.'), takeOver),
   'donewhen.stop': ofRun((run) => run.view.unfinished, () => vscode.l10n.t('There is no run to stop.'), async ({ client }, { runId }) => {
     await client.request('donewhen.run.stop', { runId });
   }),
@@ -130,7 +131,7 @@ async function installModels(services: Services, trouble: Trouble, target: Targe
 
 // ------------------------------------------------------------------------------------------ what can be done now
 
-const EXECUTING: ReadonlySet<string> = new Set(['answer', 'start', 'checkNow', 'resume', 'guard', 'revertToIteration']);
+const EXECUTING: ReadonlySet<string> = new Set(['answer', 'start', 'checkNow', 'resume', 'takeOver', 'guard', 'revertToIteration']);
 
 interface Item extends vscode.QuickPickItem {
   perform(): Thenable<unknown>;
@@ -272,6 +273,19 @@ async function resume(services: Services, run: Snapshot): Promise<void> {
     raised = { [limit]: (whole ? Math.round(given) : given) * unit };
   }
   await oneAtATime(services, run.goalUri, () => services.client.request('donewhen.run.resume', { runId, ...raised }));
+}
+
+/** Goes on with the run of a window that is gone. Of several that take it over, one has it, and the others follow it. */
+async function takeOver(services: Services, run: Snapshot): Promise<void> {
+  try {
+    await resume(services, run);
+  } catch (problem) {
+    const { snapshots } = await services.client.request('donewhen.run.status', { runId: run.runId });
+    if (!snapshots.some(({ view }) => view.active)) {
+      throw problem;
+    }
+    vscode.window.setStatusBarMessage(vscode.l10n.t('The run was taken over elsewhere. You follow it here.'), 8_000);
+  }
 }
 
 /** Opens the goal file, at the requirement where one is meant. */

@@ -124,6 +124,15 @@ function standing(services: Services, run: Snapshot): Notice[] {
   const key = keyOf(run);
   const holds = stays(services, run);
   const title = harmless(run.title);
+  if (run.takeOver) {
+    const [open] = openIn(run);
+    const message =
+      open === undefined
+        ? vscode.l10n.t('The window or terminal that pursued “{0}” is gone. Take the run over here?', title)
+        : vscode.l10n.t('The window or terminal that pursued “{0}” is gone, and the run asked: {1}', title, open.asked.notice);
+    const take = command(run, vscode.l10n.t('Take Over'), 'donewhen.takeOver');
+    return [{ key: `${key}/takeOver`, message, buttons: [take, ...(open === undefined ? [] : [showButton(open)])], asks: true, holds }];
+  }
   if (run.status === 'interrupted') {
     // With what it asked just then, which can be answered before it goes on.
     const [open] = openIn(run);

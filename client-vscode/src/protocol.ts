@@ -39,6 +39,7 @@ export interface Snapshot {
   readonly baseline: Baseline | null;
   readonly sandbox: Sandbox | null;
   readonly acts: readonly Act[];
+  readonly takeOver: boolean;
   readonly view: View;
 }
 

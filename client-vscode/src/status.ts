@@ -110,6 +110,7 @@ class Contexts {
     this.tell('active', runs.some(({ view }) => view.active));
     this.tell('activeGoals', active.flatMap((uri) => [uri.fsPath, uri.path]));
     this.tell('resumable', runs.some(({ view }) => view.goesOn));
+    this.tell('takeOver', runs.some(({ takeOver }) => takeOver));
     this.tell('guardable', runs.some(({ view }) => view.guardable));
     this.tell('complete', runs.some(({ status }) => status === 'complete'));
     this.tell('guarded', runs.some(({ guard }) => guard !== null));

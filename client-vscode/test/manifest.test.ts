@@ -65,17 +65,19 @@ test('whatever a row offers as a button, its context menu offers too, where keyb
 });
 
 test('the row of a goal offers as a button to go on where it can, else to start', () => {
-  const steering = ['donewhen.start', 'donewhen.resume', 'donewhen.pause'];
+  const steering = ['donewhen.start', 'donewhen.resume', 'donewhen.takeOver', 'donewhen.pause'];
   const inline = (menus['view/item/context'] ?? []).filter(({ group, command }) => group === 'inline@1' && steering.includes(command));
   const offered = (status: string): string[] => inline.filter((item) => fits(item, `goal.${status}`)).map(({ command }) => command);
   expect(offered('new')).toEqual(['donewhen.start']);
   expect(offered('checked')).toEqual(['donewhen.start']);
   expect(offered('checked.resumable')).toEqual(['donewhen.resume']);
   expect(offered('capped')).toEqual(['donewhen.resume']);
+  expect(offered('interrupted')).toEqual(['donewhen.resume']);
+  expect(offered('interrupted.takeOver')).toEqual(['donewhen.takeOver']);
   expect(offered('running')).toEqual(['donewhen.pause']);
 });
 
-const STATUSES = ['new', 'checked', 'running', 'waiting', 'paused', 'interrupted', 'complete', 'capped', 'cancelled', 'checked.resumable', 'crashed.modelless'];
+const STATUSES = ['new', 'checked', 'running', 'waiting', 'paused', 'interrupted', 'complete', 'capped', 'cancelled', 'interrupted.takeOver', 'checked.resumable', 'crashed.modelless'];
 const CONTEXTS = [
   ...STATUSES.map((status) => `goal.${status}`),
   ...['start', 'approval', 'choice', 'question'].map((kind) => `interrupt.${kind}`),

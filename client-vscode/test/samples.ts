@@ -112,6 +112,7 @@ export function snapshot({ view = {}, ...given }: Given = {}): Snapshot {
     halt: null,
     warnings: [],
     acts: [],
+    takeOver: false,
     cost: { usd: 0, worker: USAGE, judge: USAGE },
     limits: { maxIterations: 10, timeoutSeconds: 3600, budgetUsd: null, tokenBudget: null },
     iterationsTotal: 3,

@@ -320,6 +320,26 @@ async def test_a_run_whose_supervisor_died_is_interrupted_for_every_reader(world
     assert (await ended(other, run_id)).state.status == "interrupted"
 
 
+async def test_whoever_follows_a_run_is_told_that_its_process_is_gone_and_may_take_it_over(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    world.worker.plays = [writes("a.py", "good")]
+    first = world.supervisor()
+    run_id = (await first.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    other, told = world.supervisor(), asyncio.Queue[RunView]()
+    other.subscribe(told.put_nowait)
+    assert not (await other.view(run_id)).bereft
+    world.held.clear()  # as where the process is gone: the ledger says nothing of it
+    async with asyncio.timeout(10):
+        while not (seen := await told.get()).bereft:
+            pass
+    assert seen.state.status == "interrupted"
+    assert not (await world.supervisor().view(run_id)).bereft, "it never followed the run"
+    world.worker.gate.set()
+    assert not (await other.resume(run_id)).bereft
+    assert (await ended(other, run_id)).state.status == "complete"
+
+
 @pytest.mark.conformance("C13")
 def test_a_secret_that_is_not_shown_is_not_replaced_by_its_mask() -> None:
     asked = Interrupt("I1", "approval", "Run it?", "tool:run_command", "run_command", {"command": f"curl -H {MASK} x"})

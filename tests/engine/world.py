@@ -203,6 +203,10 @@ class MemoryLock:
     def inherited_descriptors(self) -> tuple[int, ...]:
         return ()
 
+    async def until_gone(self, owner: Owner) -> None:
+        while owner in self.held:  # noqa: ASYNC110  # a list tells nobody
+            await asyncio.sleep(0.01)
+
     async def end_leftovers(self, token: str, within: float = 2.0) -> int:
         return 0
 

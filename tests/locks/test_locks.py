@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -153,6 +154,38 @@ def test_after_a_killed_owner_without_children_the_lock_is_free(lock: FileRunLoc
     assert last is not None
     assert last.run_id == "first"
     lock.acquire("second", "t")
+
+
+async def test_the_end_of_an_owner_is_noticed_at_once(lock: FileRunLock, spawn: Spawn) -> None:
+    first = spawn(run_id="first")
+    assert first.said["acquired"]
+    owner = lock.owner()
+    assert owner is not None
+    waiting = asyncio.ensure_future(lock.until_gone(owner))
+    assert not (await asyncio.wait({waiting}, timeout=0.1))[0]
+    first.kill()
+    async with asyncio.timeout(1):
+        await waiting
+        await lock.until_gone(owner)  # it is gone already
+    assert lock.owner() is None
+
+
+def test_holders_are_named_though_they_close_other_files_meanwhile(lock: FileRunLock, tmp_path: Path) -> None:
+    lock.acquire("run-1", "t")
+    over = threading.Event()
+
+    def opens_and_closes() -> None:
+        while not over.is_set():
+            for descriptor in [os.open(tmp_path, os.O_RDONLY) for _ in range(20)]:
+                os.close(descriptor)
+
+    busy = threading.Thread(target=opens_and_closes)
+    busy.start()
+    try:
+        assert all(os.getpid() in holders(tmp_path / "run.lock") for _ in range(20))
+    finally:
+        over.set()
+        busy.join()
 
 
 def test_an_owner_that_is_a_zombie_is_dead(lock: FileRunLock, spawn: Spawn) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener
-from tests.vscode.site import BAR, HUMAN, RIGHT_LINE, project
+from tests.vscode.site import BAR, HUMAN, RIGHT, RIGHT_LINE, project
 
 if TYPE_CHECKING:
     from tests.vscode.workbench import Workbench
@@ -73,6 +73,29 @@ def test_a_run_is_taken_up_again_after_a_reload_and_after_a_kill(
     window.editor.replace_line(2, RIGHT_LINE)
     window.editor.save()
     window.notices.wait_bar(BAR, "2 of 2 met")
+
+
+def test_a_second_window_takes_over_the_run_of_one_whose_server_was_killed(
+    server: CodeServer, open_window: Opener, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder", HUMAN)
+    first = open_window(server, folder)
+    started(first, "0 of 2 met")
+    (process,) = server.language_servers()
+    second = open_window(server, folder)
+    second.notices.wait_bar(BAR, "0 of 2 met")
+    assert "Done When: Take Over Run" not in second.palette.commands("Done When: ")
+
+    process.send_signal(signal.SIGKILL)
+    assert "Take the run over here?" in second.notices.wait("is gone")
+    second.notices.wait_bar(BAR, "take over\\?")
+    assert "Done When: Take Over Run" in second.palette.commands("Done When: ")
+    second.notices.press("is gone", "Take Over")
+    second.notices.gone("is gone")
+    (folder / "NOTES.md").write_text("added\n", encoding="utf-8")
+    (folder / "calc.py").write_text(RIGHT, encoding="utf-8")
+    second.notices.wait_bar(BAR, "2 of 2 met")
+    first.notices.wait_bar(BAR, "2 of 2 met")
 
 
 def test_stop_ends_the_run_with_all_that_it_started(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:

@@ -130,6 +130,11 @@ DONE = {"status": "complete", "complete": True, "phase": None}
             "bell-dot",
             "Goal: iteration 3/10 · waiting for you · 2 of 5 met",
         ),
+        (
+            {"status": "interrupted", "phase": None, "takeOver": True},
+            "debug-disconnect",
+            "Goal: iteration 3/10 · take over? · 2 of 5 met",
+        ),
         ({"status": "dreaming", "phase": None}, "target", "Goal: iteration 3/10 · 2 of 5 met"),
     ],
 )
@@ -217,6 +222,7 @@ LACKING = "models need litellm, which is not installed: `pip install 'donewhen[m
     [
         ({"status": "waiting", "interrupts": [interrupt()]}, ["answer", "checkNow", "pause", "stop"]),
         ({"status": "interrupted", "interrupts": [interrupt()]}, ["answer", "resume", "checkNow", "stop"]),
+        ({"status": "interrupted", "takeOver": True}, ["takeOver", "checkNow", "stop", "openGoal"]),
         ({"status": "running"}, ["checkNow", "pause", "stop"]),
         ({"status": "paused"}, ["resume", "checkNow", "stop"]),
         ({"status": "capped"}, ["resume", "checkNow", "start"]),

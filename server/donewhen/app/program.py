@@ -4,6 +4,7 @@ share state.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -351,6 +352,9 @@ class SoleRunLock:
 
     def last_owner(self) -> Owner | None:
         return None
+
+    async def until_gone(self, owner: Owner) -> None:
+        await asyncio.Event().wait()  # it is this process
 
     def inherited_descriptors(self) -> tuple[int, ...]:
         return ()

@@ -109,6 +109,13 @@ def has_record(root: Path, state_dir: Path | None) -> bool:
     return has_record(root, state_dir)
 
 
+async def until_gone(pid: int) -> None:
+    """See `workspace.processes.ending.until_gone`."""
+    from donewhen.workspace.processes.ending import until_gone
+
+    await until_gone(pid)
+
+
 async def _loaded(module: str) -> None:
     await asyncio.to_thread(import_module, f"donewhen.app.{module}")
 
@@ -127,3 +134,4 @@ class Services:
     survey: Callable[[Look], Coroutine[Any, Any, Survey]] = survey
     doctor_facts: Callable[[Path, Settings], DoctorFacts] = doctor_facts
     has_record: Callable[[Path, Path | None], bool] = has_record
+    until_gone: Callable[[int], Awaitable[None]] = until_gone

@@ -87,6 +87,10 @@ class RunView:
     """The proof files that its worker has changed: the originals are tried once everything else is proven. Known to the
     process that supervises it."""
 
+    bereft: bool = False
+    """True if this process followed the run while another one supervised it, which is gone: whoever looks on may take
+    the run over, by `resume`. Not where a person stopped or paused it, nor once anybody has taken it up."""
+
     commit: str | None = None
     """The commit that the result is about, where somebody asked for it (`Runs.commit`)."""
 

@@ -18,6 +18,7 @@ from donewhen.core.errors import (
 )
 from donewhen.core.evidence import Evidence
 from donewhen.core.proof import Present
+from donewhen.core.resume import of_a_program, resumable
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import ChangedFile, IterationDetail, RunSteps, RunView
@@ -27,7 +28,7 @@ from donewhen.engine.setup import EngineSetup
 from donewhen.engine.steps import Followers, Steps
 from donewhen.engine.tasks import cancel_all
 from donewhen.engine.watching import same_goal
-from donewhen.ports import RunSummary, Workspace
+from donewhen.ports import Owner, RunSummary, Workspace
 
 ATTEND_AGAIN = 0.5
 MAX_DIFF = 1_000_000
@@ -58,6 +59,12 @@ class Reading:
         self._answering: set[tuple[str, str]] = set()
         """Interrupts (run, id) whose answer is on its way to the ledger: another one comes too late."""
         self._followed: dict[str, tuple[float, int, str | None]] = {}
+        self._looked_at_others = False
+        self._elsewhere: set[str] = set()
+        """Runs that another process was seen to supervise."""
+        self._awaited: Owner | None = None
+        """The process whose end is awaited."""
+        self._owner_ends: asyncio.Task[None] | None = None
         self.failure: DoneWhenError | None = None
         """Set where the ledger itself failed: the run could not go on, nor could that be recorded."""
 
@@ -88,9 +95,9 @@ class Reading:
         """The view with what its proofs are worth in the current workspace."""
         glance = self._setup.glance
         if glance is None or not comparable(view.state):
-            return view
+            return self._offered(view)
         present = await self._watcher.looked_at(view.state) if self._watcher is not None else None
-        return self._seen(view, present or await compared_once(view.state, glance()))
+        return self._offered(self._seen(view, present or await compared_once(view.state, glance())))
 
     def _seen(self, view: RunView, present: Present | None) -> RunView:
         """The view in a workspace that was looked at; unchanged where it wasn't."""
@@ -113,7 +120,19 @@ class Reading:
 
     def _known(self, view: RunView) -> RunView:
         """The view in the workspace as far as it is watched."""
-        return self._seen(view, self._watcher.present(view.state) if self._watcher is not None else None)
+        return self._offered(self._seen(view, self._watcher.present(view.state) if self._watcher is not None else None))
+
+    def _offered(self, view: RunView) -> RunView:
+        """The view, with whether the run is to be had: see `RunView.bereft`."""
+        state = view.state
+        if state.active and state.mode == "pursue" and state.run_id not in self._elsewhere:
+            owner = self._setup.lock.owner()
+            if owner is not None and owner.run_id == state.run_id:
+                self._elsewhere.add(state.run_id)
+        if state.run_id not in self._elsewhere or state.status != "interrupted" or not resumable(state):
+            return view
+        of_others = not self._setup.of_program and of_a_program(state, str(self._setup.root)) is not None
+        return view if of_others else replace(view, bereft=True)
 
     # ------------------------------------------------------------------------------------ watching
 
@@ -334,7 +353,8 @@ class Reading:
             self._background = asyncio.ensure_future(self._attend())
 
     async def _end_background(self) -> None:
-        ending = [task for task in (self._background, self._watching_again, *self._telling) if task is not None]
+        tasks = (self._background, self._watching_again, self._owner_ends, *self._telling)
+        ending = [task for task in tasks if task is not None]
         await cancel_all(*ending)
         if self._watcher is not None:
             await self._watcher.close()
@@ -359,6 +379,7 @@ class Reading:
         """Runs of other processes: those that are pursued, and those that changed since the last look."""
         await self._find_dead()
         self._watch_again()
+        self._await_owner()
         for summary in await self._setup.ledger.runs():
             if summary.run_id in self._active or summary.mode == "audit":
                 continue
@@ -366,6 +387,23 @@ class Reading:
             pursued = summary.status in ("running", "waiting")
             if pursued or known is None or known[0] != summary.updated_at:
                 await self._tell(summary, known)
+        self._looked_at_others = True
+
+    def _await_owner(self) -> None:
+        """From now on, the end of the other process that supervises a run here is noticed: no entry of the ledger tells
+        of a process that was killed."""
+        owner = self._setup.lock.owner()
+        if owner is not None and owner.run_id in self._active:
+            owner = None
+        if owner != self._awaited:
+            if self._owner_ends is not None:
+                self._owner_ends.cancel()
+            self._awaited = owner
+            self._owner_ends = None if owner is None else asyncio.ensure_future(self._owner_ended(owner))
+
+    async def _owner_ended(self, owner: Owner) -> None:
+        await self._setup.lock.until_gone(owner)
+        await self._find_dead()
 
     async def _tell(self, summary: RunSummary, known: tuple[float, int, str | None] | None) -> None:
         try:
@@ -374,7 +412,8 @@ class Reading:
             return  # it is listed as that
         now = (summary.updated_at, view.state.sequence, view.live.activity)
         self._followed[summary.run_id] = now
-        if known is not None and now != known:
+        # What was there at the first look is shown already; what comes later may never change again.
+        if self._looked_at_others and now != known:
             for listener in list(self._listeners):
                 listener(view)
 

@@ -434,6 +434,7 @@ class Supervisor(Control):
     # ---------------------------------------------------------------------------------- supervising
 
     def _launch(self, run: ActiveRun) -> None:
+        self._elsewhere.discard(run.run_id)
         self._tasks[run.run_id] = asyncio.ensure_future(self._supervise(run))
         self._serve_requests()
 

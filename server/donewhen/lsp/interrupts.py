@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from donewhen.core.errors import DoneWhenError, UnknownInterrupt
+from donewhen.core.errors import AlreadyRunning, DoneWhenError, UnknownInterrupt
 from donewhen.core.feedback import keep_ends
 from donewhen.core.questions import context_lines
 from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
+from donewhen.engine.api import StartOptions
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.wire.snapshot import halt_text
 
@@ -55,7 +56,8 @@ class Interrupts:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._open: dict[tuple[str, str], asyncio.Task[Any]] = {}
-        self._offered: set[str] = set()
+        self._offers: dict[str, asyncio.Task[Any]] = {}
+        """The messages that offer to go on with an interrupted run, by run: once for each time that it is."""
         self._halted: dict[str, Halted] = {}
 
     def show(self, folder: Folder, view: RunView) -> None:
@@ -63,6 +65,7 @@ class Interrupts:
         if self._session.profile.interrupts:
             return
         self._tell_halt(view)
+        self._offer_or_withdraw(folder, view)
         run_id = view.state.run_id
         wanted = {(run_id, one.id): one for one in view.state.interrupts} if view.state.active else {}
         for key in [key for key in self._open if key[0] == run_id and key not in wanted]:
@@ -93,12 +96,20 @@ class Interrupts:
             self._session.show_message(types.MessageType.Info, said)
 
     def offer_resume(self, folder: Folder, view: RunView) -> None:
-        """An interrupted run was found: the person may continue it."""
+        """An interrupted run was found: the person may continue it, or take it over from a window that is gone."""
         run_id = view.state.run_id
-        if self._session.profile.interrupts or run_id in self._offered:
-            return
-        self._offered.add(run_id)
-        self._session.later(self._resume(folder, view), f"resuming {run_id}")
+        if not self._session.profile.interrupts and run_id not in self._offers:
+            self._offers[run_id] = self._session.later(self._resume(folder, view), f"resuming {run_id}")
+
+    def _offer_or_withdraw(self, folder: Folder, view: RunView) -> None:
+        """A run that this window followed can be taken over; one that goes on, or that a person ended or paused, is no
+        longer offered, whoever did that."""
+        if view.state.status != "interrupted":
+            offer = self._offers.pop(view.state.run_id, None)
+            if offer is not None:
+                offer.cancel()
+        elif view.bereft and self._session.host.trusted:
+            self.offer_resume(folder, view)
 
     def offer_overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
         """A revert kept a person's later edits: the person may choose to overwrite them."""
@@ -106,9 +117,10 @@ class Interrupts:
             self._session.later(self._overwrite(folder, run_id, finding_id, kept), f"reverting {finding_id}")
 
     def close(self) -> None:
-        for task in self._open.values():
+        for task in (*self._open.values(), *self._offers.values()):
             task.cancel()
         self._open.clear()
+        self._offers.clear()
 
     async def _ask(self, folder: Folder, run_id: str, interrupt: Interrupt, context: Sequence[str]) -> None:
         offered = choices(interrupt)
@@ -122,10 +134,23 @@ class Interrupts:
             logger.info("interrupt %s: %s", interrupt.id, problem)
 
     async def _resume(self, folder: Folder, view: RunView) -> None:
-        title = view.state.goal.title
-        if await self._message(f"The run of “{title}” was interrupted.", ["Not now", "Resume"]) == "Resume":
+        run_id, title = view.state.run_id, _CONTROL.sub("�", view.state.goal.title)
+        said, go_on = f"The run of “{title}” was interrupted.", "Resume"
+        if view.bereft:
+            said, go_on = f"The window or terminal that pursued “{title}” is gone. Take the run over here?", "Take over"
+        if await self._message(said, ["Not now", go_on]) == go_on:
+            # Apart from the message, which is withdrawn once the run goes on.
+            self._session.later(self._go_on(folder, run_id), f"resuming {run_id}")
+
+    async def _go_on(self, folder: Folder, run_id: str) -> None:
+        try:
             self._session.require_trust()
-            await folder.runs.resume(view.state.run_id)
+            await folder.runs.resume(run_id, options=StartOptions(askable=True))
+        except DoneWhenError as problem:
+            # Of several windows that take a run over, one has it, and the others follow it.
+            follows = isinstance(problem, AlreadyRunning) and problem.run_id == run_id
+            if not follows and not (await folder.runs.view(run_id)).state.active:
+                self._session.show_message(types.MessageType.Error, str(problem))
 
     async def _overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
         names = _CONTROL.sub("�", ", ".join(kept))

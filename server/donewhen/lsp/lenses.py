@@ -48,7 +48,8 @@ def run_commands(goal: GoalView) -> list[types.Command]:
         asked = [{"runId": view.state.run_id, "interruptId": one.id} for one in view.state.interrupts[:1]]
         run = [{"runId": view.state.run_id}]
         pause = types.Command("Pause", "donewhen.run.pause", arguments=list(run))
-        resume = types.Command("Resume", "donewhen.run.resume", arguments=list(run))
+        go_on = "Take over" if view.bereft else "Resume"
+        resume = types.Command(go_on, "donewhen.run.resume", arguments=list(run))
         stop = types.Command("Stop", "donewhen.run.stop", arguments=list(run))
         if view.state.active:
             found = [check, pause, stop]

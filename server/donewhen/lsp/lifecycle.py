@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -20,10 +18,6 @@ from donewhen.lsp.protocol import ClientSilent
 if TYPE_CHECKING:
     from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
-
-
-EVERY = 2.0
-"""Seconds between two checks of a process, for systems that don't report its end."""
 
 
 def initialize(session: Session, params: types.InitializeParams) -> None:
@@ -53,53 +47,8 @@ async def shutdown(session: Session, _: object) -> None:
 
 async def _end_with(session: Session, pid: int) -> None:
     """Acts as if the client's end of the streams had closed, since one of the client's children may keep it open."""
-    await _gone(pid)
+    await session.host.services.until_gone(pid)
     session.server.shutdown()
-
-
-async def _gone(pid: int) -> None:
-    """Returns once no process has this pid, at once if there is none; on Windows never. On Linux nothing is polled."""
-    try:
-        descriptor = _opened(pid)
-    except ProcessLookupError:
-        return
-    if descriptor is None:
-        while _exists(pid):  # noqa: ASYNC110  # there is no notification
-            await asyncio.sleep(EVERY)
-        return
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(descriptor, lambda: ended.done() or ended.set_result(None))
-    try:
-        await ended
-    finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
-
-
-def _opened(pid: int) -> int | None:
-    """A descriptor that becomes readable when the process ends; None if the system doesn't have one. Raises
-    ProcessLookupError."""
-    if sys.platform != "linux":
-        return None
-    try:
-        return os.pidfd_open(pid)
-    except ProcessLookupError:
-        raise
-    except OSError:
-        return None
-
-
-def _exists(pid: int) -> bool:
-    if sys.platform == "win32":
-        return True  # the check would end it: there only the end of input shows it
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 # The client's workspace folders: what is opened at the start, and later changes.

@@ -175,6 +175,11 @@ class RunLock(Protocol):
         """The last owner on record, dead or alive."""
         ...
 
+    async def until_gone(self, owner: Owner) -> None:
+        """Returns once that owner's process has ended, at once if it has already. What it lets go of while it lives
+        is not heard of here: the ledger says that."""
+        ...
+
     def inherited_descriptors(self) -> tuple[int, ...]:
         """File descriptors that every child of a run inherits (POSIX), so that a restart can't race orphans."""
         ...

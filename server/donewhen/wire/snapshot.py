@@ -256,6 +256,7 @@ class Snapshot(Wire):
     baseline: WireBaseline | None = None
     sandbox: WireSandbox | None = None
     acts: list[WireAct] = []
+    take_over: bool = False
 
 
 def snapshot(view: RunView, root: Path) -> Snapshot:
@@ -303,6 +304,7 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         baseline=_baseline(state),
         sandbox=_sandbox(state),
         acts=[_act(one) for one in state.acts[-MAX_ACTS:]],
+        take_over=view.bereft,
     )
 
 

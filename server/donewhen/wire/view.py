@@ -293,7 +293,8 @@ def _steering(run: Snapshot) -> list[str]:
         return [*check, "pause", "stop"]
     if _goes_on(run):
         install = ["installModels"] if _lacks_models(run) else []
-        return [*install, "resume", *check, "stop" if _resumable(run) or run.halt is not None else "start"]
+        go_on = "takeOver" if run.take_over else "resume"
+        return [*install, go_on, *check, "stop" if _resumable(run) or run.halt is not None else "start"]
     finishing = ["reviewChanges", "commit", "copyReceipt"] if run.status == "complete" else []
     return [*finishing, *(["start", *check] if check else [])]
 
@@ -385,6 +386,7 @@ _GRADES: Mapping[str | None, str] = {
     "untried": "passes, and could not be tried",
 }
 """What a proof is worth, where that says more than who decided."""
+TAKE_OVER = "The window or terminal that pursued it is gone."
 NOTHING_KNOWN = "Nothing is known about it yet."
 
 
@@ -516,16 +518,18 @@ def _status_line(run: Snapshot) -> WireStatusLine:
         _ending(run),
         "" if run.cost.usd is None else _joined(_spent(run.cost.usd)),
     ]
+    offered = ["take over?"] if run.take_over else []
     asked = run.interrupts[0].title if run.interrupts else ""
     facts = [
         run_status(run.status),
         turn,
         tally(counts.met, counts.total, counts.waived),
         f"it asks: {asked}" if asked else "",
+        "you can take it over" if run.take_over else "",
     ]
     return WireStatusLine(
         icon=_status_icon(run),
-        text=_joined([goal, "waiting for you" if _asking(run) or _halted(run) else "", *parts]),
+        text=_joined([goal, "waiting for you" if _asking(run) or _halted(run) else "", *offered, *parts]),
         elsewhere=_joined([goal, "waiting for you", *parts]),
         tooltip=_status_tooltip(run),
         spoken=f"Goal {unmarked(run.title)}: {_joined(facts, ', ')}",
@@ -561,6 +565,7 @@ def _status_tooltip(run: Snapshot) -> str:
         plain(phase),
         plain(_joined([_turn(run), tally(run.counts.met, run.counts.total, run.counts.waived)])),
         *([plain(one) for one in _context(first)] if first is not None else []),
+        plain(f"{TAKE_OVER} It can be taken over here.") if run.take_over else "",
         _whats_open(run),
         "" if run.guard is None else f"$(shield) {plain('On guard: the checks run again after each edit.')}",
         plain(_joined([*_spent(run.cost.usd), duration(run.elapsed_seconds)])),
@@ -638,7 +643,7 @@ def _goal_node(run: Snapshot) -> WireNode:
         _joined(facts),
         icon=(icon, _RUN_COLORS.get(icon, "")),
         spoken=f"Goal {title}: {_joined(said, ', ')}",
-        context=f"{how}{'.modelless' if _lacks_models(run) else ''}",
+        context=f"{how}{'.modelless' if _lacks_models(run) else ''}{'.takeOver' if run.take_over else ''}",
         opens="expanded",
         about=_about(run),
         tooltip=_goal_tooltip(run, state),

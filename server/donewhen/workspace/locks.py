@@ -22,6 +22,7 @@ from typing import Any, cast
 from donewhen.core.errors import AlreadyRunning, HeldElsewhere, LedgerUnavailable
 from donewhen.ports import Owner
 from donewhen.regular import read_bytes, read_text
+from donewhen.workspace.processes.ending import until_gone
 from donewhen.workspace.processes.leftovers import find_marked, uptime
 from donewhen.workspace.runtime import runtime_key
 
@@ -97,6 +98,12 @@ class FileRunLock:
     def last_owner(self) -> Owner | None:
         record = read_record(self._owner_file)
         return None if record is None else record.owner()
+
+    async def until_gone(self, owner: Owner) -> None:
+        record = read_record(self._owner_file)
+        if record is None or record.owner() != owner:
+            return  # another one has taken its place, which only its end allows, or its letting go
+        await until_gone(owner.pid, lambda: birth(owner.pid) == record.birth)
 
     def inside(self, run_id: str) -> bool:
         last = self.last_owner()
@@ -317,10 +324,13 @@ def open_paths(pid: str) -> set[str]:
     folder = f"/proc/{pid}/fd"
     found: set[str] = set()
     try:
-        for descriptor in os.listdir(folder):  # noqa: PTH208  # names are all that is needed
-            found.add(os.readlink(f"{folder}/{descriptor}"))  # noqa: PTH115  # hundreds of them: no Path for each
+        descriptors = os.listdir(folder)  # noqa: PTH208  # names are all that is needed
     except OSError:
         return found  # it has ended, or belongs to another user
+    for descriptor in descriptors:
+        # One that was closed since says nothing of the others.
+        with suppress(OSError):
+            found.add(os.readlink(f"{folder}/{descriptor}"))  # noqa: PTH115  # hundreds of them: no Path for each
     return found
 
 
