@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
+import { FollowedSnapshots } from './changes';
 import { completeWithEditorModel } from './editorModels';
 import type { EditorModelAsked } from './editorModelWords';
-import type { Activity, CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
+import type { Activity, CommandArguments, CommandName, CommandResults, SnapshotChanged, VersionedSnapshot } from './protocol';
 import { Backoff, type Remedy, type ServerCommand, sameCommand, SetupProblem } from './serverCommand';
 import type { SnapshotStore } from './snapshots';
 
@@ -227,8 +228,17 @@ export class Server implements vscode.Disposable {
     client.onNotification('donewhen/activity', (activity: Activity) => {
       this.active.fire(activity);
     });
-    client.onNotification('donewhen/snapshot', (snapshot: Snapshot) => {
-      this.snapshots.take(snapshot);
+    const followed = new FollowedSnapshots();
+    client.onNotification('donewhen/snapshot', (sent: VersionedSnapshot) => {
+      this.snapshots.take(followed.whole(sent));
+    });
+    client.onNotification('donewhen/snapshotChanged', (changed: SnapshotChanged) => {
+      const snapshot = followed.changed(changed);
+      if (snapshot === 'lost') {
+        void this.fetchRun(client, changed.runId);
+      } else if (snapshot !== undefined) {
+        this.snapshots.take(snapshot);
+      }
     });
     client.onRequest('donewhen/model/complete', (asked: EditorModelAsked, token: vscode.CancellationToken) =>
       completeWithEditorModel(asked, token),
@@ -299,6 +309,19 @@ export class Server implements vscode.Disposable {
       this.log.info(`the server is ready, version ${this.version ?? 'unknown'}; runs known: ${snapshots.length}`);
     } catch (problem) {
       this.log.warn(`the runs are not known: ${String(problem)}`);
+    }
+  }
+
+  /** The run as a whole: the next change of it comes as a whole, too. */
+  private async fetchRun(client: LanguageClient, runId: string): Promise<void> {
+    const params = { command: 'donewhen.run.status', arguments: [{ runId }] };
+    try {
+      const { snapshots } = await client.sendRequest<CommandResults['donewhen.run.status']>(EXECUTE, params);
+      for (const snapshot of snapshots) {
+        this.snapshots.take(snapshot);
+      }
+    } catch (problem) {
+      this.log.warn(`what changed of run ${runId} is not known: ${String(problem)}`);
     }
   }
 

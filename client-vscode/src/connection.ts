@@ -67,7 +67,7 @@ export async function makeClient(
       settings: await around.settings(),
       trusted: around.trusted(),
       stateDir: around.stateDir(),
-      clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true, views: true, languageModels: true },
+      clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true, views: true, snapshotChanges: true, languageModels: true },
     },
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,

@@ -766,6 +766,25 @@ export interface Activity {
   readonly steps: readonly Step[];
 }
 
+/** An operation of JSON Patch (RFC 6902). */
+export type Operation =
+  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string };
+
+/** A whole snapshot as it is sent to a client that takes changes: they are told from it by its version. */
+export interface VersionedSnapshot extends Snapshot {
+  readonly version: number;
+}
+
+/** What changed of the snapshot with the version `base`. */
+export interface SnapshotChanged {
+  readonly runId: string;
+  readonly sequence: number;
+  readonly base: number;
+  readonly version: number;
+  readonly changes: readonly Operation[];
+}
+
 /** Evidence in full, and the uri of its read-only file. */
 export interface EvidenceDocument extends Evidence {
   readonly kind: Evidence['observation']['kind'];

@@ -29,6 +29,7 @@ from tests.benchmarks import (
     bench_rooms,
     bench_save,
     bench_side_by_side,
+    bench_snapshots,
     bench_start,
 )
 
@@ -43,6 +44,7 @@ BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "rooms and trials (bench_rooms)": bench_rooms.measure,
     "releases of public projects replayed (bench_replay)": bench_replay.measure,
     "many requirements, and large documents (bench_requirements)": bench_requirements.measure,
+    "what a client is sent of an audit (bench_snapshots)": bench_snapshots.measure,
     "runs side by side (bench_side_by_side)": bench_side_by_side.measure,
     "the engine per iteration (bench_engine)": bench_engine.measure,
     "the ledger (bench_ledger)": bench_ledger.measure,

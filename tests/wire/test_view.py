@@ -166,6 +166,12 @@ def test_the_tooltip_says_the_phase_what_is_open_what_was_waived_cost_and_time()
     ]
 
 
+def test_the_tooltip_of_a_goal_does_not_grow_with_what_remains() -> None:
+    shown = view(missing="R1 (unmet): 2 tests failed; " * 1_000)
+    assert "Remaining: R1" in shown.node.tooltip.replace("\\", "")
+    assert len(shown.node.tooltip) < 2_000
+
+
 def test_a_requirement_says_that_a_weak_judge_decided_it() -> None:
     judged = requirement(1, decidedBy="judge", status="met")
     for code, decided in (("weak_judge", "decided by a weak judge"), ("unlimited", "decided by the judge")):

@@ -338,6 +338,7 @@ async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
     """Newest first; the newest run and audit of one goal, or of every goal."""
     if argument.run_id is not None:
         folder = await folder_of(session, argument.run_id)
+        session.views.send_whole(argument.run_id)
         read = folder.runs.report if argument.all_iterations else folder.runs.view
         return {"snapshots": [shown(session, folder, await read(argument.run_id))], "unreadable": []}
     path, folders = None, None

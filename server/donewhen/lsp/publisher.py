@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,6 +20,7 @@ from donewhen.lsp.diagnostics import Diagnostics, Goal
 from donewhen.lsp.interrupts import Interrupts
 from donewhen.lsp.positions import file_path
 from donewhen.lsp.progress import Progress
+from donewhen.wire.changes import changes
 from donewhen.wire.plain import step_json
 from donewhen.wire.snapshot import Snapshot, snapshot
 from donewhen.wire.view import view_of
@@ -39,8 +41,20 @@ DIAGNOSTICS_SECONDS = 0.005
 CHECKING_SECONDS = 0.08
 """As long as checks run, diagnostics follow their results at this pace; what an audit ends with is shown at once."""
 REFRESH_SECONDS = 0.25
+MOST_SENT = 8
+"""Runs of which the last snapshot is kept, to tell what changes of it."""
+MOST_OPERATIONS = 10_000
+"""Where more than that changes, the whole snapshot is smaller."""
 REST = 4.0
 """What takes long to show, such as a thousand requirements, is followed by so many times its own seconds of rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """The last snapshot of a run that the client has, as it was sent."""
+
+    version: int
+    document: dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -58,6 +72,9 @@ class Publisher:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._snapshots: dict[str, Throttle] = {}
+        self._sent: dict[str, _Sent] = {}
+        """What changes are told from, for a client that takes them; the run that was sent last comes last."""
+        self._versions = count(1)
         self._followed: dict[str, Throttle] = {}
         """The runs whose steps the client receives."""
         self._goals: set[Goal] = set()
@@ -121,7 +138,7 @@ class Publisher:
         view = folder.snapshots.of_run(run_id)
         if view is None:
             return
-        self._session.server.protocol.notify("donewhen/snapshot", snapshot_json(self._session, view, folder.root))
+        self._send_snapshot(run_id, snapshot_json(self._session, view, folder.root))
         self.progress.show(folder, view)
         self.interrupts.show(folder, view)
         self._ticking.show(folder, view)
@@ -129,6 +146,30 @@ class Publisher:
         if self._shown.get(run_id) != look:
             self._shown[run_id] = look
             self._refresh.trigger()
+
+    def send_whole(self, run_id: str) -> None:
+        """See `ClientViews.send_whole`."""
+        self._sent.pop(run_id, None)
+
+    def _send_snapshot(self, run_id: str, document: dict[str, Any]) -> None:
+        notify = self._session.server.protocol.notify
+        if not self._session.profile.snapshot_changes:
+            notify("donewhen/snapshot", document)
+            return
+        sent = self._sent.pop(run_id, None)
+        operations = [] if sent is None else changes(sent.document, document)
+        if sent is not None and not operations:
+            self._sent[run_id] = sent
+            return
+        version = next(self._versions)
+        self._sent[run_id] = _Sent(version, document)
+        if len(self._sent) > MOST_SENT:
+            del self._sent[next(iter(self._sent))]
+        if sent is None or len(operations) > MOST_OPERATIONS:
+            notify("donewhen/snapshot", {**document, "version": version})
+            return
+        told = {"runId": run_id, "sequence": document["sequence"], "base": sent.version, "version": version}
+        notify("donewhen/snapshotChanged", {**told, "changes": operations})
 
     async def _publish_steps(self, followed: _FollowedRun) -> None:
         found = await followed.folder.runs.steps(followed.run_id, followed.version)

@@ -37,6 +37,8 @@ MAX_NOTICE = 400
 MAX_TITLE = 120
 MAX_SAID = 200
 MAX_REASON = 300
+MAX_REMAINING = 1_000
+"""Characters of what remains, in a tooltip: of a goal of many requirements nobody reads more there."""
 COLUMNS = 100
 SUMMARY_LINES = 4
 """The lines of a start's summary that say who works, who judges, and what it may take."""
@@ -673,7 +675,7 @@ def _goal_tooltip(run: Snapshot, state: str) -> str:
         f"**{plain(run.title)}** · {_joined(map(plain, facts))}",
         plain(run.objective),
         plain(run.reason),
-        plain(f"Remaining: {run.missing}") if run.missing else "",
+        plain(f"Remaining: {_cut(run.missing, MAX_REMAINING)}") if run.missing else "",
         *(f"$(warning) {plain(one.message)}" for one in run.warnings),
     ]
     return _joined(paragraphs, "\n\n")
