@@ -281,7 +281,7 @@ async function takeOver(services: Services, run: Snapshot): Promise<void> {
     await resume(services, run);
   } catch (problem) {
     const { snapshots } = await services.client.request('donewhen.run.status', { runId: run.runId });
-    if (!snapshots.some(({ view }) => view.active)) {
+    if (snapshots.every(({ status }) => status === 'interrupted')) {
       throw problem;
     }
     vscode.window.setStatusBarMessage(vscode.l10n.t('The run was taken over elsewhere. You follow it here.'), 8_000);

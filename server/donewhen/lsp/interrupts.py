@@ -149,7 +149,7 @@ class Interrupts:
         except DoneWhenError as problem:
             # Of several windows that take a run over, one has it, and the others follow it.
             follows = isinstance(problem, AlreadyRunning) and problem.run_id == run_id
-            if not follows and not (await folder.runs.view(run_id)).state.active:
+            if not follows and (await folder.runs.view(run_id)).state.status == "interrupted":
                 self._session.show_message(types.MessageType.Error, str(problem))
 
     async def _overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
