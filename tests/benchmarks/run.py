@@ -31,6 +31,7 @@ from tests.benchmarks import (
     bench_side_by_side,
     bench_snapshots,
     bench_start,
+    bench_take_over,
 )
 
 BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
@@ -46,6 +47,7 @@ BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "many requirements, and large documents (bench_requirements)": bench_requirements.measure,
     "what a client is sent of an audit (bench_snapshots)": bench_snapshots.measure,
     "runs side by side (bench_side_by_side)": bench_side_by_side.measure,
+    "the offer of a run whose process was killed (bench_take_over)": bench_take_over.measure,
     "the engine per iteration (bench_engine)": bench_engine.measure,
     "the ledger (bench_ledger)": bench_ledger.measure,
     "the Python library (bench_library)": bench_library.measure,

@@ -15,8 +15,6 @@ from .rawclient import Message
 
 CHECKED = "# G\n\n- [ ] `test -f done.txt` passes\n"
 UNDECIDABLE = "# G\n\n- [ ] It feels right\n"
-OFFERED = 3.0
-"""Seconds from the end of a process to the offer; it is there within a fraction of one on a machine that is idle."""
 VIEWS: dict[str, Any] = {"options": {"clientFeatures": {"views": True, "interrupts": True}}}
 
 
@@ -70,7 +68,7 @@ def seen_running(editor: Editor, run_id: str) -> None:
 
 def offered(editor: Editor, run_id: str) -> Message:
     """The message in which the window offers to take the run over."""
-    snapshot = editor.snapshot(run_id, lambda s: s["status"] == "interrupted", OFFERED)
+    snapshot = editor.snapshot(run_id, lambda s: s["status"] == "interrupted")
     assert snapshot["takeOver"]
     return offer(editor)
 
@@ -204,7 +202,7 @@ def test_a_window_that_shows_it_in_its_own_way_is_told_in_the_view(windows: Wind
     second = windows.window(**VIEWS)
     seen_running(second, run_id)
     die(first)
-    snapshot = second.snapshot(run_id, lambda s: s["takeOver"], OFFERED)
+    snapshot = second.snapshot(run_id, lambda s: s["takeOver"])
     view = snapshot["view"]
     assert "takeOver" in view["actions"]
     assert "resume" not in view["actions"]
@@ -223,7 +221,7 @@ def test_a_run_is_not_taken_over_where_nobody_trusts_the_workspace(windows: Wind
     second = windows.window(trusted=False)
     seen_running(second, run_id)
     die(first)
-    second.snapshot(run_id, lambda s: s["takeOver"], OFFERED)
+    second.snapshot(run_id, lambda s: s["takeOver"])
     assert "not trusted" in second.execute_error("donewhen.run.resume", {"runId": run_id})["message"]
     assert not [m for m in second.inbox if m.get("method") == "window/showMessageRequest"]
     second.notify("donewhen/didChangeTrust", {"trusted": True})
