@@ -22,6 +22,8 @@ from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock, holders
 
 pytestmark = pytest.mark.conformance("C20")
 
+TOKEN = f"token-{os.getpid()}-1"
+"""Another one in each process of tests: all that carries it is ended."""
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 Spawn = Callable[..., "Supervisor"]
@@ -70,7 +72,7 @@ def spawn(tmp_path: Path) -> Iterator[Spawn]:
     started: list[Supervisor] = []
 
     def start(*children: str, run_id: str = "run-1", wait_for_go: bool = False) -> Supervisor:
-        started.append(Supervisor(tmp_path, run_id, "token-1", *children, wait_for_go=wait_for_go))
+        started.append(Supervisor(tmp_path, run_id, TOKEN, *children, wait_for_go=wait_for_go))
         return started[-1]
 
     yield start
@@ -89,7 +91,7 @@ def lock(tmp_path: Path) -> Iterator[FileRunLock]:
 def stranger() -> Iterator[subprocess.Popen[bytes]]:
     """A process of another run, whose token only begins like the one that is ended."""
     code = [sys.executable, "-c", "import time; time.sleep(600)"]
-    process = subprocess.Popen(code, env={**os.environ, TOKEN_VARIABLE: "token-12"})
+    process = subprocess.Popen(code, env={**os.environ, TOKEN_VARIABLE: f"{TOKEN}2"})
     yield process
     process.kill()
     process.wait()
@@ -112,10 +114,10 @@ def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
 def test_the_owner_is_on_record_until_it_gives_up(lock: FileRunLock) -> None:
     assert lock.owner() is None
     assert lock.last_owner() is None
-    lock.acquire("run-1", "token-1")
+    lock.acquire("run-1", TOKEN)
     owner = lock.owner()
     assert owner is not None
-    assert (owner.run_id, owner.pid, owner.token) == ("run-1", os.getpid(), "token-1")
+    assert (owner.run_id, owner.pid, owner.token) == ("run-1", os.getpid(), TOKEN)
     assert owner.started == pytest.approx(psutil.Process().create_time())
     lock.release()
     assert lock.owner() is None
@@ -246,7 +248,7 @@ async def test_leftovers_are_ended_within_two_seconds_daemons_too_and_others_are
     assert len(dead.children) == 3
     dead.kill()
     begun = time.monotonic()
-    assert await lock.end_leftovers("token-1") == 3
+    assert await lock.end_leftovers(TOKEN) == 3
     lock.acquire("run-1", "token-2")
     assert time.monotonic() - begun < 2.5
     assert not any(alive(pid) for pid in dead.children)
@@ -257,7 +259,7 @@ async def test_what_holds_the_lock_without_the_token_is_named_and_not_ended(lock
     dead = spawn("unmarked")
     (orphan,) = dead.children
     dead.kill()
-    await lock.end_leftovers("token-1")
+    await lock.end_leftovers(TOKEN)
     with pytest.raises(HeldElsewhere, match=str(orphan)):
         lock.acquire("run-1", "token-2")
     assert alive(orphan)
@@ -336,7 +338,7 @@ async def kill_while_it_forks(lock: FileRunLock, folder: Path, token: str, secon
 async def test_a_supervisor_killed_while_it_starts_processes_leaves_nothing_that_holds(
     lock: FileRunLock, tmp_path: Path
 ) -> None:
-    await kill_while_it_forks(lock, tmp_path, "token-1", 0.05)
+    await kill_while_it_forks(lock, tmp_path, TOKEN, 0.05)
 
 
 @pytest.mark.slow
