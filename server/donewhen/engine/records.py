@@ -26,6 +26,8 @@ from donewhen.regular import read_text
 
 PIECE = 100
 MAX_STEPS = 200
+EVIDENCE = "evidence"
+"""The folder, in that of a workspace's state, of evidence as files: made when somebody asks for one."""
 
 
 class Records:
@@ -209,7 +211,7 @@ class Records:
         evidence = await self._ledger.evidence(run_id, evidence_id)
         if evidence is None:
             return None
-        path = self._folder / "evidence" / run_id / f"{evidence_id}.md"
+        path = self._folder / EVIDENCE / run_id / f"{evidence_id}.md"
         if not path.exists():
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)

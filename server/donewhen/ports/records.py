@@ -125,6 +125,32 @@ class Ledger(Protocol):
         """What is wrong with a run that is on the list; None if it is as it was written, and can be read."""
         ...
 
+    async def keep(self, run_id: str, on: bool) -> None:
+        """Keeps a run until that is taken back: `remove` leaves it alone. Raises UnknownRun."""
+        ...
+
+    async def kept(self) -> frozenset[str]:
+        """The runs that a person keeps."""
+        ...
+
+    async def entry_counts(self) -> Mapping[str, int]:
+        """How many entries each run on the list has."""
+        ...
+
+    async def trees(self, run_id: str) -> frozenset[str]:
+        """The checkpoints that the entries of a run name."""
+        ...
+
+    async def remove(self, run_id: str, updated_at: float) -> bool:
+        """Removes all that is on record of a run, or, in case of an error, nothing. False, and nothing is removed, if
+        the run is not on the list, is kept, or went on after `updated_at`. What is appended to it later by whoever has
+        read it raises UnknownRun."""
+        ...
+
+    async def compact(self) -> None:
+        """Gives the room of what was removed back to the disk. May take as long as copying what is left."""
+        ...
+
     async def set_live(self, run_id: str, live: Live) -> None: ...
 
     async def live(self, run_id: str) -> Live: ...

@@ -17,8 +17,8 @@ from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store.chain import START, Chain, same
-from donewhen.store.codec import CODEC_VERSION, UnreadableEvent, decode, encode
-from donewhen.store.summary import RunRecord, updated
+from donewhen.store.codec import CODEC_VERSION, NAMING_TREES, UnreadableEvent, decode, encode, trees_in
+from donewhen.store.summary import RunRecord, removed_run, unknown_run, updated
 
 
 @contextmanager
@@ -91,14 +91,19 @@ def append(
     seconds: float | None = None,
     after: int | None = None,
     known: Head | None = None,
+    *,
+    was_read: bool = False,
 ) -> tuple[Entry, Head]:
-    """Appends with the next sequence of the run and updates its summary. Raises Overtaken if `after` is given and isn't
-    the last sequence. `known` is where the run ended when this process last wrote it. Raises RecordChanged if that
-    entry, or, when the run ends, any entry, is no longer as it was written."""
+    """Appends with the next sequence of the run and updates its summary. Raises UnknownRun if the run `was_read` and
+    has no entries any more, and Overtaken if `after` is given and isn't the last sequence. `known` is where the run
+    ended when this process last wrote it. Raises RecordChanged if that entry, or, when the run ends, any entry, is no
+    longer as it was written."""
     body = encode(event)
     evidence_id = event.evidence.id if isinstance(event, CheckFinished | EvidenceRecorded) else None
     with transaction(connection):
         last, end = _end(connection, run_id)
+        if (last == 0 and was_read) or _is_being_removed(connection, run_id):
+            raise removed_run(run_id)
         if after is not None and last != after:
             raise Overtaken(f"run {run_id} went on after entry {after}")
         if known != (last, end) or isinstance(event, RunEnded):
@@ -197,6 +202,8 @@ def _cut_off(connection: sqlite3.Connection, chain: Chain, run_id: str, rows: Se
 def entries(connection: sqlite3.Connection, chain: Chain, run_id: str, after: int) -> list[Entry]:
     """See `ports.Ledger`."""
     with _one_moment(connection):
+        if _is_being_removed(connection, run_id):
+            return []
         before = _checked(connection, chain, run_id, after) if after > 0 else None
         if after > 0 and before is None:
             return []  # the caller already knows that nothing counts from there on
@@ -370,6 +377,83 @@ def _line(record: RunRecord) -> tuple[Any, ...]:
         float(record.updated_at),
         json.dumps(sorted(record.open_interrupts)),
     )
+
+
+# ------------------------------------------------------------------------------------- keeping and removing
+
+
+def keep(connection: sqlite3.Connection, run_id: str, on: bool) -> None:
+    with transaction(connection):
+        if not _is_listed(connection, run_id):
+            raise unknown_run(run_id)
+        wanted = "INSERT OR IGNORE INTO kept (run_id) VALUES (?)" if on else "DELETE FROM kept WHERE run_id = ?"
+        connection.execute(wanted, (run_id,))
+
+
+def kept(connection: sqlite3.Connection) -> frozenset[str]:
+    return frozenset(str(run_id) for (run_id,) in connection.execute("SELECT run_id FROM kept"))
+
+
+def entry_counts(connection: sqlite3.Connection) -> dict[str, int]:
+    """By the highest sequence of each, which costs one look into the index."""
+    last = "(SELECT MAX(sequence) FROM entries WHERE entries.run_id = runs.run_id)"
+    return {str(run): int(count or 0) for run, count in connection.execute(f"SELECT run_id, {last} FROM runs")}  # noqa: S608  # constant
+
+
+def trees(connection: sqlite3.Connection, run_id: str) -> frozenset[str]:
+    # Of an older version, any type may name one.
+    rows = connection.execute(
+        f"SELECT {_BODY} FROM entries WHERE run_id = ? "  # noqa: S608  # constant
+        "AND (version <> ? OR type IN (SELECT value FROM json_each(?)))",
+        (run_id, CODEC_VERSION, json.dumps(NAMING_TREES)),
+    )
+    return frozenset(tree for (body,) in rows for tree in trees_in(bytes(body).decode("ascii", "replace")))
+
+
+_OF_A_RUN = ("runs", "live", "snapshots", "requests")
+REMOVED_AT_ONCE = 5_000
+"""Entries: so many can be removed while somebody waits to append."""
+
+
+def begin_to_remove(connection: sqlite3.Connection, run_id: str, updated_at: float) -> bool:
+    """From now on there is no such run. Its entries are left to `remove_some`, whoever calls that."""
+    with transaction(connection):
+        row = connection.execute(
+            "SELECT updated_at FROM runs WHERE run_id = ? AND run_id NOT IN (SELECT run_id FROM kept)", (run_id,)
+        ).fetchone()
+        if row is None or row[0] != updated_at:
+            return False
+        connection.execute("INSERT OR IGNORE INTO removing (run_id) VALUES (?)", (run_id,))
+        connection.execute(
+            "DELETE FROM replies WHERE request_id IN (SELECT id FROM requests WHERE run_id = ?)", (run_id,)
+        )
+        for table in _OF_A_RUN:
+            connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608  # constant
+    return True
+
+
+def remove_some(connection: sqlite3.Connection) -> bool:
+    """Removes some entries of a run that is being removed. False if nothing is left of any."""
+    with transaction(connection):
+        row = connection.execute("SELECT run_id FROM removing LIMIT 1").fetchone()
+        if row is None:
+            return False
+        removed = connection.execute(
+            "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE run_id = ? LIMIT ?)",
+            (row[0], REMOVED_AT_ONCE),
+        ).rowcount
+        if removed < REMOVED_AT_ONCE:
+            connection.execute("DELETE FROM removing WHERE run_id = ?", row)
+    return True
+
+
+def _is_being_removed(connection: sqlite3.Connection, run_id: str) -> bool:
+    return connection.execute("SELECT 1 FROM removing WHERE run_id = ?", (run_id,)).fetchone() is not None
+
+
+def compact(connection: sqlite3.Connection) -> None:
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 # -------------------------------------------------------------------------------------------- live state
