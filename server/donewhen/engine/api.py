@@ -229,7 +229,7 @@ class Collected:
         if not count:
             return ""
         checks = "1 old run" if count == 1 else f"{count} old runs and checks"
-        freed = max(0, self.bytes_before - self.bytes_after)
+        freed = sum(one.bytes for one in self.going)
         return f"removed {checks} from the record ({freed / 1024**2:.1f} MB); `donewhen gc --help` says what stays"
 
 

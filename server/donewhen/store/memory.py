@@ -12,6 +12,7 @@ from types import MappingProxyType
 from donewhen.core.errors import LedgerUnavailable, Overtaken
 from donewhen.core.events import CheckFinished, Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
+from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store.codec import encode, trees_in
 from donewhen.store.summary import RunRecord, removed_run, unknown_run, updated
@@ -112,6 +113,13 @@ class MemoryLedger:
     async def trouble(self, run_id: str) -> Trouble | None:
         self._check_open()
         return None
+
+    async def snapshot(self, run_id: str) -> RunState | None:
+        self._check_open()
+        return None
+
+    async def keep_snapshot(self, state: RunState) -> None:
+        self._check_open()
 
     async def keep(self, run_id: str, on: bool) -> None:
         self._check_open()

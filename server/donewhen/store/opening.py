@@ -307,10 +307,10 @@ def _keep_runs(connection: sqlite3.Connection) -> None:
     """A person keeps a run; the entries of one that is removed go bit by bit; a long run has a snapshot of its state,
     which can always be made again."""
     for table in ("kept", "removing"):
-        connection.execute(f"CREATE TABLE {table} (run_id TEXT PRIMARY KEY) WITHOUT ROWID")
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {table} (run_id TEXT PRIMARY KEY) WITHOUT ROWID")
     connection.execute(
-        "CREATE TABLE snapshots (run_id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, version TEXT NOT NULL, "
-        "body BLOB NOT NULL, seal BLOB NOT NULL)"
+        "CREATE TABLE IF NOT EXISTS snapshots (run_id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, "
+        "version TEXT NOT NULL, body BLOB NOT NULL, seal BLOB NOT NULL)"
     )
 
 

@@ -13,6 +13,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
+from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store import tables
 from donewhen.store.chain import Chain
@@ -126,6 +127,16 @@ class SqliteLedger:
 
     async def trouble(self, run_id: str) -> Trouble | None:
         return await self._in_thread(tables.trouble, self._chain, run_id)
+
+    async def snapshot(self, run_id: str) -> RunState | None:
+        found = await self._in_thread(tables.snapshot, self._chain, run_id)
+        if found is not None:
+            self._was_read.add(run_id)
+        return found
+
+    async def keep_snapshot(self, state: RunState) -> None:
+        if self._refusal is None:
+            await self._in_thread(self._keep_snapshot, state)
 
     async def keep(self, run_id: str, on: bool) -> None:
         await self._in_thread(self._keep, run_id, on)
@@ -252,6 +263,10 @@ class SqliteLedger:
         if found:
             self._was_read.add(run_id)
         return found
+
+    def _keep_snapshot(self, connection: sqlite3.Connection, state: RunState) -> None:
+        self._sync(connection, full=False)
+        tables.keep_snapshot(connection, self._chain, state)
 
     def _keep(self, connection: sqlite3.Connection, run_id: str, on: bool) -> None:
         self._sync(connection, full=True)

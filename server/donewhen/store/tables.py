@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, cast
 
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerTooNew, Overtaken, RecordChanged, UnreadableRun
@@ -18,6 +19,7 @@ from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store.chain import START, Chain, same
 from donewhen.store.codec import CODEC_VERSION, NAMING_TREES, UnreadableEvent, decode, encode, trees_in
+from donewhen.store.snapshots import fold_version, read_state, write_state
 from donewhen.store.summary import RunRecord, removed_run, unknown_run, updated
 
 
@@ -119,7 +121,7 @@ def append(
             (run_id, row.sequence, row.at, CODEC_VERSION, row.type, body, evidence_id, digest, seconds),
         )
         if record is not None:
-            _put_record(connection, chain, run_id, record, digest)
+            put_record(connection, chain, run_id, record, digest)
     return Entry(row.sequence, at, event, seconds), (row.sequence, digest)
 
 
@@ -139,7 +141,10 @@ def _refuse_changed(
     connection: sqlite3.Connection, chain: Chain, run_id: str, known: Head | None, *, whole: bool
 ) -> None:
     """Checks what others wrote since this process last wrote, or everything. Raises RecordChanged."""
-    rows, why = _as_written(connection, chain, run_id, None if whole else known)
+    since = known
+    if known is None and not whole and (snapshot := _sealed(connection, chain, run_id)) is not None:
+        since = snapshot.head
+    rows, why = _as_written(connection, chain, run_id, None if whole else since)
     if known is not None and not why:
         # The entries after it may fit an entry that was put in its place.
         last, end = _end(connection, run_id)
@@ -247,8 +252,14 @@ def evidence(connection: sqlite3.Connection, chain: Chain, run_id: str, evidence
 
 
 def trouble(connection: sqlite3.Connection, chain: Chain, run_id: str) -> Trouble | None:
-    """What is wrong with a run on the list; None if it is as it was written and can be read."""
+    """What is wrong with a run on the list; None if it is as it was written and can be read. Of a long run, only what
+    came after its snapshot is looked at."""
     with _one_moment(connection):
+        snapshot = _sealed(connection, chain, run_id)
+        if snapshot is not None and snapshot.version == fold_version():
+            rows, why = _as_written(connection, chain, run_id, snapshot.head)
+            if not why and all(row.version == CODEC_VERSION for row in rows):
+                return None
         rows, why = _as_written(connection, chain, run_id)
     if not rows:
         return Trouble("unreadable", f"{why or 'it has no entries'}; {CHANGED_BY_OTHERS}")
@@ -354,7 +365,8 @@ def _again(connection: sqlite3.Connection, chain: Chain, row: tuple[Any, ...]) -
     return record or RunRecord(run_id, "pursue", str(row[2]), None, None, 0.0, 0.0)
 
 
-def _put_record(connection: sqlite3.Connection, chain: Chain, run_id: str, record: RunRecord, end: bytes) -> None:
+def put_record(connection: sqlite3.Connection, chain: Chain, run_id: str, record: RunRecord, end: bytes) -> None:
+    """Writes a run's line in the list, after the entry with that digest."""
     line = _line(record)
     connection.execute(
         f"INSERT INTO runs ({_COLUMNS}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO UPDATE SET "  # noqa: S608  # constant
@@ -377,6 +389,60 @@ def _line(record: RunRecord) -> tuple[Any, ...]:
         float(record.updated_at),
         json.dumps(sorted(record.open_interrupts)),
     )
+
+
+# ------------------------------------------------------------------------------------------- snapshots
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    head: Head
+    version: str
+    body: bytes
+
+
+def snapshot(connection: sqlite3.Connection, chain: Chain, run_id: str) -> RunState | None:
+    """A state from which reading can go on."""
+    with _one_moment(connection):
+        found = _sealed(connection, chain, run_id)
+    return read_state(found.body) if found is not None and found.version == fold_version() else None
+
+
+def keep_snapshot(connection: sqlite3.Connection, chain: Chain, state: RunState) -> None:
+    body = write_state(state)
+    with transaction(connection):
+        row = _checked(connection, chain, state.run_id, state.sequence)
+        if row is None or _is_being_removed(connection, state.run_id):
+            return
+        seal = chain.seal(_snapshot_line(state.run_id, state.sequence, fold_version(), body), row.digest)
+        connection.execute(
+            "INSERT OR REPLACE INTO snapshots (run_id, sequence, version, body, seal) VALUES (?, ?, ?, ?, ?)",
+            (state.run_id, state.sequence, fold_version(), body, seal),
+        )
+
+
+def _sealed(connection: sqlite3.Connection, chain: Chain, run_id: str) -> _Snapshot | None:
+    """The snapshot of a run as it was written, after an entry that is as it was written, of a run whose line in the
+    list names its last entry: that none is missing at the end is not seen otherwise."""
+    kept = connection.execute(
+        "SELECT sequence, version, body, seal FROM snapshots WHERE run_id = ?", (run_id,)
+    ).fetchone()
+    if kept is None:
+        return None
+    sequence, version, body, seal = kept
+    if not isinstance(sequence, int) or not isinstance(version, str) or not isinstance(body, bytes):
+        return None
+    row = _checked(connection, chain, run_id, sequence)
+    if row is None or not same(chain.seal(_snapshot_line(run_id, sequence, version, body), row.digest), seal):
+        return None
+    line = connection.execute(f"SELECT {_COLUMNS}, seal FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
+    if line is None or not same(chain.seal(line[:-1], _end(connection, run_id)[1]), line[-1]):
+        return None
+    return _Snapshot((sequence, row.digest), version, body)
+
+
+def _snapshot_line(run_id: str, sequence: int, version: str, body: bytes) -> tuple[object, ...]:
+    return ("snapshot", run_id, sequence, version, sha256(body).hexdigest())
 
 
 # ------------------------------------------------------------------------------------- keeping and removing
