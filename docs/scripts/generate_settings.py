@@ -17,7 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.settings import kinds
-from donewhen.settings.table import GROUPS, JUDGE, KEYS, LIMITS, ROOMS, SAFETY, SETTINGS, TABLES, WORK, Choices, Setting
+from donewhen.settings.table import (
+    GROUPS,
+    JUDGE,
+    KEYS,
+    LIMITS,
+    RECORD,
+    ROOMS,
+    SAFETY,
+    SETTINGS,
+    TABLES,
+    WORK,
+    Choices,
+    Setting,
+)
 
 PAGE = Path(__file__).parent.parent / "settings.md"
 MANIFEST = Path(__file__).parents[2] / "client-vscode" / "package.json"
@@ -117,7 +130,7 @@ def _tables() -> Iterator[str]:
 
 # ------------------------------------------------------------------------------- the extension's settings
 
-SECTIONS = {WORK: "worker", JUDGE: "judge", LIMITS: "limits", SAFETY: "safety", ROOMS: "rooms"}
+SECTIONS = {WORK: "worker", JUDGE: "judge", LIMITS: "limits", SAFETY: "safety", ROOMS: "rooms", RECORD: "record"}
 """The sections of an editor's page of settings, by group."""
 LISTS = frozenset(one.name for one in fields(Choices) if str(one.type).startswith("tuple"))
 

@@ -141,6 +141,7 @@ OPENS = {
     "donewhen.cli.goal_argument": "makes a new file",
     "donewhen.lsp.goal_commands": "makes a new file",
     "donewhen.models.catalogue": "a file of an installed package",
+    "donewhen.workspace.folding": "packs of its own",
     "donewhen.workspace.locks": "makes a new file",
     "donewhen.workspace.objects": "packs that it wrote itself",
     "donewhen.workspace.processes.leftovers": "files of /proc",

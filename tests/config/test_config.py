@@ -19,7 +19,7 @@ SAMPLES = {
     "whole number": "7", "number": "1", "time": "7m", "US dollars": "7.50", "size": "7GB", "choice": "", "name": "",
     "address": "http://localhost:7/v1", "model": "openai/m", "models": "2*openai/m", "text": "x", "text, or @FILE": "x",
     "globs": "tests/**", "folder": "here", "folders": "here", "names of variables": "OPENAI_API_KEY",
-    "true or false": "true",
+    "true or false": "true", "age": "7d",
 }  # fmt: skip
 """A value of each kind, as text."""
 

@@ -15,6 +15,7 @@ from donewhen.config import Settings, approvals, hidden, load_settings
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.events import AgentOptions, JudgeOptions
 from donewhen.core.goal import Limits
+from donewhen.core.retention import Retention
 from donewhen.goalfile.parse import parse
 from donewhen.library.models import AgentConfig, JudgeConfig
 from donewhen.library.running import run_goal
@@ -173,6 +174,7 @@ def test_plugins_are_asked_about_only_for_a_name_that_is_not_built_in() -> None:
 
 def test_a_default_is_what_holds_where_nobody_says_anything() -> None:
     limits, judge, agent, rooms = Limits(), JudgeOptions(("m",)), AgentOptions("m"), RoomLimits()
+    kept = Retention()
     held = {
         **{one.name: getattr(limits, one.name) for one in fields(limits)},
         "judge_rule": judge.rule, "judge_calls": judge.calls, "judge_tokens": judge.tokens,
@@ -181,6 +183,7 @@ def test_a_default_is_what_holds_where_nobody_says_anything() -> None:
         "sandbox": Settings().sandbox, "network": "on" if Settings().network else "off",
         "affected_first": "on" if Settings().affected_first else "off",
             "sandbox_checks": "on" if Settings().contains_checks else "off", "guard": False, "model_client": "auto",
+        "keep_runs": kept.runs, "older_than": kept.age, "max_size": kept.size,
     }  # fmt: skip
     said = {one.name: one.read(one.default) for one in SETTINGS if one.default}
     assert said == {name: value for name, value in held.items() if value is not None}
@@ -243,7 +246,7 @@ def test_the_extension_has_every_setting_of_the_table() -> None:
 @pytest.mark.parametrize("name", mirrored())
 def test_a_page_of_settings_accepts_what_the_table_reads(name: str) -> None:
     setting, described = mirrored()[name]
-    if setting.kind.name in ("time", "size"):
+    if setting.kind.name in ("time", "size", "age"):
         for good in setting.examples or ("512MB", "1.5 GB", "2tb"):
             assert setting.read(good)
             assert re.search(described["pattern"], good)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.core import events as e
-from donewhen.core.errors import LedgerUnavailable, Overtaken
+from donewhen.core.errors import LedgerUnavailable, Overtaken, UnknownRun
 from donewhen.core.evidence import ObservedCommand
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.ports import Ledger, Live, Reply
@@ -220,3 +220,54 @@ async def test_a_closed_ledger_says_so(ledger: Ledger) -> None:
         await ledger.append("a", e.RunResumed(), 0.0)
     with pytest.raises(LedgerUnavailable, match="closed"):
         await ledger.runs()
+
+
+# ---------------------------------------------------------------------------------- keeping and removing
+
+
+async def test_a_removed_run_leaves_nothing_and_the_others_stay(connect: Connect) -> None:
+    ledger, other = await connect(), await connect()
+    for run_id in ("a", "b"):
+        await ledger.append(run_id, started(run_id), 1.0)
+        await ledger.append(run_id, e.CheckFinished(evidence(ObservedCommand("ls", 0, 0.1, ""))), 2.0)
+        await ledger.set_live(run_id, Live("busy", 2.0))
+    before = await ledger.entries("b")
+    assert await ledger.entry_counts() == {"a": 2, "b": 2}
+    assert await other.remove("a", 2.0)
+    for one in (ledger, other):
+        assert [run.run_id for run in await one.runs()] == ["b"]
+        assert (await one.entries("a"), await one.evidence("a", "E1"), await one.live("a")) == ([], None, Live())
+        assert await one.entries("b") == before
+        assert not await one.remove("a", 2.0)
+
+
+async def test_a_run_that_went_on_or_is_kept_is_not_removed(ledger: Ledger) -> None:
+    await ledger.append("a", started("a"), 1.0)
+    assert not await ledger.remove("a", 0.5)
+    await ledger.keep("a", True)
+    assert await ledger.kept() == {"a"}
+    assert not await ledger.remove("a", 1.0)
+    await ledger.keep("a", False)
+    assert await ledger.kept() == frozenset()
+    assert await ledger.remove("a", 1.0)
+    with pytest.raises(UnknownRun):
+        await ledger.keep("a", True)
+
+
+async def test_whoever_has_read_a_run_that_was_removed_can_not_go_on_with_it(connect: Connect) -> None:
+    ledger, other = await connect(), await connect()
+    await other.append("a", started("a"), 1.0)
+    await ledger.entries("a")
+    assert await other.remove("a", 1.0)
+    for one in (ledger, other):
+        with pytest.raises(UnknownRun, match="removed"):
+            await one.append("a", e.RunResumed(), 2.0)
+    assert await ledger.runs() == []
+
+
+async def test_the_trees_that_a_run_names_are_found(ledger: Ledger) -> None:
+    one, two = "1" * 40, "2" * 40
+    await ledger.append("a", started("a"), 1.0)
+    await ledger.append("a", e.CheckpointTaken(1, one), 2.0)
+    await ledger.append("a", e.TurnStarted(2, two), 3.0)
+    assert await ledger.trees("a") == {one, two}

@@ -19,7 +19,7 @@ from donewhen.core.evidence import ObservedCommand
 from donewhen.ports import RunSummary
 from donewhen.store import tables
 from donewhen.store.codec import CODEC_VERSION
-from donewhen.store.opening import MIGRATIONS, SCHEMA_VERSION, ledger_error, migrate, open_ledger
+from donewhen.store.opening import MIGRATIONS, SCHEMA_VERSION, key_file, ledger_error, migrate, open_ledger
 from donewhen.store.sqlite import SqliteLedger
 
 from .samples import evidence, started
@@ -58,6 +58,8 @@ async def test_an_older_ledger_is_migrated_with_all_it_holds(path: Path, version
     path.parent.mkdir()
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.executescript((OLD / f"schema_{version}.sql").read_text())
+    if version >= 5:
+        key_file(path).write_bytes(bytes(32))  # its entries have digests, by this key
     ledger = await SqliteLedger.open(path)
     assert ledger.notices == ()
     assert [entry.sequence for entry in await ledger.entries("old")] == [1, 2]

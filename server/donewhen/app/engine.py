@@ -12,11 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from donewhen.app.gate import TREES, agents_of
+from donewhen.app.gate import TREES, agents_of, runs_of_gate
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
+from donewhen.config import Settings, retention
 from donewhen.core.agents import variables_of
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
@@ -49,6 +49,7 @@ from donewhen.store.sqlite import SqliteLedger
 from donewhen.tracing import make_tracer
 from donewhen.workers import WorkerParts
 from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.folding import FoldingTrees
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.locks import FileRunLock
 from donewhen.workspace.news import FolderNews
@@ -161,6 +162,11 @@ def engine_setup(
         lock=lock,
         people=SystemPeople(lock, runtime, context.where, agents=partial(agents_of, folder)),
         guard_lock=FileRunLock(folder / "guard"),
+        trees=FoldingTrees(kept),
+        retention=lambda: retention(current()),
+        collect_lock=FileRunLock(folder / "collecting"),
+        in_use=partial(runs_of_gate, folder),
+        tell=_tell,
         workspace=lambda: FolderWorkspace(
             root, kept, watch=context.watch, excluded=(folder.parents[1],), watcher=watching.share
         ),
@@ -183,6 +189,10 @@ def engine_setup(
         warm=lambda: _warm(current(), folder_models),
         closing=closed,
     )
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"donewhen: {line}\n")
 
 
 def _asked(settings: Settings | Callable[[], Settings]) -> Callable[[], Settings]:

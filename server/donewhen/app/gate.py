@@ -92,6 +92,11 @@ def agents_of(folder: Path, run_id: str) -> Collection[tuple[int, str]]:
     return [one.agent for one in record.sessions.values() if one.agent is not None]
 
 
+def runs_of_gate(folder: Path) -> Collection[str]:
+    """The runs that agents' work belongs to."""
+    return frozenset(_read(folder).runs.values())
+
+
 def unchanged(root: Path, state_dir: Path | None, standing: Standing) -> bool:
     """Whether the files are still those of that look: a stat of each, and a read of what changed in its last moment."""
     # Imported here, since most calls of the command line don't need them.

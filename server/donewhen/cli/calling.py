@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must
     from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
 
 
-OF_THE_RECORD = frozenset({"status", "list", "report", "pause", "stop"})
+OF_THE_RECORD = frozenset({"status", "list", "report", "gc", "pause", "stop"})
 """Commands that need no workspace folder, as long as its runs are on record."""
 
 

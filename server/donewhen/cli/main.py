@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "accept": ("person_commands", "accept"),
     "dispute": ("person_commands", "dispute"),
     "hint": ("person_commands", "hint"),
+    "gc": ("collecting", "collect"),
     "revert": ("person_commands", "revert"),
     "guard": ("run_commands", "guard"),
     "serve": ("serving", "serve"),

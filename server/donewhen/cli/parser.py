@@ -35,6 +35,7 @@ COMMANDS = {
     "diff": "print what a run changed (the newest one), and what was changed since",
     "report": "print the receipt of a run (the newest one)",
     "revert": "put files back as they were after an iteration",
+    "gc": "remove old runs from the record, and make few files of many; --keep RUN keeps one",
     "serve": "start the language server",
     "guard": "keep a complete goal proven: check again after each edit, until Ctrl-C",
     "gate": "answer the hook that an agent calls before it stops: go on, or done",
@@ -116,6 +117,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["guard"].add_argument("--off", action="store_true", help="lift the guard, wherever it was set")
     commands["mcp"].add_argument("--allow-write", action="store_true")
     _gate_arguments(commands["gate"])
+    _collecting_arguments(commands["gc"])
     commands["demo"].add_argument("--keep", action="store_true", help="keep the sample's folder")
     what = "the model to try; without it, what is here is listed"
     commands["models"].add_argument("name", nargs="?", metavar="MODEL", help=what)
@@ -186,6 +188,13 @@ def _revert_arguments(parser: Parser) -> None:
     parser.add_argument("iteration", metavar="ITERATION", help=what)
     parser.add_argument("files", nargs="*", default=[], metavar="FILES")
     parser.add_argument("--force", action="store_true", help="overwrite later edits too, after a checkpoint")
+
+
+def _collecting_arguments(parser: Parser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="say what would go, and remove nothing")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--keep", metavar="RUN_ID", help="keep this run, however old it gets; removes nothing")
+    which.add_argument("--unkeep", metavar="RUN_ID", help="take that back; removes nothing")
 
 
 def _gate_arguments(parser: Parser) -> None:

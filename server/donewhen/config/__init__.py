@@ -19,6 +19,7 @@ from donewhen.config.hidden import HiddenCheck, take_hidden
 from donewhen.config.prices import ModelPrice, price_example, read_prices
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits
+from donewhen.core.retention import Retention
 from donewhen.core.verdict import panel
 from donewhen.regular import read_bytes, read_text
 from donewhen.settings import kinds
@@ -28,6 +29,7 @@ from donewhen.settings.table import (
     CEILING,
     KEYS,
     OWN,
+    RECORD,
     Choices,
     Setting,
     choices_of,
@@ -111,6 +113,17 @@ class Settings:
     @property
     def state_dir(self) -> Path | None:
         return self.given.state_dir or self.configured.state_dir
+
+
+def retention(settings: Settings) -> Retention:
+    """What of the record stays. It names no goal's own settings: only the person decides what is removed."""
+
+    def limit(name: str) -> Any:
+        value = settings.pick(name)
+        value = BY_NAME[name].read(BY_NAME[name].default) if value is None else value
+        return None if value == UNLIMITED else value
+
+    return Retention(limit("keep_runs"), limit("older_than"), limit("max_size"))
 
 
 def load_settings(
@@ -305,7 +318,7 @@ def _read(
     values: dict[str, object] = {}
     for setting, value, where in said:
         values[setting.name] = read_setting(setting, value, where, folder, text=text)
-        if values[setting.name] == UNLIMITED:
+        if values[setting.name] == UNLIMITED and setting.group != RECORD:
             message = f"{setting.name} is unlimited ({where}): this limit never ends a run"
             warnings.append(SettingWarning("unlimited", message))
     return choices_of(values)

@@ -50,6 +50,8 @@ from donewhen.ports import (
 
 T = TypeVar("T")
 MAX_PATHS = 200
+SNAPSHOT_EVERY = 5_000
+"""Entries."""
 MAX_PERSONS_PATHS = 5_000
 """What a person changed becomes the original that the proof is tried against."""
 MAX_STREAMED = 20_000
@@ -101,6 +103,8 @@ class ActiveRun:
         self.parts = parts
         self.token = token
         self.state = state
+        self._snapshot = 0
+        """The sequence of the last state that was kept beside the entries."""
         self.watch = Stopwatch(parts.clock)
         self.activity: str | None = None
         self.checkpointed: tuple[str, str] | None = None
@@ -338,10 +342,19 @@ class ActiveRun:
             # If it can't be written, the next append fails with the reason and ends the run.
             with contextlib.suppress(LedgerError):
                 await self.parts.ledger.set_live(self.run_id, live)
+                await self._keep_snapshot()
             if self.state.time_counts:
                 await self._tick(every, live.activity)
             else:
                 await self._wait_to_count(live.activity)
+
+    async def _keep_snapshot(self) -> None:
+        """Now and then in a long run, so that whoever reads it, after a crash too, has little to read."""
+        state = self.state
+        if state.sequence - self._snapshot >= SNAPSHOT_EVERY:
+            self._snapshot = state.sequence
+            with contextlib.suppress(ValueError):
+                await self.parts.ledger.keep_snapshot(state)
 
     async def _tick(self, every: float, activity: str | None) -> None:
         for _ in range(10):

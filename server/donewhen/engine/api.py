@@ -21,6 +21,7 @@ from donewhen.core.goal import Limits
 from donewhen.core.integrity import ChangedProof
 from donewhen.core.proof import Present, as_of, assess, locations
 from donewhen.core.proof_files import ProofBasis
+from donewhen.core.retention import Because, Going, Retention
 from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Claim, Usage, WorkerStep
@@ -209,6 +210,33 @@ class ChangedFile:
     now: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What `collect` took away, or would take away, and what is left. `busy`: another process does that now, or a run
+    is pursued here, so nothing was done. `problem` says what could not be done; nothing is lost then, and the next time
+    goes on. Sizes are bytes; `evidence` counts the evidence files, which are written again when somebody asks."""
+
+    going: tuple[Going, ...] = ()
+    staying: tuple[tuple[str, Because], ...] = ()
+    evidence: int = 0
+    files_before: int = 0
+    files_after: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    busy: str = ""
+    problem: str = ""
+
+    @property
+    def line(self) -> str:
+        """What was taken away, in one line; empty if nothing was."""
+        count = len(self.going)
+        if not count:
+            return ""
+        checks = "1 old run" if count == 1 else f"{count} old runs and checks"
+        freed = sum(one.bytes for one in self.going)
+        return f"removed {checks} from the record ({freed / 1024**2:.1f} MB); `donewhen gc --help` says what stays"
+
+
 class Runs(Protocol):
     """The runs of one workspace folder."""
 
@@ -322,6 +350,15 @@ class Runs(Protocol):
     async def commit(self, run_id: str) -> str | None:
         """The commit that the result of a run is about; None where its files are another revision now, or were not
         committed as they are."""
+        ...
+
+    async def collect(self, policy: Retention, *, dry_run: bool = False) -> Collected:
+        """Removes the ended runs that the policy doesn't keep, and makes few files of many. Never touched: what is
+        open, the newest run and the newest check of each goal, what a person keeps. Raises LedgerUnavailable."""
+        ...
+
+    async def keep(self, run_id: str, on: bool) -> None:
+        """Keeps a run whatever the policy says, or takes that back. Raises UnknownRun."""
         ...
 
     async def forget(self, goal_path: str) -> None:

@@ -51,6 +51,7 @@ class Reading:
         self._followers = Followers(lambda: Steps(setup.root, setup.mask))
         self._telling: set[asyncio.Future[None]] = set()
         self._watching_again: asyncio.Task[None] | None = None
+        self._collecting: asyncio.Task[None] | None = None
         self._watch_due = False
         self._suspended: dict[str, str] = {}
         """Runs whose guard another run has suspended, with that run."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from donewhen.core import events as e
 from donewhen.core.calls import CallFinished, CallStarted, ToolFinished
-from donewhen.core.errors import LedgerUnavailable, UnknownName, UnknownRun, UnreadableRun, UsageError
+from donewhen.core.errors import LedgerError, LedgerUnavailable, UnknownName, UnknownRun, UnreadableRun, UsageError
 from donewhen.core.evidence import CheckResult, Evidence, PastResult
 from donewhen.core.fold.audit import remembered
 from donewhen.core.fold.dispatch import fold_read
@@ -26,6 +26,10 @@ from donewhen.regular import read_text
 
 PIECE = 100
 MAX_STEPS = 200
+LONG = 2_000
+"""Entries: so many are not read again, if the state that they add up to can be kept."""
+EVIDENCE = "evidence"
+"""The folder, in that of a workspace's state, of evidence as files: made when somebody asks for one."""
 
 
 class Records:
@@ -41,11 +45,16 @@ class Records:
 
     async def state(self, run_id: str) -> RunState:
         """Raises UnknownRun and UnreadableRun."""
-        known = self._states.get(run_id)
-        async for entry in _in_pieces(await self._ledger.entries(run_id, known.sequence if known else 0)):
+        known = self._states.get(run_id) or await self._ledger.snapshot(run_id)
+        since = known.sequence if known else 0
+        async for entry in _in_pieces(await self._ledger.entries(run_id, since)):
             known = fold_read(run_id, known, entry)
         if known is None:
             raise UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
+        if known.sequence - since >= LONG and not known.broken:
+            # It is known already: that it can't be kept for the next time keeps nobody from reading it.
+            with contextlib.suppress(LedgerError, ValueError):
+                await self._ledger.keep_snapshot(known)
         kept = self._states.get(run_id)
         if kept is None or kept.sequence < known.sequence:
             self._states[run_id] = known
@@ -209,7 +218,7 @@ class Records:
         evidence = await self._ledger.evidence(run_id, evidence_id)
         if evidence is None:
             return None
-        path = self._folder / "evidence" / run_id / f"{evidence_id}.md"
+        path = self._folder / EVIDENCE / run_id / f"{evidence_id}.md"
         if not path.exists():
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)

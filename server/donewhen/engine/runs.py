@@ -27,11 +27,13 @@ from donewhen.core.goal import Limits
 from donewhen.core.proof import guardable
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.resume import check_resumable, of_a_program, refuse_another_sandbox, resumable, tightened
+from donewhen.core.retention import Retention
 from donewhen.core.state import RunState
 from donewhen.core.summary import unkept_budgets
 from donewhen.core.work import Actor
 from donewhen.engine.active import MAX_PATHS, ActiveRun, Parts
-from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
+from donewhen.engine.api import Collected, HaltAnswer, LimitChanges, RunView, StartOptions
+from donewhen.engine.collecting import Collector
 from donewhen.engine.control import DIED, Control
 from donewhen.engine.guarding import prove_again, quiet, remember
 from donewhen.engine.halting import resume_halted
@@ -43,6 +45,8 @@ from donewhen.engine.watching import amend_if_saved, goal_file_gone, gone_text, 
 from donewhen.ports import RunSummary, Worker, Workspace
 
 CLOSES_WITHIN = 2.0
+COLLECTS_WITHIN = 1.0
+"""Seconds that the end of a command waits for what was begun when its run ended; the rest is done the next time."""
 
 
 class Supervisor(Control):
@@ -192,8 +196,46 @@ class Supervisor(Control):
             await self._let_go(run)
         await self._end_background()
         self._setup.lock.release()
+        await self._end_collecting(COLLECTS_WITHIN)
         if self._setup.closing is not None:
             await self._setup.closing()
+
+    # -------------------------------------------------------------------------------- what is kept
+
+    async def collect(self, policy: Retention, *, dry_run: bool = False) -> Collected:
+        if not dry_run:
+            self._may_write()
+        await self._end_collecting()
+        return await Collector(self._setup, self._records).collect(policy, self._pursued(), dry_run=dry_run)
+
+    async def keep(self, run_id: str, on: bool) -> None:
+        self._may_write()
+        await self._setup.ledger.keep(run_id, on)
+
+    def _collect_later(self) -> None:
+        """Removes what is old, now that a run ended: beside whatever comes next, which doesn't wait for it."""
+        retention = self._setup.retention
+        if retention is None or self._setup.unwritable is not None or self._pursued():
+            return
+        if self._collecting is None or self._collecting.done():
+            self._collecting = asyncio.ensure_future(self._collect_old(retention()))
+
+    async def _collect_old(self, policy: Retention) -> None:
+        collector = Collector(self._setup, self._records)
+        with contextlib.suppress(DoneWhenError, OSError):  # the next run is the next occasion
+            if await asyncio.to_thread(collector.is_due):
+                done = await collector.collect(policy, self._pursued(), thorough=False)
+                if done.line:
+                    self._setup.tell(done.line)
+
+    def _pursued(self) -> list[str]:
+        return [run.run_id for run in self._active.values() if run.state.active]
+
+    async def _end_collecting(self, within: float = 0.0) -> None:
+        """Whatever it was at is whole or undone: see `collecting`."""
+        if self._collecting is not None:
+            await asyncio.wait({self._collecting}, timeout=within)
+            await cancel_all(self._collecting)
 
     # -------------------------------------------------------------------------------- what it takes
 
@@ -453,6 +495,7 @@ class Supervisor(Control):
         await remember(run.state, run.parts.workspace)
         await self._let_go(run)
         self._setup.lock.release()
+        self._collect_later()
 
     async def _let_go(self, run: ActiveRun) -> None:
         self._active.pop(run.run_id, None)
@@ -479,6 +522,7 @@ class Supervisor(Control):
             self._active.pop(run.run_id, None)
             await run.parts.workspace.close()
             self._watch_again()
+            self._collect_later()
 
     async def _next_audit(self, run: ActiveRun) -> RunView:
         """The run's next audit; where nothing has changed since the last one, that is what it found."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from donewhen.core.acts import Person, Seen
 from donewhen.core.events import AcceptedBy, Entry, RunOptions
 from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Goal
+from donewhen.core.retention import Retention
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
 from donewhen.ports import (
@@ -21,6 +22,7 @@ from donewhen.ports import (
     Clock,
     GoalFiles,
     Judge,
+    KeptTrees,
     Ledger,
     People,
     Plugins,
@@ -165,6 +167,16 @@ class EngineSetup:
     """Loads in the background what the first call to a configured model would wait for."""
     closing: Callable[[], Awaitable[None]] | None = None
     """Awaited when the engine closes: ends what the workers and judges of all runs share."""
+    trees: KeptTrees | None = None
+    """The trees that runs kept; None: there is nothing on a disk to fold."""
+    retention: Callable[[], Retention] | None = None
+    """The policy by which old runs are removed after a run; None: nothing is removed by itself."""
+    collect_lock: RunLock | None = None
+    """Held while old runs are removed: one process at a time does."""
+    in_use: Callable[[], Collection[str]] = lambda: ()
+    """Runs that something besides the ledger names: they are not removed."""
+    tell: Callable[[str], None] = lambda line: None
+    """Told, in one line, what was removed by itself."""
     people: People = field(default_factory=OneProgram)
     """Who acts through this process, and through those that ask something of its runs."""
     of_program: bool = False

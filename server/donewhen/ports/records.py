@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from donewhen.core.acts import Person, Seen
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
+from donewhen.core.state import RunState
 
 
 class Clock(Protocol):
@@ -123,6 +124,42 @@ class Ledger(Protocol):
 
     async def trouble(self, run_id: str) -> Trouble | None:
         """What is wrong with a run that is on the list; None if it is as it was written, and can be read."""
+        ...
+
+    async def snapshot(self, run_id: str) -> RunState | None:
+        """A state of the run from which folding can go on with the entries after its sequence; None if there is none
+        that counts: made by the same code, as it was written, and of a run that no entry is missing of at its end."""
+        ...
+
+    async def keep_snapshot(self, state: RunState) -> None:
+        """Keeps what the entries of a run add up to, in place of what was kept before. May keep nothing. Raises
+        ValueError for a state that couldn't be read back."""
+        ...
+
+    async def keep(self, run_id: str, on: bool) -> None:
+        """Keeps a run until that is taken back: `remove` leaves it alone. Raises UnknownRun."""
+        ...
+
+    async def kept(self) -> frozenset[str]:
+        """The runs that a person keeps."""
+        ...
+
+    async def entry_counts(self) -> Mapping[str, int]:
+        """How many entries each run on the list has."""
+        ...
+
+    async def trees(self, run_id: str) -> frozenset[str]:
+        """The checkpoints that the entries of a run name."""
+        ...
+
+    async def remove(self, run_id: str, updated_at: float) -> bool:
+        """Removes all that is on record of a run, or, in case of an error, nothing. False, and nothing is removed, if
+        the run is not on the list, is kept, or went on after `updated_at`. What is appended to it later by whoever has
+        read it raises UnknownRun."""
+        ...
+
+    async def compact(self) -> None:
+        """Gives the room of what was removed back to the disk. May take as long as copying what is left."""
         ...
 
     async def set_live(self, run_id: str, live: Live) -> None: ...

@@ -24,6 +24,7 @@ _DURATION = re.compile(
     rf"(?:{_PART}\s*h\s*)?(?:{_PART}\s*m\s*)?(?:{_PART}\s*s)?", re.IGNORECASE | re.ASCII
 )  # fmt: skip
 _SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s?(MB|GB|TB)", re.IGNORECASE | re.ASCII)
+_AGE = re.compile(r"(\d{1,5})([dh])", re.ASCII)
 _UNITS = {"MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,99}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\*?")
@@ -149,6 +150,11 @@ def _duration(text: str) -> float | None:
     return seconds or None
 
 
+def _age(text: str) -> float | None:
+    match = _AGE.fullmatch(text.strip())
+    return float(match[1]) * (86_400 if match[2] == "d" else 3_600) if match else None
+
+
 def _size(text: str) -> int | None:
     match = _SIZE.fullmatch(text.strip())
     return int(float(match[1]) * _UNITS[match[2].upper()]) or None if match else None
@@ -204,6 +210,7 @@ DURATION = Kind(
     "time", "a time such as 90s, 30m, 2h or 1h30m", _duration,
     pattern=r"(\d+(\.\d+)?h)?(\d+(\.\d+)?m)?(\d+(\.\d+)?s)?",
 )  # fmt: skip
+AGE = Kind("age", "an age such as 90d or 12h", _age, pattern=r"\d{1,5}[dh]")
 MONEY = Kind("US dollars", "a number of US dollars greater than 0", _money, number=True)
 SIZE = Kind("size", "a size such as 512MB or 8GB", _size, pattern=r"\d{1,6}(\.\d{1,3})? ?[MmGgTt][Bb]")
 GLOBS = Kind(

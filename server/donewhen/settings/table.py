@@ -87,7 +87,7 @@ class Setting:
 
     def read(self, text: str) -> Any:
         """The value of what is written as text, on a command line, in a variable or in a goal file. Raises BadValue."""
-        if text.strip() == UNLIMITED and (self.kind.number or self.kind is kinds.DURATION):
+        if text.strip() == UNLIMITED and (self.kind.number or self.kind in (kinds.DURATION, kinds.AGE, kinds.SIZE)):
             if self.unlimited:
                 return UNLIMITED
             raise BadValue(f"can't be unlimited: give {self.expected}")
@@ -137,9 +137,10 @@ _RESUMED = ("run", "resume")
 _ADVISING = ("run", "resume", "init", "preflight")
 """A model that is configured helps with writing a goal, too."""
 _JUDGING = ("run", "check")
+_COLLECTED = ("gc",)
 
-WORK, JUDGE, LIMITS, SAFETY, ROOMS = "who works", "who judges", "limits", "safety", "rooms"
-GROUPS = (WORK, JUDGE, LIMITS, SAFETY, ROOMS)
+WORK, JUDGE, LIMITS, SAFETY, ROOMS, RECORD = "who works", "who judges", "limits", "safety", "rooms", "the record"
+GROUPS = (WORK, JUDGE, LIMITS, SAFETY, ROOMS, RECORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +352,21 @@ class Choices:
     state_dir: Path | None = row(
         kind=kinds.FOLDER, meaning="where runs are recorded", more="If absent: in the platform's place for state.",
         library="state_dir",
+    )  # fmt: skip
+    keep_runs: int | Unlimited | None = row(
+        kind=whole(), unlimited=True, default="100", examples=("100", "20"),
+        meaning="how many ended runs, and how many checks, of each goal stay on record",
+        more="Older ones are removed after a run; the newest of each goal, what is open, and what you keep never are.",
+        group=RECORD, commands=_COLLECTED,
+    )  # fmt: skip
+    older_than: float | Unlimited | None = row(
+        kind=kinds.AGE, unlimited=True, default="90d", examples=("90d", "30d"),
+        meaning="the age from which ended runs are removed from the record", group=RECORD, commands=_COLLECTED,
+    )  # fmt: skip
+    max_size: int | Unlimited | None = row(
+        kind=kinds.SIZE, unlimited=True, default="1GB", examples=("1GB", "200MB"),
+        meaning="the size of the record of one workspace from which its oldest ended runs are removed",
+        group=RECORD, commands=_COLLECTED,
     )  # fmt: skip
     proof: tuple[str, ...] | None = row(
         kind=kinds.GLOBS, examples=('["data/gold/**"]',), own=False, goal_file=True,

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import cache
 from typing import Any, cast, get_args
 
@@ -25,6 +27,12 @@ from donewhen.store.shapes import Shape, ShapeError, tagged
 CODEC_VERSION = 3
 
 EVENT_TYPES: tuple[type[Any], ...] = get_args(Event)
+
+NAMING_TREES: tuple[str, ...] = tuple(
+    one.__name__ for one in EVENT_TYPES if any("checkpoint" in field.name for field in fields(one))
+)
+"""The types of events that name checkpoints."""
+_TREE = re.compile('"([0-9a-f]{40})"')
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -88,6 +96,11 @@ def decode(text: str | bytes, version: int = CODEC_VERSION) -> Event:
         return cast("Event", _events().read(upgraded))
     except (ShapeError, ValueError, InvalidGoal) as error:
         raise UnreadableEvent(f"not an event of version {version}: {error}") from error
+
+
+def trees_in(text: str) -> frozenset[str]:
+    """The checkpoints that the text of an event names; perhaps other names of that form, too."""
+    return frozenset(_TREE.findall(text))
 
 
 def upgrade(

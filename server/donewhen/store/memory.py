@@ -12,9 +12,10 @@ from types import MappingProxyType
 from donewhen.core.errors import LedgerUnavailable, Overtaken
 from donewhen.core.events import CheckFinished, Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
+from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
-from donewhen.store.codec import encode
-from donewhen.store.summary import RunRecord, updated
+from donewhen.store.codec import encode, trees_in
+from donewhen.store.summary import RunRecord, removed_run, unknown_run, updated
 
 
 @dataclass(slots=True)
@@ -28,6 +29,8 @@ class _Record:
     live: dict[str, Live] = field(default_factory=dict[str, Live])
     open_requests: dict[int, Request] = field(default_factory=dict[int, Request])
     replies: dict[int, Reply] = field(default_factory=dict[int, Reply])
+    kept: set[str] = field(default_factory=set[str])
+    removed: set[str] = field(default_factory=set[str])
     requests: int = 0
     writes: int = 0
 
@@ -74,6 +77,8 @@ class MemoryLedger:
 
     def _append(self, run_id: str, event: Event, at: float, seconds: float | None) -> Entry:
         self._check_open()
+        if run_id in self._record.removed:
+            raise removed_run(run_id)
         encode(event)  # what couldn't be kept on disk isn't kept here either
         record = self._record
         record.lengths[run_id] += 1
@@ -108,6 +113,49 @@ class MemoryLedger:
     async def trouble(self, run_id: str) -> Trouble | None:
         self._check_open()
         return None
+
+    async def snapshot(self, run_id: str) -> RunState | None:
+        self._check_open()
+        return None
+
+    async def keep_snapshot(self, state: RunState) -> None:
+        self._check_open()
+
+    async def keep(self, run_id: str, on: bool) -> None:
+        self._check_open()
+        if run_id not in self._record.runs:
+            raise unknown_run(run_id)
+        (self._record.kept.add if on else self._record.kept.discard)(run_id)
+
+    async def kept(self) -> frozenset[str]:
+        self._check_open()
+        return frozenset(self._record.kept)
+
+    async def entry_counts(self) -> Mapping[str, int]:
+        self._check_open()
+        return {run_id: self._record.lengths[run_id] for run_id in self._record.runs}
+
+    async def trees(self, run_id: str) -> frozenset[str]:
+        self._check_open()
+        entries = self._record.entries.get(run_id, ())
+        return frozenset(tree for entry in entries for tree in trees_in(encode(entry.event)))
+
+    async def remove(self, run_id: str, updated_at: float) -> bool:
+        self._check_open()
+        record = self._record
+        run = record.runs.get(run_id)
+        if run is None or run_id in record.kept or run.updated_at != updated_at:
+            return False
+        for held in (record.runs, record.entries, record.lengths, record.live):
+            held.pop(run_id, None)
+        for key in [one for one in record.evidence if one[0] == run_id]:
+            del record.evidence[key]
+        record.removed.add(run_id)
+        self._wrote()
+        return True
+
+    async def compact(self) -> None:
+        self._check_open()
 
     async def set_live(self, run_id: str, live: Live) -> None:
         self._check_open()

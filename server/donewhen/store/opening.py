@@ -303,7 +303,20 @@ def _chain_entries(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE requests ADD COLUMN signed TEXT NOT NULL DEFAULT '{}'")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_create, _index_evidence, _sum_bodies, _keep_seconds, _chain_entries)
+def _keep_runs(connection: sqlite3.Connection) -> None:
+    """A person keeps a run; the entries of one that is removed go bit by bit; a long run has a snapshot of its state,
+    which can always be made again."""
+    for table in ("kept", "removing"):
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {table} (run_id TEXT PRIMARY KEY) WITHOUT ROWID")
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS snapshots (run_id TEXT PRIMARY KEY, sequence INTEGER NOT NULL, "
+        "version TEXT NOT NULL, body BLOB NOT NULL, seal BLOB NOT NULL)"
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    _create, _index_evidence, _sum_bodies, _keep_seconds, _chain_entries, _keep_runs
+)  # fmt: skip
 
 SCHEMA_VERSION = len(MIGRATIONS)
 _CHAINED = 5

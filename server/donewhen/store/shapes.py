@@ -220,7 +220,24 @@ def _tuple(annotation: Any) -> Shape:
     items = get_args(annotation)
     if len(items) == 2 and items[1] is Ellipsis:
         return _sequence(shape_of(items[0]))
-    raise TypeError(f"only tuples of any length are stored, not {annotation!r}")
+    return _row(tuple(map(shape_of, items)))
+
+
+def _row(items: tuple[Shape, ...]) -> Shape:
+    """A tuple whose places each have a meaning of their own."""
+
+    def write(value: Any) -> Any:
+        if not isinstance(value, tuple) or len(cast("tuple[Any, ...]", value)) != len(items):
+            raise ShapeError(f"a tuple of {len(items)} is needed, not {value!r:.60}")
+        return [item.write(each) for item, each in zip(items, cast("tuple[Any, ...]", value), strict=True)]
+
+    def read(value: Any) -> Any:
+        listed = _listed(value)
+        if len(listed) != len(items):
+            raise ShapeError(f"a list of {len(items)} is needed, not {value!r:.60}")
+        return tuple(item.read(each) for item, each in zip(items, listed, strict=True))
+
+    return Shape(write, read)
 
 
 def _sequence(item: Shape) -> Shape:

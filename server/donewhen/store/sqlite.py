@@ -13,6 +13,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
+from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store import tables
 from donewhen.store.chain import Chain
@@ -66,6 +67,7 @@ class SqliteLedger:
         self._chain = Chain(b"")
         self._heads: dict[str, tables.Head] = {}
         """Where the chain of each run ended after this process's last append."""
+        self._was_read: set[str] = set()
         self._full = True
         self._closed = False
         self._followed: set[asyncio.Event] = set()
@@ -115,7 +117,7 @@ class SqliteLedger:
         return await self._in_thread(self._append, run_id, event, at, durable, seconds, after)
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
-        return await self._in_thread(tables.entries, self._chain, run_id, after)
+        return await self._in_thread(self._entries, run_id, after)
 
     async def runs(self) -> Sequence[RunSummary]:
         return await self._in_thread(tables.runs, self._chain)
@@ -125,6 +127,38 @@ class SqliteLedger:
 
     async def trouble(self, run_id: str) -> Trouble | None:
         return await self._in_thread(tables.trouble, self._chain, run_id)
+
+    async def snapshot(self, run_id: str) -> RunState | None:
+        found = await self._in_thread(tables.snapshot, self._chain, run_id)
+        if found is not None:
+            self._was_read.add(run_id)
+        return found
+
+    async def keep_snapshot(self, state: RunState) -> None:
+        if self._refusal is None:
+            await self._in_thread(self._keep_snapshot, state)
+
+    async def keep(self, run_id: str, on: bool) -> None:
+        await self._in_thread(self._keep, run_id, on)
+
+    async def kept(self) -> frozenset[str]:
+        return await self._in_thread(tables.kept)
+
+    async def entry_counts(self) -> Mapping[str, int]:
+        return await self._in_thread(tables.entry_counts)
+
+    async def trees(self, run_id: str) -> frozenset[str]:
+        return await self._in_thread(tables.trees, run_id)
+
+    async def remove(self, run_id: str, updated_at: float) -> bool:
+        removed = await self._in_thread(self._begin_to_remove, run_id, updated_at)
+        # Bit by bit, so that an append has to wait for one bit at most. A crash leaves the rest to the next time.
+        while await self._in_thread(self._remove_some):
+            pass
+        return removed
+
+    async def compact(self) -> None:
+        await self._in_thread(self._compact)
 
     async def set_live(self, run_id: str, live: Live) -> None:
         await self._in_thread(self._set_live, run_id, live)
@@ -215,11 +249,44 @@ class SqliteLedger:
     ) -> Entry:
         self._sync(connection, full=durable)
         known = self._heads.get(run_id)
-        entry, head = tables.append(connection, self._chain, run_id, event, at, seconds, after, known)
+        was_read = run_id in self._was_read
+        entry, head = tables.append(
+            connection, self._chain, run_id, event, at, seconds, after, known, was_read=was_read
+        )
         self._heads[run_id] = head
         if self._fault is not None:
             self._fault(type(event).__name__)
         return entry
+
+    def _entries(self, connection: sqlite3.Connection, run_id: str, after: int) -> list[Entry]:
+        found = tables.entries(connection, self._chain, run_id, after)
+        if found:
+            self._was_read.add(run_id)
+        return found
+
+    def _keep_snapshot(self, connection: sqlite3.Connection, state: RunState) -> None:
+        self._sync(connection, full=False)
+        tables.keep_snapshot(connection, self._chain, state)
+
+    def _keep(self, connection: sqlite3.Connection, run_id: str, on: bool) -> None:
+        self._sync(connection, full=True)
+        tables.keep(connection, run_id, on)
+
+    def _begin_to_remove(self, connection: sqlite3.Connection, run_id: str, updated_at: float) -> bool:
+        self._sync(connection, full=True)
+        removed = tables.begin_to_remove(connection, run_id, updated_at)
+        if removed:
+            self._heads.pop(run_id, None)
+            self._was_read.add(run_id)
+        return removed
+
+    def _remove_some(self, connection: sqlite3.Connection) -> bool:
+        self._sync(connection, full=False)
+        return tables.remove_some(connection)
+
+    def _compact(self, connection: sqlite3.Connection) -> None:
+        self._sync(connection, full=True)
+        tables.compact(connection)
 
     def _set_live(self, connection: sqlite3.Connection, run_id: str, live: Live) -> None:
         self._sync(connection, full=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from donewhen.core.errors import UnknownRun
 from donewhen.core.events import (
     Event,
     GoalAmended,
@@ -81,3 +82,11 @@ def _interrupts(record: RunRecord, event: Event) -> RunRecord:
             return replace(record, open_interrupts=record.open_interrupts - {answered})
         case _:
             return record
+
+
+def unknown_run(run_id: str) -> UnknownRun:
+    return UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
+
+
+def removed_run(run_id: str) -> UnknownRun:
+    return UnknownRun(f"run {run_id} was removed from the record meanwhile: start a new one")

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, cast
 
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerTooNew, Overtaken, RecordChanged, UnreadableRun
@@ -17,8 +18,9 @@ from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store.chain import START, Chain, same
-from donewhen.store.codec import CODEC_VERSION, UnreadableEvent, decode, encode
-from donewhen.store.summary import RunRecord, updated
+from donewhen.store.codec import CODEC_VERSION, NAMING_TREES, UnreadableEvent, decode, encode, trees_in
+from donewhen.store.snapshots import fold_version, read_state, write_state
+from donewhen.store.summary import RunRecord, removed_run, unknown_run, updated
 
 
 @contextmanager
@@ -91,14 +93,19 @@ def append(
     seconds: float | None = None,
     after: int | None = None,
     known: Head | None = None,
+    *,
+    was_read: bool = False,
 ) -> tuple[Entry, Head]:
-    """Appends with the next sequence of the run and updates its summary. Raises Overtaken if `after` is given and isn't
-    the last sequence. `known` is where the run ended when this process last wrote it. Raises RecordChanged if that
-    entry, or, when the run ends, any entry, is no longer as it was written."""
+    """Appends with the next sequence of the run and updates its summary. Raises UnknownRun if the run `was_read` and
+    has no entries any more, and Overtaken if `after` is given and isn't the last sequence. `known` is where the run
+    ended when this process last wrote it. Raises RecordChanged if that entry, or, when the run ends, any entry, is no
+    longer as it was written."""
     body = encode(event)
     evidence_id = event.evidence.id if isinstance(event, CheckFinished | EvidenceRecorded) else None
     with transaction(connection):
         last, end = _end(connection, run_id)
+        if (last == 0 and was_read) or _is_being_removed(connection, run_id):
+            raise removed_run(run_id)
         if after is not None and last != after:
             raise Overtaken(f"run {run_id} went on after entry {after}")
         if known != (last, end) or isinstance(event, RunEnded):
@@ -114,7 +121,7 @@ def append(
             (run_id, row.sequence, row.at, CODEC_VERSION, row.type, body, evidence_id, digest, seconds),
         )
         if record is not None:
-            _put_record(connection, chain, run_id, record, digest)
+            put_record(connection, chain, run_id, record, digest)
     return Entry(row.sequence, at, event, seconds), (row.sequence, digest)
 
 
@@ -134,7 +141,10 @@ def _refuse_changed(
     connection: sqlite3.Connection, chain: Chain, run_id: str, known: Head | None, *, whole: bool
 ) -> None:
     """Checks what others wrote since this process last wrote, or everything. Raises RecordChanged."""
-    rows, why = _as_written(connection, chain, run_id, None if whole else known)
+    since = known
+    if known is None and not whole and (snapshot := _sealed(connection, chain, run_id)) is not None:
+        since = snapshot.head
+    rows, why = _as_written(connection, chain, run_id, None if whole else since)
     if known is not None and not why:
         # The entries after it may fit an entry that was put in its place.
         last, end = _end(connection, run_id)
@@ -197,6 +207,8 @@ def _cut_off(connection: sqlite3.Connection, chain: Chain, run_id: str, rows: Se
 def entries(connection: sqlite3.Connection, chain: Chain, run_id: str, after: int) -> list[Entry]:
     """See `ports.Ledger`."""
     with _one_moment(connection):
+        if _is_being_removed(connection, run_id):
+            return []
         before = _checked(connection, chain, run_id, after) if after > 0 else None
         if after > 0 and before is None:
             return []  # the caller already knows that nothing counts from there on
@@ -240,8 +252,14 @@ def evidence(connection: sqlite3.Connection, chain: Chain, run_id: str, evidence
 
 
 def trouble(connection: sqlite3.Connection, chain: Chain, run_id: str) -> Trouble | None:
-    """What is wrong with a run on the list; None if it is as it was written and can be read."""
+    """What is wrong with a run on the list; None if it is as it was written and can be read. Of a long run, only what
+    came after its snapshot is looked at."""
     with _one_moment(connection):
+        snapshot = _sealed(connection, chain, run_id)
+        if snapshot is not None and snapshot.version == fold_version():
+            rows, why = _as_written(connection, chain, run_id, snapshot.head)
+            if not why and all(row.version == CODEC_VERSION for row in rows):
+                return None
         rows, why = _as_written(connection, chain, run_id)
     if not rows:
         return Trouble("unreadable", f"{why or 'it has no entries'}; {CHANGED_BY_OTHERS}")
@@ -347,7 +365,8 @@ def _again(connection: sqlite3.Connection, chain: Chain, row: tuple[Any, ...]) -
     return record or RunRecord(run_id, "pursue", str(row[2]), None, None, 0.0, 0.0)
 
 
-def _put_record(connection: sqlite3.Connection, chain: Chain, run_id: str, record: RunRecord, end: bytes) -> None:
+def put_record(connection: sqlite3.Connection, chain: Chain, run_id: str, record: RunRecord, end: bytes) -> None:
+    """Writes a run's line in the list, after the entry with that digest."""
     line = _line(record)
     connection.execute(
         f"INSERT INTO runs ({_COLUMNS}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO UPDATE SET "  # noqa: S608  # constant
@@ -370,6 +389,137 @@ def _line(record: RunRecord) -> tuple[Any, ...]:
         float(record.updated_at),
         json.dumps(sorted(record.open_interrupts)),
     )
+
+
+# ------------------------------------------------------------------------------------------- snapshots
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    head: Head
+    version: str
+    body: bytes
+
+
+def snapshot(connection: sqlite3.Connection, chain: Chain, run_id: str) -> RunState | None:
+    """A state from which reading can go on."""
+    with _one_moment(connection):
+        found = _sealed(connection, chain, run_id)
+    return read_state(found.body) if found is not None and found.version == fold_version() else None
+
+
+def keep_snapshot(connection: sqlite3.Connection, chain: Chain, state: RunState) -> None:
+    body = write_state(state)
+    with transaction(connection):
+        row = _checked(connection, chain, state.run_id, state.sequence)
+        if row is None or _is_being_removed(connection, state.run_id):
+            return
+        seal = chain.seal(_snapshot_line(state.run_id, state.sequence, fold_version(), body), row.digest)
+        connection.execute(
+            "INSERT OR REPLACE INTO snapshots (run_id, sequence, version, body, seal) VALUES (?, ?, ?, ?, ?)",
+            (state.run_id, state.sequence, fold_version(), body, seal),
+        )
+
+
+def _sealed(connection: sqlite3.Connection, chain: Chain, run_id: str) -> _Snapshot | None:
+    """The snapshot of a run as it was written, after an entry that is as it was written, of a run whose line in the
+    list names its last entry: that none is missing at the end is not seen otherwise."""
+    kept = connection.execute(
+        "SELECT sequence, version, body, seal FROM snapshots WHERE run_id = ?", (run_id,)
+    ).fetchone()
+    if kept is None:
+        return None
+    sequence, version, body, seal = kept
+    if not isinstance(sequence, int) or not isinstance(version, str) or not isinstance(body, bytes):
+        return None
+    row = _checked(connection, chain, run_id, sequence)
+    if row is None or not same(chain.seal(_snapshot_line(run_id, sequence, version, body), row.digest), seal):
+        return None
+    line = connection.execute(f"SELECT {_COLUMNS}, seal FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
+    if line is None or not same(chain.seal(line[:-1], _end(connection, run_id)[1]), line[-1]):
+        return None
+    return _Snapshot((sequence, row.digest), version, body)
+
+
+def _snapshot_line(run_id: str, sequence: int, version: str, body: bytes) -> tuple[object, ...]:
+    return ("snapshot", run_id, sequence, version, sha256(body).hexdigest())
+
+
+# ------------------------------------------------------------------------------------- keeping and removing
+
+
+def keep(connection: sqlite3.Connection, run_id: str, on: bool) -> None:
+    with transaction(connection):
+        if not _is_listed(connection, run_id):
+            raise unknown_run(run_id)
+        wanted = "INSERT OR IGNORE INTO kept (run_id) VALUES (?)" if on else "DELETE FROM kept WHERE run_id = ?"
+        connection.execute(wanted, (run_id,))
+
+
+def kept(connection: sqlite3.Connection) -> frozenset[str]:
+    return frozenset(str(run_id) for (run_id,) in connection.execute("SELECT run_id FROM kept"))
+
+
+def entry_counts(connection: sqlite3.Connection) -> dict[str, int]:
+    """By the highest sequence of each, which costs one look into the index."""
+    last = "(SELECT MAX(sequence) FROM entries WHERE entries.run_id = runs.run_id)"
+    return {str(run): int(count or 0) for run, count in connection.execute(f"SELECT run_id, {last} FROM runs")}  # noqa: S608  # constant
+
+
+def trees(connection: sqlite3.Connection, run_id: str) -> frozenset[str]:
+    # Of an older version, any type may name one.
+    rows = connection.execute(
+        f"SELECT {_BODY} FROM entries WHERE run_id = ? "  # noqa: S608  # constant
+        "AND (version <> ? OR type IN (SELECT value FROM json_each(?)))",
+        (run_id, CODEC_VERSION, json.dumps(NAMING_TREES)),
+    )
+    return frozenset(tree for (body,) in rows for tree in trees_in(bytes(body).decode("ascii", "replace")))
+
+
+_OF_A_RUN = ("runs", "live", "snapshots", "requests")
+REMOVED_AT_ONCE = 5_000
+"""Entries: so many can be removed while somebody waits to append."""
+
+
+def begin_to_remove(connection: sqlite3.Connection, run_id: str, updated_at: float) -> bool:
+    """From now on there is no such run. Its entries are left to `remove_some`, whoever calls that."""
+    with transaction(connection):
+        row = connection.execute(
+            "SELECT updated_at FROM runs WHERE run_id = ? AND run_id NOT IN (SELECT run_id FROM kept)", (run_id,)
+        ).fetchone()
+        if row is None or row[0] != updated_at:
+            return False
+        connection.execute("INSERT OR IGNORE INTO removing (run_id) VALUES (?)", (run_id,))
+        connection.execute(
+            "DELETE FROM replies WHERE request_id IN (SELECT id FROM requests WHERE run_id = ?)", (run_id,)
+        )
+        for table in _OF_A_RUN:
+            connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608  # constant
+    return True
+
+
+def remove_some(connection: sqlite3.Connection) -> bool:
+    """Removes some entries of a run that is being removed. False if nothing is left of any."""
+    with transaction(connection):
+        row = connection.execute("SELECT run_id FROM removing LIMIT 1").fetchone()
+        if row is None:
+            return False
+        removed = connection.execute(
+            "DELETE FROM entries WHERE rowid IN (SELECT rowid FROM entries WHERE run_id = ? LIMIT ?)",
+            (row[0], REMOVED_AT_ONCE),
+        ).rowcount
+        if removed < REMOVED_AT_ONCE:
+            connection.execute("DELETE FROM removing WHERE run_id = ?", row)
+    return True
+
+
+def _is_being_removed(connection: sqlite3.Connection, run_id: str) -> bool:
+    return connection.execute("SELECT 1 FROM removing WHERE run_id = ?", (run_id,)).fetchone() is not None
+
+
+def compact(connection: sqlite3.Connection) -> None:
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 # -------------------------------------------------------------------------------------------- live state

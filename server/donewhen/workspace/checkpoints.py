@@ -20,13 +20,12 @@ from typing import NamedTuple
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.regular import read_bytes
 from donewhen.workspace.manifest import EXECUTABLE, LINK, NESTED, Entry, Manifest, encoded
-from donewhen.workspace.objects import ObjectStore, PackWriter
+from donewhen.workspace.objects import FOLDER, STORE, ObjectStore, PackWriter, rows_of
 from donewhen.workspace.scanning import blob_id, read_entry
 from donewhen.workspace.writes import replace_file
 
 SIZE_LIMIT = 50 * 1024 * 1024
 _BATCH = 128
-_TREE = "40000"
 
 
 class Kept(NamedTuple):
@@ -44,15 +43,26 @@ class Checkpoints:
 
     def __init__(self, root: Path, state: Path, borrowed: Path | None, size_limit: int = SIZE_LIMIT) -> None:
         self._root = root
-        self._objects = ObjectStore(state / "checkpoints.git", borrowed)
+        self._objects = ObjectStore(state / STORE, borrowed)
         self._size_limit = size_limit
         self._trees: dict[str, Tree] = {}
-        self._last: tuple[Manifest, str] | None = None
+        self._last: tuple[Manifest, str, object] | None = None
         self.not_captured: tuple[str, ...] = ()
 
     async def keep(self, manifest: Manifest) -> str:
         """Keeps the files of a manifest that was just confirmed; returns the checkpoint's id."""
-        if self._last is not None and self._last[0] is manifest:
+        steady = self._objects.steady()
+        await asyncio.to_thread(steady.__enter__)
+        try:
+            checkpoint = await self._keep(manifest)
+            await asyncio.to_thread(self._objects.note, bytes.fromhex(checkpoint))
+            return checkpoint
+        finally:
+            steady.__exit__(None, None, None)
+
+    async def _keep(self, manifest: Manifest) -> str:
+        pruned = self._objects.pruned
+        if self._last is not None and self._last[0] is manifest and self._last[2] == pruned:
             return self._last[1]
         tree = await asyncio.to_thread(self._tree_of, manifest)
         missing = await self._objects.missing({kept.blob for kept in tree.values() if kept.mode != NESTED})
@@ -60,7 +70,7 @@ class Checkpoints:
         checkpoint = await asyncio.to_thread(self._write, tree, wanted)
         self.not_captured = tuple(path for path, kept in tree.items() if kept.mode == NESTED)
         if self._trees.get(checkpoint) == tree:
-            self._last = (manifest, checkpoint)
+            self._last = (manifest, checkpoint, pruned)
         return checkpoint
 
     async def restore(
@@ -197,17 +207,12 @@ class Checkpoints:
         return self._trees[checkpoint]
 
     def _read_folder(self, name: bytes, place: str, tree: dict[str, Kept]) -> None:
-        content = self._objects.read_tree(name)
-        at = 0
-        while at < len(content):
-            end = content.index(b"\0", at)
-            mode, _, part = content[at:end].partition(b" ")
-            held, at = content[end + 1 : end + 21], end + 21
+        for mode, part, held in rows_of(self._objects.read_tree(name)):
             path = place + part.decode("utf-8", "surrogateescape")
-            if mode.decode() == _TREE:
+            if mode == FOLDER:
                 self._read_folder(held, f"{path}/", tree)
             else:
-                tree[path] = Kept(mode.decode(), held)
+                tree[path] = Kept(mode, held)
 
     def _remember(self, checkpoint: str, tree: Tree) -> None:
         self._trees[checkpoint] = tree
@@ -222,7 +227,7 @@ def _write_folder(folder: Nested, writer: PackWriter) -> bytes:
     rows: list[tuple[bytes, bytes]] = []
     for name, held in folder.items():
         if isinstance(held, dict):
-            row = b"%b %b\0%b" % (_TREE.encode(), name, _write_folder(held, writer))
+            row = b"%b %b\0%b" % (FOLDER.encode(), name, _write_folder(held, writer))
             rows.append((name + b"/", row))  # git's order of folders
         else:
             rows.append((name, b"%b %b\0%b" % (held.mode.encode(), name, held.blob)))

@@ -22,8 +22,21 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.workspace.locks import open_lock_file, try_lock
 from donewhen.workspace.repository import run_git
 from donewhen.workspace.writes import TEMPORARY
+
+STORE = "checkpoints.git"
+"""Its folder, in the folder of a workspace's kept trees."""
+FOLDER = "40000"
+"""The mode of a folder in a tree."""
+RECENT = "recent"
+"""Trees that were kept lately, a line each: when (epoch seconds), and the id."""
+PRUNED = "pruned"
+"""Replaced each time that content was removed."""
+LOCK = "objects.lock"
+"""Held, with others, while a tree is kept; held alone while content is removed."""
+_WAITS = 60.0
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n"
 
@@ -37,6 +50,39 @@ class ObjectStore:
         self._borrowable: set[bytes] = set()
         self._packs = Packs(place / "objects" / "pack")
         self._ready = False
+
+    @property
+    def packs(self) -> Packs:
+        return self._packs
+
+    @property
+    def pruned(self) -> object:
+        """Differs once content was removed: what was known to be kept may be gone since."""
+        try:
+            found = (self._place / PRUNED).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+    @contextlib.contextmanager
+    def steady(self) -> Generator[None]:
+        """While this lasts, nobody removes content. Blocks: for a worker thread."""
+        self._prepare()
+        with held(self._place / LOCK, shared=True):
+            yield
+
+    def note(self, tree: bytes) -> None:
+        """Notes a tree that a run is about to name in the ledger: until it does, nothing else says that it is needed.
+        Blocks. Raises WorkspaceError."""
+        line = f"{int(time.time())} {tree.hex()}\n".encode()
+        try:
+            descriptor = os.open(self._place / RECENT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(descriptor, line)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise WorkspaceError(f"checkpoints can't be kept in {self._place} ({error.strerror})") from error
 
     @contextlib.contextmanager
     def writing(self) -> Generator[PackWriter]:
@@ -136,6 +182,24 @@ class ObjectStore:
         return said if code == 0 else b""
 
 
+@contextlib.contextmanager
+def held(file: Path, *, shared: bool, within: float = _WAITS) -> Generator[None]:
+    """Holds a lock between processes. Blocks. Raises WorkspaceError if it isn't free within so many seconds."""
+    try:
+        descriptor = open_lock_file(file)
+    except OSError as error:
+        raise WorkspaceError(f"checkpoints can't be kept in {file.parent} ({error.strerror})") from error
+    try:
+        deadline = time.monotonic() + within
+        while not try_lock(descriptor, shared=shared):
+            if time.monotonic() >= deadline:
+                raise WorkspaceError(f"another process holds {file}: try again")
+            time.sleep(0.005)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 # git pack files, written whole and without deltas: one new file per checkpoint instead of one per object.
 #
 # The format is git's own (gitformat-pack, version 2), so that git can read them, too; this reader reads only what this
@@ -143,6 +207,7 @@ class ObjectStore:
 
 
 Kind = Literal["tree", "blob"]
+_TRIES = 5
 
 _KINDS: Mapping[Kind, int] = {"tree": 2, "blob": 3}
 _HEADER = struct.Struct(">4sII")
@@ -154,6 +219,16 @@ _LARGE = 0x8000_0000
 def object_name(kind: Kind, content: bytes) -> bytes:
     """git's id of an object."""
     return hashlib.sha1(b"%b %d\0%b" % (kind.encode(), len(content), content), usedforsecurity=False).digest()
+
+
+def rows_of(tree: bytes) -> Iterator[tuple[str, bytes, bytes]]:
+    """The rows of a tree's content: mode, name and id."""
+    at = 0
+    while at < len(tree):
+        end = tree.index(b"\0", at)
+        mode, _, name = tree[at:end].partition(b" ")
+        yield mode.decode(), name, tree[end + 1 : end + 21]
+        at = end + 21
 
 
 class Packs:
@@ -169,13 +244,17 @@ class Packs:
         return name in self._places
 
     def refresh(self) -> None:
-        """Adds packs that have appeared, including those of other processes."""
+        """Adds packs that have appeared, and forgets those that are gone, including those of other processes."""
         with self._refreshing:
-            found = {path.name for path in self._folder.glob("*.idx")} - self._read
+            present = {path.name for path in self._folder.glob("*.idx")}
+            gone = self._read - present
+            # Another process folded packs: what they held is in a new one.
+            known = {} if gone else self._places
+            found = present if gone else present - self._read
             for name in found:
                 pack = (self._folder / name).with_suffix(".pack")
-                self._places.update((key, (pack, at)) for key, at in _index(self._folder / name))
-            self._read |= found
+                known.update((key, (pack, at)) for key, at in index_of(self._folder / name))
+            self._places, self._read = known, present
 
     def clean(self) -> None:
         """Removes unfinished files of writers that were killed at least an hour ago."""
@@ -188,16 +267,21 @@ class Packs:
         """An object's content; None if it is absent or damaged."""
         if name not in self:
             self.refresh()  # or another thread has just done so: what counts is the state afterwards
-        place = self._places.get(name)
-        if place is None:
-            return None
-        pack, at = place
-        try:
-            with pack.open("rb") as file:
-                kind, content = _object_at(file, at)
-        except (OSError, zlib.error, IndexError, KeyError):
-            return None
-        return content if object_name(kind, content) == name else None
+        for _ in range(_TRIES):
+            place = self._places.get(name)
+            if place is None:
+                return None
+            pack, at = place
+            try:
+                with pack.open("rb") as file:
+                    kind, content = _object_at(file, at)
+            except FileNotFoundError:
+                self.refresh()  # it was folded into another pack since
+                continue
+            except (OSError, zlib.error, IndexError, KeyError):
+                return None
+            return content if object_name(kind, content) == name else None
+        return None
 
     @contextlib.contextmanager
     def writing(self) -> Generator[PackWriter]:
@@ -210,22 +294,29 @@ class Packs:
                 yield writer
                 index = writer.finish()
             if index is not None:
-                self._place(Path(temporary), index)
+                writer.pack = self._place(Path(temporary), index)
         finally:
             Path(temporary).unlink(missing_ok=True)
         self.refresh()
 
-    def _place(self, temporary: Path, index: bytes) -> None:
+    def _place(self, temporary: Path, index: bytes) -> Path:
         pack = self._folder / f"pack-{index[-40:-20].hex()}.pack"
         temporary.replace(pack)
         # A pack counts from the moment that its index exists.
         waiting = temporary.with_suffix(".idx" + TEMPORARY)
-        waiting.write_bytes(index)
-        waiting.replace(pack.with_suffix(".idx"))
+        try:
+            waiting.write_bytes(index)
+            waiting.replace(pack.with_suffix(".idx"))
+        finally:
+            waiting.unlink(missing_ok=True)
+        return pack
 
 
 class PackWriter:
     """Adds objects to one pack; an object that is already kept is not added again."""
+
+    pack: Path | None = None
+    """The finished pack; None if nothing was added."""
 
     def __init__(self, file: BinaryIO, kept: Packs) -> None:
         self._file = file
@@ -241,6 +332,12 @@ class PackWriter:
             self._objects[name] = (self._file.tell(), zlib.crc32(record))
             self._file.write(record)
         return name
+
+    def copy(self, name: bytes, record: bytes) -> None:
+        """Keeps an object as another pack holds it, even one that is kept there."""
+        if name not in self._objects:
+            self._objects[name] = (self._file.tell(), zlib.crc32(record))
+            self._file.write(record)
 
     def finish(self) -> bytes | None:
         """Ends the pack; returns its index, None if nothing was added."""
@@ -303,7 +400,8 @@ def _object_at(file: BinaryIO, at: int) -> tuple[Kind, bytes]:
     return kind, zlib.decompressobj().decompress(file.read(size + (size >> 10) + 64))
 
 
-def _index(path: Path) -> Iterator[tuple[bytes, int]]:
+def index_of(path: Path) -> Iterator[tuple[bytes, int]]:
+    """The objects of a pack, each with its offset; nothing for an index that is not whole."""
     try:
         data = path.read_bytes()
     except OSError:
