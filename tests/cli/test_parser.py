@@ -15,7 +15,8 @@ from tests.cli.fakes import complete, desk
 
 ALL = [
     "init", "preflight", "check", "run", "resume", "status", "list", "pause", "stop", "answer", "waive", "accept",
-    "dispute", "hint", "diff", "report", "revert", "serve", "guard", "gate", "mcp", "demo", "doctor", "models", "bench",
+    "dispute", "hint", "diff", "report", "revert", "attempts", "serve", "guard", "gate", "mcp", "demo", "doctor",
+    "models", "bench",
 ]  # fmt: skip
 
 

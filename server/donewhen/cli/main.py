@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "dispute": ("person_commands", "dispute"),
     "hint": ("person_commands", "hint"),
     "revert": ("person_commands", "revert"),
+    "attempts": ("attempts", "attempts"),
     "guard": ("run_commands", "guard"),
     "serve": ("serving", "serve"),
     "gate": ("gate.hook", "gate"),
