@@ -18,6 +18,7 @@ from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
 from tests.cli.fakes import Typed
 from tests.cli.test_processes import DEADLINE, Place, posix, served_elsewhere
+from tests.scripted_models import ScriptedModels, calls
 
 GOAL = "`test -f done.txt` passes"
 BY_NUMBER = 'case "$PWD" in */1/*) {one};; */2/*) {two};; *) {others};; esac'
@@ -230,15 +231,31 @@ def test_nothing_runs_on_after_the_command_was_killed_and_attempts_can_be_resume
     command = "test -f ../../go || { touch here.txt; sleep 61.5; }; touch done.txt"
     process = bench.start("run", "--attempts", "2", "--worker-command", command, "--sandbox", "off")
     until(lambda: len(bench.folders()) == 2 and all((one / "here.txt").exists() for one in bench.folders()))
+    assert _sleeping()
     process.kill()
+    until(lambda: not _sleeping())
     process.communicate(timeout=DEADLINE)
     (bench.folders()[0].parents[1] / "go").touch()
     assert {one["status"] for one in bench.shown()["attempts"]} == {"interrupted"}
     resumed = bench.run("attempts", "resume")
     assert resumed.returncode == 0, resumed.stderr
     assert "done.txt" in bench.files()
-    until(lambda: not _sleeping())
 
 
 def _sleeping() -> list[int]:
     return [one.pid for one in psutil.process_iter(["cmdline"]) if "61.5" in (one.info["cmdline"] or [])]
+
+
+@posix
+def test_a_budget_of_money_is_never_passed_by_all_attempts_together(bench: Bench) -> None:
+    with ScriptedModels({"m": [calls("run_command", command="true")] * 200}) as models:
+        (bench.root.parent / "state" / "donewhen").mkdir(parents=True)
+        prices = "[prices.'openai/m']\ninput = 1000.0\noutput = 1000.0\n"
+        (bench.root.parent / "state" / "donewhen" / "config.toml").write_text(prices, "utf-8")
+        options = ["--model", "openai/m", "--api-base", models.base_url, "--budget", "30", "--max-iterations", "2"]
+        done = bench.process("run", "--attempts", "2", "--keep", "cheapest", *options, OPENAI_API_KEY="k")
+        told = done.stdout + done.stderr
+        rows = bench.shown()["attempts"]
+        assert "each may spend an equal share of the budget: $15" in told, told
+        assert all(0 <= one["usd"] <= 15 for one in rows), rows
+        assert {one["model"] for one in rows} == {"openai/m"}

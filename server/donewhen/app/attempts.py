@@ -35,6 +35,8 @@ from donewhen.workspace.duplicating import duplicate, size_of
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.locks import open_lock_file, try_lock
 from donewhen.workspace.manifest import LINK
+from donewhen.workspace.processes.companions import SystemCompanions
+from donewhen.workspace.processes.reaping import ORDERLY, command
 from donewhen.workspace.rooms.places import remove
 from donewhen.workspace.shielding import shielded
 
@@ -209,6 +211,7 @@ class Attempts:
         """
         with self._held(group):
             async with AsyncExitStack() as stack:
+                await stack.enter_async_context(self._reaped(group))
                 pursuit = _Pursuit(group, self._groups, told)
                 for attempt in group.attempts:
                     if attempt.root.is_dir():
@@ -220,6 +223,18 @@ class Attempts:
                     await shielded(self._removed(group, group.attempts))
                 raise pursuit.refused
             return group
+
+    @asynccontextmanager
+    async def _reaped(self, group: Group) -> AsyncGenerator[None]:
+        """If this process is killed during the block, another one ends what runs in the copies: nobody may look at them
+        for long, and several workers cost more than one."""
+        folders = [kept_folder(one.root, self._state_dir) for one in group.attempts]
+        reaper = await SystemCompanions().start(command(folders), environment=self._environment(), on_line=_nothing)
+        try:
+            yield
+        finally:
+            reaper.send(ORDERLY)
+            await reaper.close()
 
     def _started_with(self, plan: Plan, attempt: Attempt) -> StartOptions:
         # Nobody can be asked by several runs at once.
@@ -508,6 +523,10 @@ class _Pursuit:
             self._groups.keep(self._group)
         if failed and len(failed) == len(self._tasks):
             self.refused = failed[0]
+
+
+def _nothing(line: bytes) -> None:
+    """It says nothing."""
 
 
 def _is_proven(task: asyncio.Task[RunView | None]) -> bool:

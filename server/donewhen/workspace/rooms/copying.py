@@ -19,7 +19,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Checker, Laid, Processes, Workspace
 from donewhen.regular import read_bytes
 from donewhen.workspace.checkpoints import take_away
-from donewhen.workspace.rooms.layers import lay_files, made_by_builds
+from donewhen.workspace.rooms.layers import ENVIRONMENT, lay_files, made_by_builds
 from donewhen.workspace.rooms.overlay import CheckerIn
 from donewhen.workspace.rooms.places import place_in
 from donewhen.workspace.shielding import shielded
@@ -123,13 +123,14 @@ def copy_tree(
     link by an absolute path into the tree leads into the copy, and one that leaves the tree leads where it did. The
     folder `without` is left out. Raises OSError, and WorkspaceError if the tree has more than `most` files or bytes."""
     files = size = 0
+    installed: Path | None = None
     for folder, folders, names in os.walk(root):
         place = Path(folder).relative_to(root)
-        folders[:] = [
-            name
-            for name in folders
-            if not made_by_builds((place / name).as_posix(), covered) and Path(folder) / name != without
-        ]
+        if ENVIRONMENT in names:
+            installed = place
+        if installed is None or not place.is_relative_to(installed):
+            folders[:] = [name for name in folders if not made_by_builds((place / name).as_posix(), covered)]
+        folders[:] = [name for name in folders if Path(folder) / name != without]
         (target / place).mkdir(exist_ok=True)
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
         for name in (*names, *links):
@@ -144,7 +145,7 @@ def copy_tree(
                 (target / place / name).symlink_to(_led(source, leads, root, target) if own_links else leads)
             elif source.is_file():
                 _copy_file(source, target / place / name)
-        if (Path(folder) / "pyvenv.cfg").is_file():
+        if installed is not None and place.is_relative_to(installed):
             folders[:] = [name for name in folders if name != "__pycache__"]
     for config in _environments(target):
         _move_environment(config.parent, str(root), str(target))
