@@ -54,6 +54,9 @@ class Bench(Place):
         """The copies that are on the disk."""
         return sorted(self._state.glob("workspaces/*/attempts/*/[0-9]*/*"))
 
+    def kept_files(self, name: str) -> list[Path]:
+        return [path for path in self.kept() if path.name == name]
+
     def files(self) -> dict[str, str]:
         own = (path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.parts)
         return {path.relative_to(self.root).as_posix(): path.read_text("utf-8") for path in own}
@@ -168,6 +171,16 @@ def test_a_person_compares_looks_at_a_diff_and_chooses(bench: Bench) -> None:
     assert bench.files()["done.txt"] == "two\n2\n"
 
 
+def test_copies_that_were_cut_off_while_they_were_made_go_with_the_next_attempts(bench: Bench) -> None:
+    bench.attempt("--attempts", "2", "--keep", "ask", command="true")
+    [record] = bench.kept_files("group.json")
+    record.unlink()
+    assert bench.listed() == []
+    bench.attempt("--attempts", "2", "--keep", "ask", command="true")
+    assert len(bench.folders()) == 2
+    assert len(bench.kept_files("ledger.sqlite")) == 2
+
+
 def test_attempts_take_their_workers_in_turn(bench: Bench) -> None:
     script = bench.root.parent / "script.yaml"
     script.write_text("turns:\n  - writes: {done.txt: scripted}\n", "utf-8")
@@ -257,5 +270,5 @@ def test_a_budget_of_money_is_never_passed_by_all_attempts_together(bench: Bench
         told = done.stdout + done.stderr
         rows = bench.shown()["attempts"]
         assert "each may spend an equal share of the budget: $15" in told, told
-        assert all(0 <= one["usd"] <= 15 for one in rows), rows
+        assert all(0 < one["usd"] <= 15 for one in rows), rows
         assert {one["model"] for one in rows} == {"openai/m"}

@@ -28,7 +28,7 @@ from donewhen.engine.api import ChangedFile, LimitChanges, Runs, RunView, StartO
 from donewhen.engine.runs import changed_limits
 from donewhen.goalfile.files import WorkspaceGoalFiles
 from donewhen.store.attempts import LOCK, Attempt, Group, Groups
-from donewhen.store.folders import kept_folder, state_folder, workspace_folder
+from donewhen.store.folders import folders_below, kept_folder, state_folder, workspace_folder
 from donewhen.workspace.applying import Change, apply, standing
 from donewhen.workspace.checkpoints import Content
 from donewhen.workspace.duplicating import duplicate, size_of
@@ -398,6 +398,9 @@ class Attempts:
             await asyncio.to_thread(remove, kept_folder(one.root, self._state_dir))
             await asyncio.to_thread(remove, group.folder / str(one.number))
         if whole:
+            # Those too that were made before the group was on record.
+            for state in await asyncio.to_thread(folders_below, self._folder.parents[1], group.folder.resolve()):
+                await asyncio.to_thread(remove, state)
             await asyncio.to_thread(remove, group.folder)
 
     @contextmanager
