@@ -15,8 +15,8 @@ from tests.cli.fakes import complete, desk
 
 ALL = [
     "init", "preflight", "check", "run", "resume", "status", "list", "pause", "stop", "answer", "waive", "accept",
-    "dispute", "hint", "diff", "report", "revert", "gc", "serve", "guard", "gate", "mcp", "demo", "doctor", "models",
-    "bench",
+    "dispute", "hint", "diff", "report", "revert", "gc", "attempts", "serve", "guard", "gate", "mcp", "demo", "doctor",
+    "models", "bench",
 ]  # fmt: skip
 
 

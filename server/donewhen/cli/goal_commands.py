@@ -256,7 +256,7 @@ async def check(call: Call) -> int:
             return say_what_proof_rests_on(call, path, await runs.rests_on(path))
     display = display_for(call)
     async with call.runs() as runs:
-        view = await _audit(runs, path, display, shown=call.terminal.live and not call.json)
+        view = await audited(runs, path, display, shown=call.terminal.live and not call.json)
         if view is None:
             return PAUSED_BY_CTRL_C
         annotations = await write_receipts(call, outputs, runs, view.state.run_id)
@@ -269,8 +269,8 @@ async def check(call: Call) -> int:
     return exit_code(view.state)
 
 
-async def _audit(runs: Runs, path: str, display: Display, *, shown: bool) -> RunView | None:
-    """None if a signal ended it."""
+async def audited(runs: Runs, path: str, display: Display, *, shown: bool) -> RunView | None:
+    """The audit of a goal, shown while it goes on; None if a signal ended it."""
 
     def changed(view: RunView) -> None:
         if view.state.mode == "audit" and view.state.goal.path == path:

@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "hint": ("person_commands", "hint"),
     "gc": ("collecting", "collect"),
     "revert": ("person_commands", "revert"),
+    "attempts": ("attempts", "attempts"),
     "guard": ("run_commands", "guard"),
     "serve": ("serving", "serve"),
     "gate": ("gate.hook", "gate"),

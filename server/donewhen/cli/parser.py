@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
+from donewhen.core.attempts import KEEPS, MOST
 from donewhen.core.errors import UsageError
 from donewhen.settings.kinds import VARIABLES, nearest
 from donewhen.settings.table import BY_NAME, GROUPS, SETTINGS
@@ -16,6 +17,7 @@ RESPONSES = ("approve", "deny", "edit", "text", "end")
 AGENTS = ("claude", "codex", "cursor", "gemini", "copilot")
 """Those that `cli/gate/forms.py` has a form for."""
 REMEMBERED = ("run", "workspace")
+ATTEMPTS = ("list", "show", "diff", "apply", "resume", "drop")
 
 COMMANDS = {
     "init": "draft GOAL.md with the checks detected here; never overwrites",
@@ -36,6 +38,7 @@ COMMANDS = {
     "report": "print the receipt of a run (the newest one)",
     "revert": "put files back as they were after an iteration",
     "gc": "remove old runs from the record, and make few files of many; --keep RUN keeps one",
+    "attempts": "compare attempts at a goal that ran side by side, and apply, resume or drop them",
     "serve": "start the language server",
     "guard": "keep a complete goal proven: check again after each edit, until Ctrl-C",
     "gate": "answer the hook that an agent calls before it stops: go on, or done",
@@ -102,6 +105,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["check"].add_argument("--explain", action="store_true", help=explained)
     _receipt_arguments(commands["check"])
     commands["run"].add_argument("goal", nargs="*", metavar="GOAL or OBJECTIVE")
+    _attempts_arguments(commands["run"], commands["attempts"])
     _resume_arguments(commands["resume"])
     commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
     commands["status"].add_argument("--follow", action="store_true", help="follow it live until it ends or pauses")
@@ -138,6 +142,21 @@ def _receipt_arguments(parser: Parser) -> None:
     parser.add_argument("--report", metavar="FORMAT=FILE", action="append", default=[], help=written)
     annotated = "for the log and the summary of a job (github where GITHUB_ACTIONS is true)"
     parser.add_argument("--annotations", choices=("github", "off"), help=annotated)
+
+
+def _attempts_arguments(run: Parser, attempts: Parser) -> None:
+    several = run.add_argument_group("several attempts")
+    many = f"pursue the goal so many times at once (2 to {MOST}), each in a copy of the workspace; one is kept"
+    several.add_argument("--attempts", metavar="N", type=int, help=many)
+    kept = "the first that is proven, the cheapest of all proven, or the one that you choose (first)"
+    several.add_argument("--keep", choices=KEEPS, help=kept)
+    for name in ("worker", "model"):
+        varied = f"a {name} for the attempts; may be repeated: they take them in turn"
+        several.add_argument(f"--attempt-{name}", metavar="NAME", action="append", default=[], help=varied)
+    attempts.add_argument("action", nargs="?", choices=ATTEMPTS, default="list", help="list, if none is named")
+    which = "the number of an attempt, the id of a group of attempts (the newest), or both"
+    attempts.add_argument("which", nargs="*", default=[], metavar="N or ID", help=which)
+    attempts.add_argument("--all", action="store_true", help="drop: every group of this workspace")
 
 
 def _resume_arguments(parser: Parser) -> None:

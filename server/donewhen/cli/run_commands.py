@@ -43,10 +43,18 @@ async def run(call: Call) -> int:
     if isinstance(meant, GoalVerb):
         return await _verb(call, meant.verb)
     options = checked_options(call)
+    _refuse_without_attempts(call)
     if isinstance(meant, Objective):
         _refuse_agent_without_model(call, options)
     else:
         say_problems(call, meant.path)
+    if call.arguments.attempts is not None:
+        from donewhen.cli.attempts import run_attempts  # lazy: it loads what copies and applies
+
+        if isinstance(meant, Objective):
+            async with call.runs() as runs:
+                return await run_attempts(call, await _drafted(call, runs, meant), options)
+        return await run_attempts(call, meant.path, options)
     async with call.runs() as runs:
         path = await _drafted(call, runs, meant) if isinstance(meant, Objective) else meant.path
 
@@ -58,6 +66,13 @@ async def run(call: Call) -> int:
             return view
 
         return await Pursuit(call, runs, display_for(call)).follow(begin)
+
+
+def _refuse_without_attempts(call: Call) -> None:
+    """Raises UsageError for options that mean nothing without `--attempts`."""
+    given = call.arguments
+    if given.attempts is None and (given.keep or given.attempt_worker or given.attempt_model):
+        raise UsageError("--keep, --attempt-worker and --attempt-model are about several attempts: give --attempts N")
 
 
 async def _drafted(call: Call, runs: Runs, objective: Objective) -> str:

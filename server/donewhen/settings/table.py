@@ -136,7 +136,7 @@ _RESUMED = ("run", "resume")
 """A run keeps its worker and how it is judged: other options of `run` are not options of `resume`."""
 _ADVISING = ("run", "resume", "init", "preflight")
 """A model that is configured helps with writing a goal, too."""
-_JUDGING = ("run", "check")
+_JUDGING = ("run", "check", "attempts")
 _COLLECTED = ("gc",)
 
 WORK, JUDGE, LIMITS, SAFETY, ROOMS, RECORD = "who works", "who judges", "limits", "safety", "rooms", "the record"
@@ -190,7 +190,7 @@ class Choices:
         kind=kinds.PANEL,
         meaning="the model that judges what no check decides; several: A,B,C or 3*A",
         more="Without one, you are asked about what no check decides.",
-        also=("judge",), goal_file=True, of_workspace="may", commands=(*_ADVISING, "check"), group=JUDGE,
+        also=("judge",), goal_file=True, of_workspace="may", commands=(*_ADVISING, "check", "attempts"), group=JUDGE,
         library="JudgeConfig.model",
     )  # fmt: skip
     api_base: str | None = row(
@@ -199,7 +199,7 @@ class Choices:
     )  # fmt: skip
     judge_api_base: str | None = row(
         kind=kinds.URL, meaning="where the judge's model is served", more="If absent: at the provider's own address.",
-        commands=(*_ADVISING, "check"), group=JUDGE, library="JudgeConfig.api_base",
+        commands=(*_ADVISING, "check", "attempts"), group=JUDGE, library="JudgeConfig.api_base",
     )  # fmt: skip
     model_client: Literal["auto", "litellm"] | None = row(
         kind=choice("auto", "litellm"), default="auto",

@@ -72,6 +72,19 @@ def _holds_a_run(file: Path) -> bool:
         return True
 
 
+def folders_below(state: Path, place: Path) -> list[Path]:
+    """The folders of the workspaces that are, or were, in `place`."""
+    found: list[Path] = []
+    for file in sorted((state / "workspaces").glob(f"*/{WORKSPACE_FILE}")):
+        try:
+            root = Path(json.loads(read_text(file))["root"])
+        except (OSError, ValueError, TypeError, KeyError):
+            continue
+        if root.is_relative_to(place):
+            found.append(file.parent)
+    return found
+
+
 def ledger_file(folder: Path) -> Path:
     """The ledger of the workspace whose state is in `folder`."""
     return folder / LEDGER_FILE

@@ -35,6 +35,13 @@ class Kept(NamedTuple):
     blob: bytes
 
 
+class Content(NamedTuple):
+    """What stands at one path: git's mode, and the bytes (of a link: its target)."""
+
+    mode: str
+    data: bytes
+
+
 Tree = Mapping[str, Kept]
 
 
@@ -108,6 +115,15 @@ class Checkpoints:
         if kept is None or kept.mode == NESTED:
             return None
         return (await self._objects.read([kept.blob]))[kept.blob]
+
+    async def content_at(self, checkpoint: str, path: str) -> Content | None:
+        """As `file_at`, with the kind of the file. Raises WorkspaceError for a file that was not captured."""
+        kept = (await self._tree(checkpoint)).get(path)
+        if kept is None:
+            return None
+        if kept.mode == NESTED:
+            raise WorkspaceError(f"no checkpoint holds {path}: it is too large, or a repository of its own")
+        return Content(kept.mode, (await self._objects.read([kept.blob]))[kept.blob])
 
     async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> tuple[str, ...]:
         """Writes files from a checkpoint into another folder; returns those that the checkpoint doesn't have."""

@@ -14,7 +14,7 @@ from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.ports import TreeState
 from donewhen.regular import read_bytes
 from donewhen.workspace.attribution import ClientSaves, Outputs, changed_after
-from donewhen.workspace.checkpoints import Checkpoints
+from donewhen.workspace.checkpoints import Checkpoints, Content
 from donewhen.workspace.ignoring import Coverage, IgnoreRules, Rules, keep, load
 from donewhen.workspace.manifest import NESTED, Entry, Manifest
 from donewhen.workspace.remembered import keep as keep_remembered
@@ -367,6 +367,10 @@ class FolderWorkspace:
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
         return await self._kept().file_at(checkpoint, path)
+
+    async def kept_at(self, checkpoint: str, path: str) -> Content | None:
+        """What was there at that time; None if nothing was. Raises WorkspaceError for what was not captured."""
+        return await self._kept().content_at(checkpoint, path)
 
     async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> Sequence[str]:
         return await shielded(self._kept().lay(checkpoint, paths, target))

@@ -19,7 +19,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Checker, Laid, Processes, Workspace
 from donewhen.regular import read_bytes
 from donewhen.workspace.checkpoints import take_away
-from donewhen.workspace.rooms.layers import lay_files, made_by_builds
+from donewhen.workspace.rooms.layers import ENVIRONMENT, lay_files, made_by_builds
 from donewhen.workspace.rooms.overlay import CheckerIn
 from donewhen.workspace.rooms.places import place_in
 from donewhen.workspace.shielding import shielded
@@ -66,7 +66,7 @@ class CopiedRooms:
         root, layer, scratch = folder / "root" / workspace.root.name, folder / "layer", folder / "scratch"
         try:
             root.parent.mkdir()
-            await shielded(asyncio.to_thread(_copy, workspace.root, root, frozenset(workspace.files())))
+            await shielded(asyncio.to_thread(copy_tree, workspace.root, root, frozenset(workspace.files())))
             layer.mkdir()
             gone = await lay_files(workspace, laid, layer)
             await shielded(asyncio.to_thread(_replace, root, layer, gone))
@@ -110,28 +110,53 @@ def _signature(file: Path) -> Signature | None:
     return status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-def _copy(root: Path, target: Path, covered: frozenset[str]) -> None:
-    """Copies a tree, except what builds make again. Raises WorkspaceError if it is too large."""
+def copy_tree(
+    root: Path,
+    target: Path,
+    covered: frozenset[str],
+    *,
+    most: tuple[int, int] = (MAX_FILES, MAX_BYTES),
+    own_links: bool = False,
+    without: Path | None = None,
+) -> None:
+    """Copies a tree, except what builds make again; virtual environments then belong to the copy. With `own_links` a
+    link by an absolute path into the tree leads into the copy, and one that leaves the tree leads where it did. The
+    folder `without` is left out. Raises OSError, and WorkspaceError if the tree has more than `most` files or bytes."""
     files = size = 0
+    installed: Path | None = None
     for folder, folders, names in os.walk(root):
         place = Path(folder).relative_to(root)
-        folders[:] = [name for name in folders if not made_by_builds((place / name).as_posix(), covered)]
+        if ENVIRONMENT in names:
+            installed = place
+        if installed is None or not place.is_relative_to(installed):
+            folders[:] = [name for name in folders if not made_by_builds((place / name).as_posix(), covered)]
+        folders[:] = [name for name in folders if Path(folder) / name != without]
         (target / place).mkdir(exist_ok=True)
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
         for name in (*names, *links):
             source = Path(folder) / name
             status = source.lstat()
             files, size = files + 1, size + status.st_size
-            if files > MAX_FILES or size > MAX_BYTES:
-                raise WorkspaceError(f"the workspace is too large to be copied: more than {MAX_FILES:,} files or 4 GB")
+            if files > most[0] or size > most[1]:
+                limit = f"{most[0]:,} files or {most[1] // 1024**3} GB"
+                raise WorkspaceError(f"the workspace is too large to be copied: more than {limit}")
             if source.is_symlink():
-                (target / place / name).symlink_to(source.readlink())
+                leads = source.readlink()
+                (target / place / name).symlink_to(_led(source, leads, root, target) if own_links else leads)
             elif source.is_file():
                 _copy_file(source, target / place / name)
-        if (Path(folder) / "pyvenv.cfg").is_file():
+        if installed is not None and place.is_relative_to(installed):
             folders[:] = [name for name in folders if name != "__pycache__"]
     for config in _environments(target):
         _move_environment(config.parent, str(root), str(target))
+
+
+def _led(source: Path, leads: Path, root: Path, target: Path) -> Path:
+    """Where the copy of a link leads."""
+    if leads.is_absolute():
+        return target / leads.relative_to(root) if leads.is_relative_to(root) else leads
+    meant = Path(os.path.normpath(source.parent / leads))
+    return leads if meant.is_relative_to(root) else meant
 
 
 def _replace(root: Path, layer: Path, gone: Sequence[str]) -> None:

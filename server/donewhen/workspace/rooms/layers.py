@@ -38,11 +38,18 @@ async def lay_files(workspace: Workspace, laid: Sequence[Laid], target: Path) ->
     return tuple(gone)
 
 
+ENVIRONMENT = "pyvenv.cfg"
+"""The file at the top of a virtual environment."""
+
+
 def built_folders(root: Path, covered: frozenset[str]) -> tuple[str, ...]:
     """The folders that builds made, outermost first."""
     found: list[str] = []
-    for folder, folders, _ in os.walk(root):
+    for folder, folders, names in os.walk(root):
         place = Path(folder).relative_to(root)
+        if ENVIRONMENT in names:
+            folders[:] = []  # what is in it was installed
+            continue
         made = [name for name in folders if made_by_builds((place / name).as_posix(), covered)]
         found += [(place / name).as_posix() for name in made]
         folders[:] = [name for name in folders if name not in made and name != ".git"]
@@ -50,8 +57,9 @@ def built_folders(root: Path, covered: frozenset[str]) -> tuple[str, ...]:
 
 
 def made_by_builds(path: str, covered: frozenset[str]) -> bool:
-    """Whether a folder is made by builds, and the revision covers nothing in it."""
-    if not any_matches(_OUTPUTS, f"{path}/x"):
+    """Whether a folder is made by builds, and the revision covers nothing in it. What is installed isn't: packages
+    bring folders of such names."""
+    if "node_modules" in path.split("/") or not any_matches(_OUTPUTS, f"{path}/x"):
         return False
     start = f"{path}/"
     return not any(one.startswith(start) for one in covered)

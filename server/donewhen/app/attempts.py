@@ -1,0 +1,565 @@
+"""Several attempts at one goal, each by the engine of any run, in a copy of the workspace and with a ledger of its own.
+
+A group is begun (`begin`), pursued (`pursue`, again after it was cut off), compared (`standing`), and one of its
+attempts is applied to the workspace (`apply`). That proves nothing there: whoever applies audits the goal again.
+Nothing is thrown away but by `drop`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from donewhen.app.gate import TREES
+from donewhen.app.services import open_runs
+from donewhen.app.workspace_context import WorkspaceContext
+from donewhen.config import Settings, goal_with_settings
+from donewhen.core.attempts import MOST, Keep, Result, chosen, shares
+from donewhen.core.errors import AlreadyRunning, DoneWhenError, NotResumable, UsageError, WorkspaceError
+from donewhen.core.resume import resumable
+from donewhen.core.work import Usage
+from donewhen.engine.api import ChangedFile, LimitChanges, Runs, RunView, StartOptions
+from donewhen.engine.runs import changed_limits
+from donewhen.goalfile.files import WorkspaceGoalFiles
+from donewhen.store.attempts import LOCK, Attempt, Group, Groups
+from donewhen.store.folders import folders_below, kept_folder, state_folder, workspace_folder
+from donewhen.workspace.applying import Change, apply, standing
+from donewhen.workspace.checkpoints import Content
+from donewhen.workspace.duplicating import duplicate, size_of
+from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.locks import open_lock_file, try_lock
+from donewhen.workspace.manifest import LINK
+from donewhen.workspace.processes.companions import SystemCompanions
+from donewhen.workspace.processes.reaping import ORDERLY, command
+from donewhen.workspace.rooms.places import remove
+from donewhen.workspace.shielding import shielded
+
+__all__ = ["Attempt", "Attempts", "Group", "Plan", "Standing"]
+
+OpenRuns = Callable[[Path, Path | None, Settings, WorkspaceContext], Awaitable[Runs]]
+Told = Callable[[Attempt, RunView], None]
+SPARE = 256 * 1024 * 1024
+"""Bytes of the disk that copies leave free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a group is begun with. `workers` and `models` are taken in turn: the first attempt has the first; where
+    there are none, all attempts work as `options` say."""
+
+    goal_path: str
+    attempts: int
+    keep: Keep = "first"
+    options: StartOptions = field(default_factory=StartOptions)
+    workers: Sequence[str] = ()
+    models: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One attempt as it is now. `view` is None if it never started; `files` are those that it changed, `added` and
+    `removed` count lines, of a long diff those of its beginning (`cut`)."""
+
+    attempt: Attempt
+    view: RunView | None = None
+    files: Sequence[ChangedFile] = ()
+    added: int = 0
+    removed: int = 0
+    cut: bool = False
+    gone: bool = False
+    """Its folder isn't there any more."""
+
+    @property
+    def result(self) -> Result:
+        if self.view is None or self.gone:
+            return Result(self.attempt.number, False, Usage(), 0.0)
+        state = self.view.state
+        proven = state.status == "complete" and not self.view.stale
+        return Result(self.attempt.number, proven, state.usage, self.view.elapsed)
+
+
+class Attempts:
+    """The attempts of one workspace folder. `settings` are those of the workspace itself, for each attempt too."""
+
+    def __init__(
+        self,
+        root: Path,
+        state_dir: Path | None,
+        settings: Settings,
+        *,
+        opening: OpenRuns = open_runs,
+        environment: Callable[[], Mapping[str, str]] = lambda: dict(os.environ),
+    ) -> None:
+        self._root = root.resolve()
+        self._state_dir = state_dir
+        self._settings = settings
+        self._opening = opening
+        self._environment = environment
+        self._folder = kept_folder(self._root, state_dir)
+        self._groups = Groups(self._folder)
+
+    def groups(self) -> Sequence[Group]:
+        """All groups on record, the newest first."""
+        return self._groups.all()
+
+    def group(self, named: str | None) -> Group:
+        """The group of that id, else the newest. Raises UsageError."""
+        found = [one for one in self.groups() if named in (None, one.id)]
+        if not found:
+            what = "there are no attempts here" if named is None else f"there are no attempts {named!r} here"
+            raise UsageError(f"{what}: `donewhen run --attempts N` makes some, `donewhen attempts` lists them")
+        return found[0]
+
+    # ------------------------------------------------------------------------------------ beginning
+
+    async def begin(self, plan: Plan) -> Group:
+        """Makes the copies; nothing runs in them yet. Raises UsageError, WorkspaceError and LedgerUnavailable, and
+        leaves nothing behind then."""
+        if not 2 <= plan.attempts <= MOST:
+            raise UsageError(f"--attempts takes a number from 2 to {MOST}; it is {plan.attempts}")
+        self.share(plan)
+        self._folder = workspace_folder(state_folder(self._state_dir), self._root)
+        self._groups = Groups(self._folder)
+        await self._tidy()
+        group = self._groups.new(plan.goal_path, plan.keep, time.time())
+        try:
+            with self._held(group):
+                made: list[Attempt] = []
+                for number in range(1, plan.attempts + 1):
+                    # All begin alike, whoever edits meanwhile: the others are copies of the first.
+                    source = made[0].root if made else self._root
+                    made.append(await self._made(group, plan, number, source))
+                group = replace(group, attempts=tuple(made))
+                self._groups.keep(group)
+        except BaseException:
+            await shielded(self._removed(group, group.attempts))
+            raise
+        return group
+
+    def share(self, plan: Plan) -> LimitChanges:
+        """The limits of each attempt: an equal share of the goal's budgets, which hold for all together; the time and
+        the number of iterations are each attempt's own. Raises UsageError, InvalidGoal and GoalFileError."""
+        goal = WorkspaceGoalFiles(self._root).load(plan.goal_path)
+        settled, _ = goal_with_settings(goal, self._settings)
+        usd, tokens = shares(changed_limits(settled.limits, plan.options.limits), plan.attempts)
+        given = plan.options.limits
+        return replace(
+            given,
+            budget=given.budget if usd is None else usd,
+            token_budget=given.token_budget if tokens is None else tokens,
+        )
+
+    async def _made(self, group: Group, plan: Plan, number: int, original: Path) -> Attempt:
+        place, everything = group.folder / str(number), self._folder.parents[1]
+        source = FolderWorkspace(original, self._folder / TREES, watch=False, excluded=(everything,))
+        try:
+            await source.open(())
+            root = await duplicate(source, place, group.folder / "look", without=everything)
+        finally:
+            await source.close()
+        if number == 1:
+            await self._refuse_full_disk(group, place, plan.attempts - 1)
+        workspace = self._workspace(root)
+        try:
+            await workspace.open(())
+            base = await workspace.checkpoint()
+        finally:
+            await workspace.close()
+        worker = plan.workers[(number - 1) % len(plan.workers)] if plan.workers else None
+        model = plan.models[(number - 1) % len(plan.models)] if plan.models else None
+        return Attempt(number, root, base, worker=worker, model=model)
+
+    async def _refuse_full_disk(self, group: Group, place: Path, more: int) -> None:
+        size = await asyncio.to_thread(size_of, place)
+        free = shutil.disk_usage(group.folder).free - SPARE
+        if size * more > free:
+            needed, left = size * more // 1024**2, max(free, 0) // 1024**2
+            raise WorkspaceError(
+                f"{more} more copies of the workspace need {needed:,} MB, and {left:,} MB are free in {group.folder}:"
+                " free some, drop old attempts, or make fewer"
+            )
+
+    def _workspace(self, root: Path) -> FolderWorkspace:
+        state = workspace_folder(state_folder(self._state_dir), root)
+        return FolderWorkspace(root, state / TREES, watch=False, excluded=(state.parents[1],))
+
+    async def _tidy(self) -> None:
+        """Removes what nobody needs: groups whose choice is proven in the workspace, and copies that were cut off."""
+        done = [one for one in self.groups() if one.proven]
+        for group in done:
+            with suppress(UsageError), self._held(group):
+                await self._removed(group, group.attempts)
+        for folder in self._groups.strays():
+            stray = Group(folder.name, folder, "", "first", 0.0)
+            with suppress(UsageError), self._held(stray):
+                await self._removed(stray, ())
+
+    # ------------------------------------------------------------------------------------- pursuing
+
+    async def pursue(self, group: Group, plan: Plan | None, told: Told, ended: Callable[[], Awaitable[str]]) -> Group:
+        """Pursues every attempt that isn't over, until all are, and returns the group with their runs. With `plan` they
+        start, without it they are resumed. With `keep` first the first that is proven stops the others.
+
+        When `ended` returns, which says why, all are paused. An attempt that waits for a person is paused, too. Raises
+        what kept the attempts from starting, if none did; of new ones nothing is left then.
+        """
+        with self._held(group):
+            async with AsyncExitStack() as stack:
+                await stack.enter_async_context(self._reaped(group))
+                pursuit = _Pursuit(group, self._groups, told)
+                for attempt in group.attempts:
+                    if attempt.root.is_dir():
+                        runs = await stack.enter_async_context(self._runs(attempt))
+                        pursuit.add(attempt, runs, None if plan is None else self._started_with(plan, attempt))
+                group = await pursuit.to_the_end(ended)
+            if pursuit.refused is not None:
+                if plan is not None:
+                    await shielded(self._removed(group, group.attempts))
+                raise pursuit.refused
+            return group
+
+    @asynccontextmanager
+    async def _reaped(self, group: Group) -> AsyncGenerator[None]:
+        """If this process is killed during the block, another one ends what runs in the copies: nobody may look at them
+        for long, and several workers cost more than one."""
+        folders = [kept_folder(one.root, self._state_dir) for one in group.attempts]
+        reaper = await SystemCompanions().start(command(folders), environment=self._environment(), on_line=_nothing)
+        try:
+            yield
+        finally:
+            reaper.send(ORDERLY)
+            await reaper.close()
+
+    def _started_with(self, plan: Plan, attempt: Attempt) -> StartOptions:
+        # Nobody can be asked by several runs at once.
+        approve = "deny" if plan.options.approve == "ask" else plan.options.approve
+        options = replace(plan.options, limits=self.share(plan), approve=approve, askable=False)
+        if attempt.worker is not None:
+            options = replace(options, worker=attempt.worker)
+        return options if attempt.model is None else replace(options, model=attempt.model)
+
+    @asynccontextmanager
+    async def _runs(self, attempt: Attempt) -> AsyncGenerator[Runs]:
+        """The runs of an attempt's folder. What the environment says of the workspace it says of the copy there."""
+        context = WorkspaceContext(environment=lambda: _moved(self._environment(), self._root, attempt.root))
+        runs = await self._opening(attempt.root, self._state_dir, self._settings, context)
+        try:
+            yield runs
+        finally:
+            await runs.close("the command ended")
+
+    # ------------------------------------------------------------------------------------ comparing
+
+    async def standing(self, group: Group) -> Sequence[Standing]:
+        """Each attempt as it is now, in the order of their numbers."""
+        return [await self._standing(attempt) for attempt in group.attempts]
+
+    async def _standing(self, attempt: Attempt) -> Standing:
+        if not attempt.root.is_dir():
+            return Standing(attempt, gone=True)
+        async with self._runs(attempt) as runs:
+            await runs.recover()
+            run_id = attempt.run_id or await _pursued(runs)
+            if run_id is None:
+                return Standing(attempt)
+            view = (await runs.standing()).get(run_id) or await runs.view(run_id)
+            try:
+                files, text = await runs.changes(run_id), await runs.diff(run_id)
+            except DoneWhenError:  # it was cut off before it kept anything
+                files, text = (), ""
+        lines = text.split("\n")
+        added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
+        removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
+        found = replace(attempt, run_id=run_id)
+        return Standing(found, view, files, added, removed, cut="\n[... diff cut: " in text)
+
+    async def diff(self, group: Group, number: int) -> tuple[Sequence[ChangedFile], str]:
+        """The files that an attempt changed, and their unified diff, bounded. Raises UsageError."""
+        attempt = _one_of(group, number)
+        async with self._runs(attempt) as runs:
+            run_id = attempt.run_id or await _pursued(runs)
+            if run_id is None:
+                raise UsageError(f"attempt {number} of {group.id} never started, and changed nothing")
+            return await runs.changes(run_id), await runs.diff(run_id)
+
+    def choice(self, group: Group, standing: Sequence[Standing]) -> int | None:
+        """The number of the attempt that is kept by the group's own rule; None if a person chooses, or none is
+        proven."""
+        return chosen(group.keep, [one.result for one in standing])
+
+    # ------------------------------------------------------------------------------------- applying
+
+    async def apply(self, group: Group, number: int) -> tuple[Group, Sequence[str]]:
+        """Brings the changes of an attempt into the workspace, all or none, and returns the paths that were changed
+        there. Whether the goal is proven there is for an audit to say (`proven`).
+
+        Raises WorkspaceError with the files that are not as they were when the attempt began: nothing is changed then,
+        and the attempt is kept. Raises AlreadyRunning while a run is pursued in the workspace.
+        """
+        attempt = _one_of(group, number)
+        with self._held(group):
+            async with self._runs_at_home() as runs:
+                for summary in await runs.summaries():
+                    if summary.mode == "pursue" and summary.status in ("running", "waiting"):
+                        raise AlreadyRunning(summary.run_id)
+            files, _ = await self.diff(group, number)
+            changes = await self._changes(attempt, [one.path for one in files])
+            try:
+                changed = await shielded(asyncio.to_thread(apply, self._root, changes))
+            except WorkspaceError as error:
+                kept = f"attempt {number} is kept: `donewhen attempts diff {number} {group.id}` shows its changes"
+                raise WorkspaceError(f"{error}. {kept[0].upper()}{kept[1:]}") from error
+            group = replace(group, applied=number, proven=False)
+            self._groups.keep(group)
+        return group, changed
+
+    def proven(self, group: Group) -> Group:
+        """Puts on record that the goal was proven in the workspace after an attempt was applied."""
+        group = replace(group, proven=True)
+        self._groups.keep(group)
+        return group
+
+    async def _changes(self, attempt: Attempt, paths: Sequence[str]) -> Sequence[Change]:
+        workspace = self._workspace(attempt.root)
+        try:
+            await workspace.open(())
+            return [await self._change(workspace, attempt, path) for path in paths]
+        finally:
+            await workspace.close()
+
+    async def _change(self, workspace: FolderWorkspace, attempt: Attempt, path: str) -> Change:
+        try:
+            after = await asyncio.to_thread(standing, attempt.root, path)
+        except OSError as error:
+            raise WorkspaceError(f"{path} of attempt {attempt.number} can't be read ({error.strerror})") from error
+        before = await workspace.kept_at(attempt.base, path)
+        return Change(path, self._at_home(attempt, before), self._at_home(attempt, after))
+
+    def _at_home(self, attempt: Attempt, content: Content | None) -> Content | None:
+        """The same in the workspace: there, a link by an absolute path into the copy leads into the workspace."""
+        if content is None or content.mode != LINK:
+            return content
+        leads = Path(os.fsdecode(content.data))
+        if not leads.is_absolute() or not leads.is_relative_to(attempt.root):
+            return content
+        return Content(LINK, os.fsencode(self._root / leads.relative_to(attempt.root)))
+
+    @asynccontextmanager
+    async def _runs_at_home(self) -> AsyncGenerator[Runs]:
+        runs = await self._opening(self._root, self._state_dir, self._settings, WorkspaceContext(watch=False))
+        try:
+            await runs.recover()
+            yield runs
+        finally:
+            await runs.close("the command ended")
+
+    # ------------------------------------------------------------------------------------- dropping
+
+    async def drop(self, group: Group, numbers: Sequence[int] | None = None) -> Group | None:
+        """Removes the folders and the records of these attempts, or of all. Returns what is left; None if nothing is.
+        Raises UsageError while the group is pursued."""
+        with self._held(group):
+            gone = [one for one in group.attempts if numbers is None or one.number in numbers]
+            for one in gone:
+                await self._ended(one)
+            left = tuple(one for one in group.attempts if one not in gone)
+            if not left:
+                await shielded(self._removed(group, group.attempts))
+                return None
+            kept = replace(group, attempts=left)
+            self._groups.keep(kept)
+            await shielded(self._removed(group, gone, whole=False))
+            return kept
+
+    async def _ended(self, attempt: Attempt) -> None:
+        """Ends its run, with whatever a process that was killed left running in its folder."""
+        if not attempt.root.is_dir():
+            return
+        async with self._runs(attempt) as runs:
+            await runs.recover()
+            run_id = attempt.run_id or await _pursued(runs)
+            if run_id is not None:
+                with suppress(UsageError):  # it has ended already
+                    await runs.stop(run_id, "the attempt was dropped")
+
+    async def size(self, group: Group) -> int:
+        """The bytes of its folders and records."""
+        places = [group.folder, *(kept_folder(one.root, self._state_dir) for one in group.attempts)]
+        return sum([await asyncio.to_thread(size_of, place) for place in places])
+
+    async def _removed(self, group: Group, attempts: Sequence[Attempt], *, whole: bool = True) -> None:
+        for one in attempts:
+            await asyncio.to_thread(remove, kept_folder(one.root, self._state_dir))
+            await asyncio.to_thread(remove, group.folder / str(one.number))
+        if whole:
+            # Those too that were made before the group was on record.
+            for state in await asyncio.to_thread(folders_below, self._folder.parents[1], group.folder.resolve()):
+                await asyncio.to_thread(remove, state)
+            await asyncio.to_thread(remove, group.folder)
+
+    @contextmanager
+    def _held(self, group: Group) -> Generator[None]:
+        """The group is this process's for the duration of the block. Raises UsageError if it is another one's."""
+        try:
+            lock = open_lock_file(group.folder / LOCK)
+        except OSError as error:
+            gone = f"the attempts {group.id} are gone: `donewhen attempts` lists those that are left"
+            raise UsageError(gone) from error
+        try:
+            if not try_lock(lock):
+                raise UsageError(f"the attempts {group.id} are at work in another process: end that first")
+            yield
+        finally:
+            os.close(lock)
+
+
+class _Pursuit:
+    """Attempts that are pursued side by side."""
+
+    def __init__(self, group: Group, groups: Groups, told: Told) -> None:
+        self._group = group
+        self._groups = groups
+        self._told = told
+        self._runs: dict[int, Runs] = {}
+        self._tasks: dict[int, asyncio.Task[RunView | None]] = {}
+        self._ending = ""
+        self.refused: DoneWhenError | None = None
+        """Why none of them started."""
+
+    def add(self, attempt: Attempt, runs: Runs, options: StartOptions | None) -> None:
+        self._runs[attempt.number] = runs
+        self._tasks[attempt.number] = asyncio.ensure_future(self._one(attempt, runs, options))
+
+    async def to_the_end(self, ended: Callable[[], Awaitable[str]]) -> Group:
+        signalled = asyncio.ensure_future(ended())
+        try:
+            while running := {one for one in self._tasks.values() if not one.done()}:
+                waited = running if signalled.done() else {*running, signalled}
+                await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+                await self._stop_others()
+                if signalled.done() and not self._ending:
+                    self._ending = signalled.result()
+                    await self._pause_all(self._ending)
+        finally:
+            for task in (signalled, *self._tasks.values()):
+                task.cancel()
+            await asyncio.gather(signalled, *self._tasks.values(), return_exceptions=True)
+        self._look_who_failed()
+        return self._group
+
+    async def _one(self, attempt: Attempt, runs: Runs, options: StartOptions | None) -> RunView | None:
+        """Its last view; None if there was nothing to go on with."""
+        begun = await self._begun(attempt, runs, options)
+        if begun is None:
+            return None
+        run_id = begun.state.run_id
+        self._group = self._group.having(replace(attempt, run_id=run_id, error=None))
+        self._groups.keep(self._group)
+        if begun.state.options.worker == "human":
+            await runs.stop(run_id, "nobody works there")
+            raise UsageError("attempts need a worker that works by itself: give --worker, or --model for the agent")
+        last = begun
+        async for view in runs.follow(run_id):
+            last = view
+            self._told(attempt, view)
+            state = view.state
+            if state.active and state.interrupts and state.pause_requested is None:
+                with suppress(DoneWhenError):  # it may have ended by itself
+                    await runs.pause(run_id, f"waits for a person: {state.interrupts[0].id}", "run")
+        return last
+
+    async def _begun(self, attempt: Attempt, runs: Runs, options: StartOptions | None) -> RunView | None:
+        await runs.recover()
+        run_id = attempt.run_id or await _pursued(runs)
+        if run_id is None:
+            return None if self._ending else await runs.start(self._group.goal_path, options or StartOptions())
+        if not resumable((await runs.view(run_id)).state):
+            return None
+        try:
+            return await runs.resume(run_id)
+        except NotResumable:  # it needs a raised limit, or a person's answer
+            return None
+
+    async def _stop_others(self) -> None:
+        """With `keep` first: one that is proven ends the others."""
+        if self._group.keep != "first":
+            return
+        first = next((number for number, task in self._tasks.items() if _is_proven(task)), None)
+        if first is None:
+            return
+        for number, task in self._tasks.items():
+            if not task.done():
+                await self._each(number, lambda runs, run_id: runs.stop(run_id, f"attempt {first} was proven first"))
+
+    async def _pause_all(self, reason: str) -> None:
+        for number, task in self._tasks.items():
+            if not task.done():
+                await self._each(number, lambda runs, run_id: runs.pause(run_id, reason, "person"))
+
+    async def _each(self, number: int, do: Callable[[Runs, str], Awaitable[RunView]]) -> None:
+        attempt = self._group.attempt(number)
+        if attempt is None or attempt.run_id is None:
+            self._tasks[number].cancel()  # it is still starting
+            return
+        with suppress(DoneWhenError):  # it may have ended by itself
+            await do(self._runs[number], attempt.run_id)
+
+    def _look_who_failed(self) -> None:
+        """Puts on record what kept attempts from starting. Raises what is no expected error."""
+        failed: list[DoneWhenError] = []
+        for number, task in self._tasks.items():
+            error = None if task.cancelled() else task.exception()
+            attempt = self._group.attempt(number)
+            if error is None or attempt is None:
+                continue
+            if not isinstance(error, DoneWhenError):
+                raise error
+            failed.append(error)
+            self._group = self._group.having(replace(attempt, error=str(error)))
+        if failed:
+            self._groups.keep(self._group)
+        if failed and len(failed) == len(self._tasks):
+            self.refused = failed[0]
+
+
+def _nothing(line: bytes) -> None:
+    """It says nothing."""
+
+
+def _is_proven(task: asyncio.Task[RunView | None]) -> bool:
+    if not task.done() or task.cancelled() or task.exception() is not None:
+        return False
+    view = task.result()
+    return view is not None and view.state.status == "complete"
+
+
+async def _pursued(runs: Runs) -> str | None:
+    """The run of an attempt that was cut off before its group knew of it."""
+    return next((one.run_id for one in await runs.summaries() if one.mode == "pursue"), None)
+
+
+def _one_of(group: Group, number: int) -> Attempt:
+    attempt = group.attempt(number)
+    if attempt is None:
+        there = ", ".join(str(one.number) for one in group.attempts)
+        raise UsageError(f"there is no attempt {number} among {group.id}; there are {there}")
+    if not attempt.root.is_dir():
+        raise UsageError(f"the folder of attempt {number} is gone; `donewhen attempts drop {number}` forgets it")
+    return attempt
+
+
+def _moved(environment: Mapping[str, str], before: Path, now: Path) -> dict[str, str]:
+    """Variables with paths of the workspace, alone or in a list (PATH, VIRTUAL_ENV, PYTHONPATH), name the copy's."""
+
+    def of_the_copy(text: str) -> str:
+        place = Path(text)
+        inside = place.is_absolute() and place.is_relative_to(before)
+        return str(now / place.relative_to(before)) if inside else text
+
+    return {name: os.pathsep.join(map(of_the_copy, value.split(os.pathsep))) for name, value in environment.items()}

@@ -1,0 +1,388 @@
+"""`run --attempts N` and `attempts`: pursuing a goal several times at once, comparing the attempts, and keeping one."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from donewhen.app.attempts import Attempt, Attempts, Group, Plan, Standing
+from donewhen.cli.calling import Call, snapshot_text
+from donewhen.cli.display import display_for
+from donewhen.cli.formatting import count, duration, money, one_line, shown_path, when
+from donewhen.cli.goal_commands import audited
+from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE, PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
+from donewhen.cli.progress import Log
+from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
+from donewhen.core.errors import UsageError, WorkspaceError
+from donewhen.core.verdict import PROVEN, graded
+from donewhen.engine.api import RunView, StartOptions
+
+LISTED = 8
+"""How many changed files are named."""
+
+
+def attempts_of(call: Call) -> Attempts:
+    return Attempts(call.root, call.state_dir, call.settings, opening=call.services.open_runs)
+
+
+async def run_attempts(call: Call, path: str, options: StartOptions) -> int:
+    """Pursues the goal several times, keeps one attempt, and returns the exit code of the goal's proof in the
+    workspace."""
+    given, attempts = call.arguments, attempts_of(call)
+    plan = Plan(
+        path, given.attempts, given.keep or "first", options, tuple(given.attempt_worker), tuple(given.attempt_model)
+    )
+    await _say_what_is_kept(call, attempts)
+    share = attempts.share(plan)
+    group = await attempts.begin(plan)
+    call.terminal.message(f"{group.id}: {len(group.attempts)} attempts, each in a copy of the workspace")
+    each = [
+        *([f"${share.budget:g}"] if isinstance(share.budget, float) else []),
+        *([f"{share.token_budget:,} tokens"] if isinstance(share.token_budget, int) else []),
+    ]
+    if each:
+        call.terminal.message(f"each may spend an equal share of the budget: {', '.join(each)}")
+    return await _pursued(call, attempts, group, plan)
+
+
+async def _say_what_is_kept(call: Call, attempts: Attempts) -> None:
+    kept = [one for one in attempts.groups() if not one.proven]
+    if kept:
+        size = sum([await attempts.size(one) for one in kept]) // 1024**2
+        told = f"{count(len(kept), 'earlier group')} of attempts take {size:,} MB:"
+        call.terminal.message(f"{told} `donewhen attempts` lists them, `donewhen attempts drop ID` removes one")
+
+
+async def _pursued(call: Call, attempts: Attempts, group: Group, plan: Plan | None) -> int:
+    logs = {one.number: Log() for one in group.attempts}
+
+    def told(attempt: Attempt, view: RunView) -> None:
+        if call.json:
+            return
+        with suppress(OutputClosed):
+            for line in logs[attempt.number].lines(view):
+                call.terminal.result(f"[{attempt.number}] {line}")
+
+    with ending_signals() as ending:
+        group = await attempts.pursue(group, plan, told, lambda: _ended(call, ending))
+        standing = await attempts.standing(group)
+    if ending.reason:
+        _show(call, group, standing)
+        call.terminal.message(f"saved; go on with: donewhen attempts resume {group.id}")
+        return PAUSED_BY_CTRL_C if ending.by_ctrl_c else PERSON_NEEDED
+    if not any(one.result.proven for one in standing):
+        _show(call, group, standing)
+        return _none_proven(call, group, standing)
+    number = attempts.choice(group, standing)
+    if number is None:
+        number = await _asked(call, group, standing)
+        if number is None:
+            return PERSON_NEEDED
+    elif not call.json:
+        _say_all(call, table(group, standing))
+    return await _applied(call, attempts, group, number)
+
+
+async def _ended(call: Call, ending: Ending) -> str:
+    await ending.wait()
+    call.terminal.message(f"{ending.reason}: pausing …")
+    return ending.reason
+
+
+def _none_proven(call: Call, group: Group, standing: Sequence[Standing]) -> int:
+    """What can be done where no attempt is proven."""
+    waiting = [one for one in standing if one.view is not None and not one.view.state.ended]
+    for one in waiting:
+        for asked in one.view.state.interrupts if one.view is not None else ():
+            where = shlex.quote(str(one.attempt.root))
+            call.terminal.message(f"attempt {one.attempt.number} waits for a person: {one_line(asked.title)}")
+            call.terminal.message(f"  donewhen answer --workspace {where} {one.attempt.run_id} {asked.id} approve")
+    call.terminal.message(f"no attempt is proven, and nothing was changed here; all are kept as {group.id}:")
+    call.terminal.message(f"  donewhen attempts diff N {group.id}\n  donewhen attempts drop {group.id}")
+    if waiting:
+        call.terminal.message(f"  donewhen attempts resume {group.id}")
+    return PERSON_NEEDED if waiting else NOT_COMPLETE
+
+
+async def _asked(call: Call, group: Group, standing: Sequence[Standing]) -> int | None:
+    """The number that a person chooses; None if nobody is there, or nobody chooses."""
+    _show(call, group, standing)
+    proven = [one.attempt.number for one in standing if one.result.proven]
+    numbers = ", ".join(map(str, proven))
+    while call.interactive:
+        call.terminal.message(f"which attempt is to be applied ({numbers}; d N shows its diff, empty: none)?")
+        typed = (await call.terminal.lines.next() or "").split()
+        if not typed:
+            break
+        number = int(typed[-1]) if typed[-1].isdigit() else 0
+        if typed[0] == "d" and group.attempt(number) is not None:
+            call.terminal.result((await attempts_of(call).diff(group, number))[1].rstrip("\n"))
+        elif len(typed) == 1 and number in proven:
+            return number
+    call.terminal.message(f"all attempts are kept as {group.id}; choose one with:")
+    call.terminal.message(f"  donewhen attempts diff N {group.id}\n  donewhen attempts apply N {group.id}")
+    return None
+
+
+async def _applied(call: Call, attempts: Attempts, group: Group, number: int) -> int:
+    """Applies one, and audits the goal in the workspace: that alone says whether it is proven there."""
+    try:
+        group, changed = await attempts.apply(group, number)
+    except WorkspaceError as error:
+        if call.json:
+            call.terminal.document({**document(group, await attempts.standing(group)), "check": None})
+        call.terminal.message(f"attempt {number} was not applied: {error}")
+        call.terminal.message(f"put these files back as they were, or move them away, and apply it then:\n"
+                              f"  donewhen attempts apply {number} {group.id}")  # fmt: skip
+        return PERSON_NEEDED
+    named = ", ".join(shown_path(path) for path in changed[:LISTED])
+    more = f" and {len(changed) - LISTED} more" if len(changed) > LISTED else ""
+    call.terminal.message(f"attempt {number} is applied; changed here: {named or 'nothing'}{more}")
+    display = display_for(call)
+    async with call.runs() as runs:
+        view = await audited(runs, group.goal_path, display, shown=call.terminal.live and not call.json)
+    if view is None:
+        call.terminal.message("it was not checked here: `donewhen check` does")
+        return PAUSED_BY_CTRL_C
+    code = exit_code(view.state)
+    if code == COMPLETE:
+        group = await _kept(attempts, attempts.proven(group), number)
+    if call.json:
+        standing = await attempts.standing(group)
+        call.terminal.document({**document(group, standing), "check": _snapshot(call, view)})
+        return code
+    with suppress(OutputClosed):
+        display.finish(view)
+    if code != COMPLETE:
+        call.terminal.message(f"its proof doesn't hold here: all attempts are kept as {group.id}")
+    return code
+
+
+async def _kept(attempts: Attempts, group: Group, number: int) -> Group:
+    """Nobody chose among the others: they go. What a person chose from stays until it is dropped."""
+    if group.keep == "ask":
+        return group
+    others = [one.number for one in group.attempts if one.number != number]
+    return (await attempts.drop(group, others) if others else None) or group
+
+
+def _snapshot(call: Call, view: RunView) -> Any:
+    return json.loads(snapshot_text(view, call.root))
+
+
+# `attempts list|show|diff|apply|resume|drop`
+
+
+async def attempts(call: Call) -> int:
+    """One action on the attempts of this workspace."""
+    actions: dict[str, Callable[[Call, Attempts], Awaitable[int]]] = {
+        "list": _list, "show": _shown, "diff": _diff, "apply": _apply, "resume": _resume, "drop": _drop,
+    }  # fmt: skip
+    if call.arguments.all and call.arguments.action != "drop":
+        raise UsageError("--all is of `donewhen attempts drop`")
+    return await actions[call.arguments.action](call, attempts_of(call))
+
+
+def _named(call: Call) -> tuple[list[int], str | None]:
+    """The numbers and the id that a call names. Raises UsageError."""
+    words: list[str] = call.arguments.which
+    numbers = [int(word) for word in words if word.isdigit() and len(word) <= 2]
+    names = [word for word in words if not (word.isdigit() and len(word) <= 2)]
+    if len(names) > 1:
+        raise UsageError(f"name one group of attempts, not {len(names)}: {', '.join(names)}")
+    return numbers, names[0] if names else None
+
+
+def _one_number(call: Call) -> tuple[int, str | None]:
+    numbers, name = _named(call)
+    if len(numbers) != 1:
+        action = call.arguments.action
+        raise UsageError(f"name one attempt by its number, such as `donewhen attempts {action} 2`")
+    return numbers[0], name
+
+
+async def _list(call: Call, attempts: Attempts) -> int:
+    groups = attempts.groups()
+    told = [(group, await attempts.standing(group), await attempts.size(group)) for group in groups]
+    if call.json:
+        call.terminal.document([{**document(group, standing), "bytes": size} for group, standing, size in told])
+        return 0
+    for group, standing, size in told:
+        proven = sum(one.result.proven for one in standing)
+        kept = f", {group.applied} applied" if group.applied is not None else ""
+        numbers = f"{proven} of {count(len(standing), 'attempt')} proven{kept}"
+        goal = shown_path(group.goal_path)
+        call.terminal.result(f"{group.id}  {when(group.began)}  {size // 1024**2:,} MB  {numbers}  {goal}")
+    if not told:
+        call.terminal.message(f"there are no attempts in {call.root}")
+    return 0
+
+
+async def _shown(call: Call, attempts: Attempts) -> int:
+    group = attempts.group(_named(call)[1])
+    _show(call, group, await attempts.standing(group))
+    return 0
+
+
+async def _diff(call: Call, attempts: Attempts) -> int:
+    number, name = _one_number(call)
+    group = attempts.group(name)
+    files, text = await attempts.diff(group, number)
+    if call.json:
+        listed = [{"path": one.path, "before": one.before, "now": one.now} for one in files]
+        call.terminal.document({"id": group.id, "number": number, "files": listed, "diff": text})
+    elif files:
+        call.terminal.result(text.rstrip("\n"))
+    else:
+        call.terminal.message(f"attempt {number} changed nothing")
+    return 0
+
+
+async def _apply(call: Call, attempts: Attempts) -> int:
+    number, name = _one_number(call)
+    return await _applied(call, attempts, attempts.group(name), number)
+
+
+async def _resume(call: Call, attempts: Attempts) -> int:
+    numbers, name = _named(call)
+    if numbers:
+        raise UsageError("all attempts of a group are resumed: name its id, or nothing for the newest")
+    group = attempts.group(name)
+    if group.applied is not None:
+        raise UsageError(f"attempt {group.applied} of {group.id} is applied already: nothing to resume")
+    return await _pursued(call, attempts, group, None)
+
+
+async def _drop(call: Call, attempts: Attempts) -> int:
+    numbers, name = _named(call)
+    if call.arguments.all:
+        if numbers or name:
+            raise UsageError("name what to drop, or give --all: not both")
+        groups = attempts.groups()
+    else:
+        groups = [attempts.group(name)]
+    freed: list[dict[str, Any]] = []
+    for group in groups:
+        unknown = [number for number in numbers if group.attempt(number) is None]
+        if unknown:
+            raise UsageError(f"there is no attempt {unknown[0]} among {group.id}")
+        before = await attempts.size(group)
+        left = await attempts.drop(group, numbers or None)
+        freed.append({"id": group.id, "numbers": numbers or [one.number for one in group.attempts],
+                      "bytes": before - (await attempts.size(left) if left is not None else 0)})  # fmt: skip
+    if call.json:
+        call.terminal.document(freed)
+        return 0
+    for one in freed:
+        which = ", ".join(map(str, one["numbers"]))
+        call.terminal.result(f"dropped {which} of {one['id']}: {one['bytes'] // 1024**2:,} MB")
+    return 0
+
+
+# The comparison, for people and as JSON.
+
+
+def _show(call: Call, group: Group, standing: Sequence[Standing]) -> None:
+    if call.json:
+        call.terminal.document({**document(group, standing), "check": None})
+    else:
+        _say_all(call, table(group, standing))
+
+
+def _say_all(call: Call, lines: Sequence[str]) -> None:
+    with suppress(OutputClosed):
+        for line in lines:
+            call.terminal.result(line)
+
+
+HEADINGS = ("", "outcome", "proven", "files", "lines", "cost", "tokens", "time", "with")
+
+
+def table(group: Group, standing: Sequence[Standing]) -> list[str]:
+    """A row for each attempt, and below it what its proofs are worth and why it ended."""
+    rows = [HEADINGS, *(_cells(group, one) for one in standing)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    for one in standing:
+        view = one.view
+        if view is not None:
+            lines += [f"{one.attempt.number}: {told}" for told in graded(view.views)]
+            if view.state.status != "complete" and view.state.reason:
+                lines.append(f"{one.attempt.number}: {one_line(view.state.reason)}")
+        elif one.attempt.error is not None:
+            lines.append(f"{one.attempt.number}: {one_line(one.attempt.error)}")
+    return lines
+
+
+def _cells(group: Group, one: Standing) -> tuple[str, ...]:
+    number = f"{one.attempt.number}{'*' if group.applied == one.attempt.number else ''}"
+    if one.view is None:
+        return number, _outcome(one), "", "", "", "", "", "", _with(one)
+    state, usage = one.view.state, one.view.state.usage
+    met = sum(view.status in PROVEN for view in one.view.views)
+    lines = f"+{one.added} -{one.removed}{' or more' if one.cut else ''}"
+    proven = f"{met} of {len(one.view.views)}"
+    spent = (money(usage.usd) if usage.tokens or usage.usd != 0 else "", f"{usage.tokens:,}" if usage.tokens else "")
+    return number, _outcome(one), proven, f"{len(one.files)}", lines, *spent, duration(state.elapsed), _with(one)
+
+
+def _outcome(one: Standing) -> str:
+    if one.gone:
+        return "its folder is gone"
+    if one.view is None:
+        return "not started"
+    if one.view.state.status == "complete":
+        return "changed since it was proven" if one.view.stale else "proven"
+    return one.view.state.status or "not started"
+
+
+def _with(one: Standing) -> str:
+    options = one.view.state.options if one.view is not None else None
+    if options is not None and options.agent is not None:
+        return options.agent.model
+    return (options.worker if options is not None else one.attempt.worker) or ""
+
+
+def document(group: Group, standing: Sequence[Standing]) -> dict[str, Any]:
+    """The comparison as JSON (docs/protocol.md)."""
+    began = datetime.fromtimestamp(group.began, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {
+        "id": group.id,
+        "goal": group.goal_path,
+        "keep": group.keep,
+        "startedAt": began,
+        "applied": group.applied,
+        "proven": group.proven,
+        "attempts": [_row(one) for one in standing],
+    }
+
+
+def _row(one: Standing) -> dict[str, Any]:
+    view = one.view
+    state = view.state if view is not None else None
+    views = view.views if view is not None else ()
+    return {
+        "number": one.attempt.number,
+        "status": state.status if state is not None else None,
+        "reason": state.reason if state is not None else one.attempt.error,
+        "proven": one.result.proven,
+        "stale": view is not None and view.stale,
+        "met": sum(each.status in PROVEN for each in views),
+        "total": len(views),
+        "grades": {f"R{each.number}": each.grade for each in views},
+        "files": [each.path for each in one.files],
+        "added": one.added,
+        "removed": one.removed,
+        "cut": one.cut,
+        "usd": state.usage.usd if state is not None else 0.0,
+        "tokens": state.usage.tokens if state is not None else 0,
+        "seconds": round(one.result.seconds, 3),
+        "worker": state.options.worker if state is not None else one.attempt.worker,
+        "model": state.options.agent.model if state is not None and state.options.agent is not None else None,
+        "runId": one.attempt.run_id,
+        "folder": str(one.attempt.root),
+    }

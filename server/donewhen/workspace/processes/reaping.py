@@ -1,0 +1,48 @@
+"""A process that waits until the one that started it is dead, and then ends what that left running.
+
+`python -m donewhen.workspace.processes.reaping PID FOLDER …`, with the process that it waits for, and the state folders
+of the workspaces that are pursued. It reads standard input: a line says that everything ended in order, and nothing is
+left to do; the end without one says that the process was killed. A run that another one has taken over since is left
+alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from donewhen.core.errors import DoneWhenError
+from donewhen.workspace.locks import FileRunLock
+
+ORDERLY = b"ended\n"
+
+
+def command(folders: Sequence[Path]) -> list[str]:
+    """What starts it, to wait for this process. `-P`: nothing is imported from the folder that it is started in."""
+    module = "donewhen.workspace.processes.reaping"
+    return [sys.executable, "-P", "-m", module, str(os.getpid()), *map(str, folders)]
+
+
+async def reap(folders: Sequence[Path], dead: int) -> None:
+    """Ends the processes of the runs in these folders whose owner was the process `dead`."""
+    for folder in folders:
+        lock = FileRunLock(folder)
+        last, now = lock.last_owner(), lock.owner()
+        # A process that was killed may still be listed until its own parent has taken note.
+        if last is not None and last.pid == dead and (now is None or now.pid == dead):
+            with suppress(DoneWhenError):  # who resumes or drops the run tries again, and says what it can't end
+                await lock.end_leftovers(last.token)
+
+
+def main() -> None:
+    waited_for, *folders = sys.argv[1:]
+    if not sys.stdin.buffer.read(1):
+        asyncio.run(reap([Path(folder) for folder in folders], int(waited_for)))
+
+
+if __name__ == "__main__":
+    main()
