@@ -80,6 +80,7 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "cli": ("front end", "the command line"),
     "mcp": ("front end", "MCP tools"),
     "library": ("front end", "the Python library"),
+    "fleet": ("front end", "many goals"),
     "app": ("composition root", "puts the parts together"),
     "callables": ("adapter", "Python callables"),
     "adapters": ("adapter", "agents of packages"),

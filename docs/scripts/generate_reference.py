@@ -35,6 +35,7 @@ GROUPS = {
     "Pursue it several times": ("attempts",),
     "Look at runs": ("status", "list", "diff", "report", "gc"),
     "Take part in a run": ("answer", "hint", "pause", "stop", "waive", "accept", "dispute", "revert"),
+    "Many goals": ("fleet",),
     "Around it": ("gate", "demo", "doctor", "models", "bench", "serve", "mcp"),
 }
 EXIT_CODES = """\

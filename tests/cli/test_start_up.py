@@ -62,7 +62,7 @@ def test_without_a_run_nothing_is_loaded_that_reads_one(
     assert state.exists() is opened
 
 
-CLIENTS = {"litellm", "openai", "anthropic", "httpx", "httpx2", "opentelemetry"}
+CLIENTS = {"temporalio", "litellm", "openai", "anthropic", "httpx", "httpx2", "opentelemetry"}
 EDITORS = {"pygls", "lsprotocol", "cattrs", "donewhen.lsp"}
 JUDGED = {"donewhen.judges", "donewhen.models", "donewhen.goalbench"}
 NEEDLESS: dict[str, set[str]] = {
@@ -87,3 +87,10 @@ async def opened_once(workspace: Path, state: Path) -> None:
     """An editor had the folder open, and nothing was run: there is a ledger without a run."""
     runs = await open_engine(workspace, state, Settings())
     await runs.close("closed")
+
+
+def test_a_fleet_on_this_machine_loads_nothing_of_temporal(workspace: Path) -> None:
+    modules, done = loaded(workspace, "--state-dir", str(workspace.parent / "state"), "fleet", "status", "none")
+    assert (done.returncode, "there is no fleet none here" in done.stderr) == (2, True)
+    assert "donewhen.fleet.local" in modules
+    assert not {name for name in modules if name.split(".")[0] == "temporalio" or name == "donewhen.fleet.temporal"}

@@ -49,6 +49,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "gate": ("gate.hook", "gate"),
     "mcp": ("serving", "mcp"),
     "demo": ("demo", "demo"),
+    "fleet": ("fleet", "fleet"),
     "doctor": ("doctor", "doctor"),
     "models": ("models", "models"),
     "bench": ("bench", "bench"),

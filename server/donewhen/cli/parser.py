@@ -16,6 +16,7 @@ from donewhen.wire.reports import FORMATS
 RESPONSES = ("approve", "deny", "edit", "text", "end")
 AGENTS = ("claude", "codex", "cursor", "gemini", "copilot")
 """Those that `cli/gate/forms.py` has a form for."""
+FLEET_ACTIONS = ("run", "status", "stop", "pause", "resume", "answer", "worker")
 REMEMBERED = ("run", "workspace")
 ATTEMPTS = ("list", "show", "diff", "apply", "resume", "drop")
 
@@ -47,6 +48,7 @@ COMMANDS = {
     "doctor": "show what is installed and available here",
     "models": "list the models that are here: keys, servers on this machine; or try one with a call",
     "bench": "measure judges: how often they accept what isn't done, and reject what is",
+    "fleet": "pursue many goals over many workspaces, here or on Temporal",
 }
 
 
@@ -127,6 +129,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["models"].add_argument("name", nargs="?", metavar="MODEL", help=what)
     commands["models"].add_argument("--api-base", metavar="URL", help="where it is served")
     _bench_arguments(commands["bench"])
+    _fleet_arguments(commands["fleet"])
     for name, parser in commands.items():
         _settings(name, parser)
 
@@ -234,6 +237,35 @@ def _bench_arguments(parser: Parser) -> None:
     told = "twelve telling cases in minutes; the result is kept, and a judge that fails is shown as weak"
     parser.add_argument("--quick", action="store_true", help=told)
     parser.add_argument("--list", action="store_true", help="list the cases and play none")
+
+
+def _fleet_arguments(parser: Parser) -> None:
+    parser.add_argument("action", choices=FLEET_ACTIONS, help="what to do; `worker` joins this machine to a server")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="a manifest, or a fleet and its goal: docs/scale.md")
+    parser.add_argument("--temporal", metavar="ADDRESS", help="the Temporal server, such as localhost:7233 (here)")
+    parser.add_argument("--namespace", metavar="NAME", default="default", help="the namespace there (default)")
+    queues = "take the goals of this queue; may be repeated (default)"
+    parser.add_argument("--queue", metavar="NAME", action="append", help=queues)
+    parser.add_argument("--parallel", metavar="N", type=_positive, help="how many iterations at a time")
+    parser.add_argument("--max-cost", metavar="USD", type=_dollars, help="what the whole fleet may cost")
+    parser.add_argument("--new", action="store_true", help="run a fleet that has ended once more")
+    parser.add_argument("--detach", action="store_true", help="start it at the server, and don't follow it")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"give a whole number of at least 1, not {text!r}")
+    return int(text)
+
+
+def _dollars(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"give an amount above 0, not {text!r}")
+    return value
 
 
 def _serve_arguments(parser: Parser) -> None:

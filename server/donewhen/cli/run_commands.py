@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import NoReturn
 
-from donewhen.cli.calling import Call, limit_changes, start_options
+from donewhen.app.starting import limit_changes, start_options
+from donewhen.cli.calling import Call
 from donewhen.cli.display import Display, display_for
 from donewhen.cli.formatting import plain
 from donewhen.cli.goal_argument import (

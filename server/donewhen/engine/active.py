@@ -127,6 +127,8 @@ class ActiveRun:
         """What calls to models that are just being put on record may cost, by call id."""
         self.completed: dict[str, ToolOutcome] = {}
         """Calls whose tool has run, and whose wrappers have not returned yet."""
+        self.last_turn: int | None = None
+        """The iteration after which it pauses: whoever resumed it asked for so many turns. None: it goes on."""
         self.leftovers = False
         """Set by recovery: processes of the run had outlived its supervisor, and may have written files."""
         self.streamed: dict[str, str] = {}
@@ -154,6 +156,19 @@ class ActiveRun:
         parts.observe(started.run_id, entry)
         on_change(run)
         return run
+
+    def allow(self, turns: int | None) -> None:
+        """Lets the worker have so many turns from now on, one that was cut off included; None: as many as it needs."""
+        redo = self.state.redo
+        done = self.state.iteration if redo is None else redo.iteration - 1
+        self.last_turn = None if turns is None else done + turns
+
+    @property
+    def out_of_turns(self) -> bool:
+        """True where the next turn would be one too many."""
+        redo = self.state.redo
+        coming = self.state.iteration + 1 if redo is None else redo.iteration
+        return self.last_turn is not None and coming > self.last_turn
 
     @cached_property
     def host(self) -> RunHost:

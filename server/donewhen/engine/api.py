@@ -28,6 +28,8 @@ from donewhen.core.work import Answer, Claim, Usage, WorkerStep
 from donewhen.ports import Live, RunSummary
 
 Unlimited = Literal["unlimited"]
+OUT_OF_TURNS = "it had the turns that it was given"
+"""Why a run is paused that was started or resumed for so many turns (`StartOptions.turns`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,10 @@ class LimitChanges:
 @dataclass(frozen=True, slots=True)
 class StartOptions:
     """What a person says at the start of a run, over the goal file and the settings (settings.md). `audit`:
-    of a bare audit, in which nobody works. `askable`: somebody is there to be asked."""
+    of a bare audit, in which nobody works. `askable`: somebody is there to be asked.
+
+    `run_id` names the new run: a caller who may not know whether its last start succeeded finds it by that. `turns` is
+    how many turns its worker has until the run pauses by itself, counted from this start, or from this resume."""
 
     worker: str | None = None
     worker_command: str | None = None
@@ -67,6 +72,8 @@ class StartOptions:
     limits: LimitChanges = field(default_factory=LimitChanges)
     audit: bool = False
     askable: bool | None = None
+    run_id: str | None = None
+    turns: int | None = None
 
 
 @dataclass(frozen=True)

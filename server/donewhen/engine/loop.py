@@ -21,6 +21,7 @@ from donewhen.core.errors import DoneWhenError, LedgerError
 from donewhen.core.events import EndStatus, InterruptOpened, RevisionConfirmed, RunEnded, RunPaused, Warned
 from donewhen.core.proof import proven
 from donewhen.engine.active import ActiveRun
+from donewhen.engine.api import OUT_OF_TURNS
 from donewhen.engine.audits import audit
 from donewhen.engine.halting import resume_reporting, stopping
 from donewhen.engine.judging import ask_judge
@@ -51,6 +52,8 @@ async def _step(run: ActiveRun) -> None:  # noqa: C901  # one branch for each ac
     since = run.state.sequence
     action = decide(run.state, run.watch.look())
     match action:
+        case RunWorker() if run.out_of_turns:
+            await run.append(RunPaused(OUT_OF_TURNS, "run"))
         case RunWorker():
             await run.unless_preempted(work(run, action.iteration))
         case RunAudit():

@@ -20,6 +20,7 @@ from donewhen.core.errors import (
     NotTrusted,
     Overtaken,
     RecordChanged,
+    UnknownRun,
     UnreadableRun,
     UsageError,
 )
@@ -56,15 +57,18 @@ class Supervisor(Control):
         self._may_execute()
         if self._setup.prepare is not None:
             await self._setup.prepare()
-        return await self.start_goal(
-            self._setup.settle(self._setup.goal_files.load(goal_path), options or StartOptions())
-        )
+        chosen = options or StartOptions()
+        start = self._setup.settle(self._setup.goal_files.load(goal_path), chosen)
+        return await self.start_goal(start, chosen.run_id, chosen.turns)
 
-    async def start_goal(self, start: Start) -> RunView:
-        """Starts a run of a goal that needs no file, with options that are settled."""
+    async def start_goal(self, start: Start, run_id: str | None = None, turns: int | None = None) -> RunView:
+        """Starts a run of a goal that needs no file, with options that are settled. `run_id` and `turns` are those of
+        `StartOptions`. Raises UsageError for an id that a run has."""
         self._may_execute()
+        if run_id is not None:
+            await self._refuse_known(run_id)
         worker = self._setup.worker(start.options)
-        token, run_id = new_token(), new_run_id()
+        token, run_id = new_token(), run_id or new_run_id()
         await self._take(run_id, token)
         try:
             guarded = await self._on_guard(start.goal.path)
@@ -75,6 +79,7 @@ class Supervisor(Control):
         except BaseException:
             self._setup.lock.release()
             raise
+        run.allow(turns)
         self._launch(run)
         return self._own_view(run)
 
@@ -139,6 +144,7 @@ class Supervisor(Control):
         except BaseException:
             self._setup.lock.release()
             raise
+        run.allow(options.turns if options is not None else None)
         self._launch(run)
         return self._own_view(run)
 
@@ -243,6 +249,13 @@ class Supervisor(Control):
         if not self._setup.trusted():
             raise NotTrusted
         self._may_write()
+
+    async def _refuse_known(self, run_id: str) -> None:
+        try:
+            await self._records.state(run_id)
+        except UnknownRun:
+            return
+        raise UsageError(f"there is a run {run_id} already: resume it, or choose another id")
 
     async def _refuse_second(self) -> None:
         owner = await self._owner()

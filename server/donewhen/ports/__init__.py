@@ -5,6 +5,7 @@ Paths are posix, relative to the workspace's root, unless a name says otherwise.
 
 from __future__ import annotations
 
+from donewhen.ports.fleets import FleetRecord, FleetRequest
 from donewhen.ports.folder import (
     Companion,
     CompanionEnd,
@@ -98,6 +99,8 @@ __all__ = [
     "EditorView",
     "FileText",
     "FilesOf",
+    "FleetRecord",
+    "FleetRequest",
     "Folded",
     "Found",
     "GoalFiles",

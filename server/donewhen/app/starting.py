@@ -1,0 +1,45 @@
+"""What a person's settings mean for a run that starts: shared by the front ends that read settings for each run."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
+    from donewhen.config import Settings
+    from donewhen.engine.api import LimitChanges, StartOptions
+
+
+def start_options(settings: Settings, *, askable: bool | None = None) -> StartOptions:
+    """The person's choices on the command line and in the environment, with the present safety settings."""
+    from donewhen.engine.api import StartOptions
+
+    given, configured = settings.given, settings.configured
+    return StartOptions(
+        worker=given.worker,
+        worker_command=given.worker_command or configured.worker_command,
+        agent_command=given.agent_command or configured.agent_command,
+        script=_absolute(given.script or configured.script),
+        model=given.model,
+        judge_model=given.judge_model,
+        api_base=given.api_base or configured.api_base,
+        judge_api_base=given.judge_api_base or configured.judge_api_base,
+        approve=settings.approve,
+        sandbox=settings.sandbox,
+        limits=limit_changes(settings),
+        askable=askable,
+    )
+
+
+def _absolute(script: str | None) -> str | None:
+    """Absolute, because a run may be resumed from another folder than it was started in."""
+    return str(Path(script).expanduser().resolve()) if script else None
+
+
+def limit_changes(settings: Settings) -> LimitChanges:
+    """The limits that flags and the environment set."""
+    from donewhen.engine.api import LimitChanges
+
+    values: dict[str, Any] = {one.name: getattr(settings.given, one.name) for one in fields(LimitChanges)}
+    return LimitChanges(**values)

@@ -1,0 +1,260 @@
+"""`fleet`: many goals over many workspaces, on this machine or at a Temporal server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from donewhen.cli.calling import Call
+from donewhen.cli.formatting import money, one_line
+from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE, PAUSED_BY_CTRL_C, PERSON_NEEDED
+from donewhen.cli.questions import worded_answer
+from donewhen.cli.terminal import ending_signals
+from donewhen.core.errors import UsageError
+from donewhen.fleet.board import Board, Given, Standing
+from donewhen.fleet.iterating import EngineExecutor, Place
+from donewhen.fleet.local import LocalAsking, LocalFleet, opened_board
+from donewhen.fleet.manifest import DEFAULT_QUEUE, NAME, Fleet, load_manifest
+from donewhen.ports import FleetRecord
+
+if TYPE_CHECKING:
+    from donewhen.fleet.temporal.client import TemporalAsking
+
+ASKS_EVERY = 1.0
+"""Seconds between two looks at a fleet that is followed at a server."""
+USES = {
+    "run": "fleet run MANIFEST",
+    "status": "fleet status FLEET",
+    "stop": "fleet stop FLEET [GOAL]",
+    "pause": "fleet pause FLEET [GOAL]",
+    "resume": "fleet resume FLEET [GOAL]",
+    "answer": "fleet answer FLEET GOAL INTERRUPT_ID approve|deny|edit|text|end [TEXT]",
+    "worker": "fleet worker --temporal ADDRESS --queue NAME",
+}
+_COUNTS = {"run": (1, 1), "status": (1, 1), "answer": (4, None), "worker": (0, 0)}
+_RESPONSES = ("approve", "deny", "edit", "text", "end")
+
+
+class Asking(Protocol):
+    """A fleet that is asked, wherever it runs."""
+
+    async def board(self) -> Board: ...
+
+    async def ask(self, operation: str, arguments: dict[str, Any]) -> None: ...
+
+
+async def fleet(call: Call) -> int:
+    """Runs one of the actions of USES."""
+    action, words = call.arguments.action, list(call.arguments.words)
+    least, most = _COUNTS.get(action, (1, 2))
+    if len(words) < least or (most is not None and len(words) > most):
+        raise UsageError(f"use: donewhen {USES[action]}")
+    if action == "worker":
+        return await _work(call)
+    if action == "run":
+        return await _run(call, Path(words[0]))
+    async with _asking(call, _name(words[0])) as asking:
+        if action == "status":
+            board = await asking.board()
+            call.terminal.document(board.document()) if call.json else _show(call, board)
+            return _code(board)
+        await asking.ask(action, _arguments(action, words))
+        call.terminal.message(f"{words[0]}: {action} is on record")
+        return COMPLETE
+
+
+def _arguments(action: str, words: Sequence[str]) -> dict[str, Any]:
+    goal = words[1] if len(words) > 1 else None
+    if action != "answer":
+        return {"goal": goal}
+    if words[3] not in _RESPONSES:
+        raise UsageError(f"answer with one of {', '.join(_RESPONSES)}, not {words[3]!r}")
+    response: Any = words[3]
+    said = worded_answer(response, " ".join(words[4:]) or None, None)
+    changed = None if said.input is None else dict(said.input)
+    given = Given(words[2], said.response, said.text, changed, said.reason, said.remember)
+    return {"goal": goal, "given": asdict(given)}
+
+
+def _name(word: str) -> str:
+    """A fleet by its name, or by its manifest."""
+    if word.endswith(".toml"):
+        return load_manifest(Path(word)).name
+    if not NAME.fullmatch(word):
+        raise UsageError(f"{word!r} is no name of a fleet: give the one in its manifest, or the manifest itself")
+    return word
+
+
+# ------------------------------------------------------------------------------------------------ run
+
+
+async def _run(call: Call, path: Path) -> int:
+    given = call.arguments
+    wanted = load_manifest(path, parallel=given.parallel, max_cost=given.max_cost)
+    if given.temporal is None:
+        return await _run_here(call, wanted)
+    asking = await _at_server(call, wanted.name)
+    await asking.start(wanted, new=given.new)
+    if given.detach:
+        call.terminal.message(f"{wanted.name} is at {given.temporal}: donewhen fleet status {wanted.name} ...")
+        return COMPLETE
+    return await _followed(call, asking)
+
+
+async def _run_here(call: Call, wanted: Fleet) -> int:
+    with ending_signals() as ending, _Recorded(call, wanted.name) as record:
+        record.lead()
+        board = opened_board(record, wanted, new=call.arguments.new)
+        driving = asyncio.ensure_future(LocalFleet(record, board, _executor(call), _Told(call)).run())
+        signalled = asyncio.ensure_future(ending.wait())
+        await asyncio.wait({driving, signalled}, return_when=asyncio.FIRST_COMPLETED)
+        signalled.cancel()
+        if not driving.done():
+            driving.cancel()
+            await asyncio.gather(driving, return_exceptions=True)
+            call.terminal.message("interrupted; nothing is lost: run it again to go on")
+            return PAUSED_BY_CTRL_C
+        return _finished(call, driving.result())
+
+
+async def _followed(call: Call, asking: Asking) -> int:
+    """Shows a fleet at a server until nothing goes on by itself. Ctrl-C ends the looking, not the fleet."""
+    from donewhen.fleet.temporal.client import ServerAway
+
+    told, away = _Told(call), False
+    with ending_signals() as ending:
+        signalled = asyncio.ensure_future(ending.wait())
+        while not signalled.done():
+            try:
+                board = await asking.board()
+                away = False
+            except ServerAway as error:
+                if not away:
+                    call.terminal.message(str(error))
+                away = True
+            else:
+                told(board)
+                if board.working == 0 and not any(one.state == "ready" for one in board.goals.values()):
+                    signalled.cancel()
+                    return _finished(call, board)
+            await asyncio.wait({signalled}, timeout=ASKS_EVERY)
+    call.terminal.message("the fleet goes on at the server; `donewhen fleet stop` stops it")
+    return PAUSED_BY_CTRL_C
+
+
+class _Told:
+    """Says what changed of each goal, a line each."""
+
+    def __init__(self, call: Call) -> None:
+        self._call, self._said = call, dict[str, tuple[str, str | None, int]]()
+
+    def __call__(self, board: Board) -> None:
+        for one in board.goals.values():
+            now = (one.state, one.end, one.iteration)
+            known = self._said.get(one.goal.id, ("ready", None, 0))
+            self._said[one.goal.id] = now
+            if now != known and one.state in ("ended", "waiting", "paused") and not self._call.json:
+                self._call.terminal.message(_line(one))
+
+
+def _finished(call: Call, board: Board) -> int:
+    call.terminal.document(board.document()) if call.json else _show(call, board)
+    return _code(board)
+
+
+def _code(board: Board) -> int:
+    if not board.ended:
+        return PERSON_NEEDED if board.working == 0 else NOT_COMPLETE
+    return COMPLETE if all(one.end == "complete" for one in board.goals.values()) else NOT_COMPLETE
+
+
+def _show(call: Call, board: Board) -> None:
+    counts: dict[str, int] = {}
+    for one in board.goals.values():
+        word = one.end or one.state
+        counts[word] = counts.get(word, 0) + 1
+        call.terminal.result(_line(one))
+        for question in one.questions:
+            call.terminal.result(f"  {question.id} {one_line(question.title)}")
+            call.terminal.result(f"  donewhen fleet answer {board.fleet.name} {one.goal.id} {question.id} approve|deny")
+    told = ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))
+    of = f" of {money(board.fleet.max_cost)}" if board.fleet.max_cost is not None else ""
+    paused = "; the fleet is paused" if board.paused else ""
+    call.terminal.result(f"{board.fleet.name}: {told}; {money(board.spent)}{of}{paused}")
+
+
+def _line(one: Standing) -> str:
+    reason = f": {one_line(one.reason)}" if one.reason and one.end != "complete" else ""
+    turns = "1 iteration" if one.iteration == 1 else f"{one.iteration} iterations"
+    return f"{one.goal.id}  {one.end or one.state}  run {one.run_id}, {turns}{reason}"
+
+
+# ---------------------------------------------------------------------------------------------- where
+
+
+class _Recorded:
+    """The record of a fleet on this machine, for as long as the block lasts."""
+
+    def __init__(self, call: Call, name: str) -> None:
+        self._record = call.services.open_fleet_record(name, call.state_dir)
+
+    def __enter__(self) -> FleetRecord:
+        return self._record
+
+    def __exit__(self, *error: object) -> None:
+        self._record.close()
+
+
+@asynccontextmanager
+async def _asking(call: Call, name: str) -> AsyncGenerator[Asking]:
+    if call.arguments.temporal is not None:
+        yield await _at_server(call, name)
+        return
+    with _Recorded(call, name) as record:
+        yield LocalAsking(record, _executor(call), name)
+
+
+def _executor(call: Call) -> EngineExecutor:
+    environ: Callable[[], Any] = lambda: dict(call.terminal.environ)  # noqa: E731  # one expression
+    return EngineExecutor(Place(call.services, call.state_dir, environ))
+
+
+def _needs_extra() -> None:
+    if find_spec("temporalio") is None:
+        raise UsageError("--temporal needs the fleet extra: pip install 'donewhen[fleet]'")
+
+
+async def _at_server(call: Call, name: str) -> TemporalAsking:
+    _needs_extra()
+    from donewhen.fleet.temporal.client import TemporalAsking, connected  # lazy: nothing else needs temporalio
+
+    return TemporalAsking(await connected(call.arguments.temporal, call.arguments.namespace), name)
+
+
+async def _work(call: Call) -> int:
+    given = call.arguments
+    if given.temporal is None:
+        raise UsageError(f"a worker joins a Temporal server: donewhen {USES['worker']}")
+    _needs_extra()
+    from donewhen.fleet.temporal.client import connected  # lazy, as above
+    from donewhen.fleet.temporal.worker import serve
+
+    client = await connected(given.temporal, given.namespace)
+
+    queues = given.queue or [DEFAULT_QUEUE]
+    parallel = given.parallel or max(os.cpu_count() or 1, 1)
+    call.terminal.message(f"takes goals of {', '.join(queues)} from {given.temporal}, {parallel} at a time")
+    with ending_signals() as ending:
+        serving = asyncio.ensure_future(serve(client, _executor(call), queues, parallel))
+        signalled = asyncio.ensure_future(ending.wait())
+        await asyncio.wait({serving, signalled}, return_when=asyncio.FIRST_COMPLETED)
+        signalled.cancel()
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+    return COMPLETE

@@ -1,0 +1,58 @@
+"""The command `fleet`, as a person types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fleet.places import scripted, turns_of
+from tests.fleet.test_local import ASKS
+
+
+def typed(folder: Path, *words: str) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "donewhen", "fleet", *words, "--state-dir", str(folder / "state")]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_fleet_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> None:
+    one = scripted(tmp_path, "w", ASKS)
+    settings = "".join(f"{name} = '{value}'\n" for name, value in one.settings.items())
+    (tmp_path / "few.toml").write_text(f"[settings]\n{settings}[[goal]]\nworkspace = 'w'\n", encoding="utf-8")
+    code, printed, _ = typed(tmp_path, "run", "few.toml")
+    assert code == 3
+    assert "w  waiting  run " in printed
+    assert "I1 Which colour?\n  donewhen fleet answer few w I1" in printed
+    assert typed(tmp_path, "answer", "few", "w", "I2", "text", "blue")[0] == 2
+    assert typed(tmp_path, "answer", "few.toml", "w", "I1", "text", "blue")[0] == 0
+    code, printed, _ = typed(tmp_path, "run", "few.toml", "--json")
+    assert (code, json.loads(printed)["goals"]["w"]["end"], turns_of(one)) == (0, "complete", 1)
+    code, _, said = typed(tmp_path, "run", "few.toml")
+    assert (code, "give --new" in said) == (2, True)
+    assert typed(tmp_path, "run", "few.toml", "--new")[0] == 0
+    code, printed, _ = typed(tmp_path, "status", "few")
+    assert (code, "few: 1 complete" in printed) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run"], "use: donewhen fleet run MANIFEST"),
+        (["run", "none.toml"], "there is no manifest none.toml"),
+        (["stop", "none"], "there is no fleet none here"),
+        (["answer", "none", "w", "I1"], "use: donewhen fleet answer"),
+        (["answer", "none", "w", "I1", "perhaps"], "answer with one of approve"),
+        (["status", "../x"], "is no name of a fleet"),
+        (["worker"], "a worker joins a Temporal server"),
+        (["run", "none.toml", "--parallel", "0"], "whole number of at least 1"),
+        (["status", "f", "--temporal", "somewhere"], "give HOST:PORT"),
+        (["status", "f", "--temporal", "127.0.0.1:1"], "no Temporal server answers at 127.0.0.1:1"),
+    ],
+)
+def test_what_is_wrong_is_said(words: list[str], says: str, tmp_path: Path) -> None:
+    code, _, said = typed(tmp_path, *words)
+    assert (code, says in " ".join(said.split())) == (2, True), said

@@ -1,0 +1,153 @@
+"""A fleet on this machine, by the real engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from donewhen.core.errors import UsageError
+from donewhen.fleet.board import Board, Given
+from donewhen.fleet.iterating import EngineExecutor
+from donewhen.fleet.local import LocalAsking, LocalFleet, opened_board
+from donewhen.fleet.manifest import Fleet, FleetGoal
+from donewhen.ports import FleetRecord, FleetRequest
+from donewhen.store.fleets import MemoryFleetRecord
+from tests.fleet.places import fleet, goal, place, runs_of, scripted, turns_of, until
+
+ASKS = """
+turns:
+  - name: asks
+    steps:
+      - ask: {title: "Which colour?"}
+      - run: "echo turn >> done.txt"
+      - say: done
+"""
+COSTS = """
+turns:
+  - steps: [{run: "echo turn > other.txt"}, {usage: {usd: 0.09}}]
+  - steps: [{run: "echo turn >> done.txt"}, {usage: {usd: 0.09}}]
+"""
+
+
+async def run(folder: Path, record: FleetRecord, wanted: Fleet) -> Board:
+    return await LocalFleet(record, opened_board(record, wanted), EngineExecutor(place(folder))).run()
+
+
+async def test_every_goal_is_complete_after_the_turns_that_it_needs(tmp_path: Path) -> None:
+    wanted = fleet([goal(tmp_path, f"w{n}", n) for n in (1, 2, 3)])
+    board = await run(tmp_path, MemoryFleetRecord(), wanted)
+    for one in wanted.goals:
+        (view,) = await runs_of(tmp_path, one)
+        standing = board.goals[one.id]
+        assert (standing.end, view.state.status, view.state.run_id) == ("complete", "complete", standing.run_id)
+        assert standing.iteration == view.state.iteration == turns_of(one) == int(one.id[1:])
+
+
+async def test_a_goal_ends_by_its_own_limits_and_one_that_can_not_start_says_why(tmp_path: Path) -> None:
+    capped = goal(tmp_path, "capped", 9, max_iterations="2")
+    lost = FleetGoal("lost", str(tmp_path / "nowhere"))
+    human = FleetGoal("human", goal(tmp_path, "h").workspace, settings={"worker": "human"})
+    record = MemoryFleetRecord()
+    board = await run(tmp_path, record, fleet([capped, lost, human]))
+    ends = {name: one.end for name, one in board.goals.items()}
+    assert ends == {"capped": "capped", "lost": "failed", "human": "failed"}
+    assert "is not a folder on this machine" in board.goals["lost"].reason
+    assert "set `worker` in the manifest" in board.goals["human"].reason
+    with pytest.raises(UsageError, match="give --new"):
+        opened_board(record, fleet([capped, lost, human]))
+
+
+async def test_a_raised_limit_takes_an_ended_goal_up_again(tmp_path: Path) -> None:
+    one, record = goal(tmp_path, "w", 3, max_iterations="2"), MemoryFleetRecord()
+    await run(tmp_path, record, fleet([one]))
+    await LocalAsking(record, EngineExecutor(place(tmp_path)), "f").ask("resume", {"goal": "w"})
+    record.close()
+    one.settings["max_iterations"] = "5"
+    board = await run(tmp_path, record, fleet([one]))
+    assert (board.goals["w"].end, turns_of(one), len(await runs_of(tmp_path, one))) == ("complete", 3, 1)
+
+
+async def test_a_run_with_a_question_lets_go_and_goes_on_with_the_answer(tmp_path: Path) -> None:
+    one, record = scripted(tmp_path, "w", ASKS), MemoryFleetRecord()
+    board = await run(tmp_path, record, fleet([one]))
+    (question,) = board.goals["w"].questions
+    assert (board.goals["w"].state, question.title) == ("waiting", "Which colour?")
+    (view,) = await runs_of(tmp_path, one)
+    assert view.state.status == "paused"
+    asking = LocalAsking(record, EngineExecutor(place(tmp_path)), "f")
+    with pytest.raises(UsageError, match="no open question I9"):
+        await asking.ask("answer", {"goal": "w", "given": asdict(Given("I9", "text", "blue"))})
+    await asking.ask("answer", {"goal": "w", "given": asdict(Given(question.id, "text", "blue"))})
+    record.close()
+    board = await run(tmp_path, record, fleet([one]))
+    assert (board.goals["w"].end, turns_of(one)) == ("complete", 1)
+
+
+async def test_a_budget_is_shared_and_what_it_ends_goes_on_with_more(tmp_path: Path) -> None:
+    wanted = fleet([scripted(tmp_path, f"w{n}", COSTS) for n in range(3)])
+    wanted.goals[0].settings["budget"] = "5"
+    poor = Fleet("f", wanted.goals, 2, max_cost=0.3, iteration_cost=0.1)
+    record = MemoryFleetRecord()
+    board = await run(tmp_path, record, poor)
+    assert board.spent == pytest.approx(0.27)
+    assert {one.end for one in board.goals.values()} == {"complete", "over_budget"}
+    board = await run(tmp_path, record, Fleet("f", wanted.goals, 2, max_cost=1.0, iteration_cost=0.1))
+    assert [one.end for one in board.goals.values()] == ["complete"] * 3
+    assert board.spent == pytest.approx(0.54)
+    assert [turns_of(one) for one in wanted.goals] == [1, 1, 1]
+
+
+async def test_stop_ends_what_is_at_work_and_everything_else(tmp_path: Path) -> None:
+    slow = goal(tmp_path, "slow", worker_command="echo turn >> done.txt; exec sleep 60")
+    wanted, record = fleet([slow, goal(tmp_path, "quick", 1)]), MemoryFleetRecord()
+    driving = asyncio.ensure_future(run(tmp_path, record, wanted))
+    await until(lambda: turns_of(slow) > 0)
+    record.ask(FleetRequest("stop", {"goal": "slow"}))
+    board = await driving
+    assert {name: one.end for name, one in board.goals.items()} == {"slow": "cancelled", "quick": "complete"}
+    (view,) = await runs_of(tmp_path, slow)
+    assert view.state.status == "cancelled"
+
+
+async def test_a_run_of_somebody_else_in_the_workspace_is_waited_for(tmp_path: Path) -> None:
+    one = goal(tmp_path, "w", 2)
+    other = FleetGoal(
+        "other", one.workspace, settings={**one.settings, "worker_command": "sleep 0.5; echo x >> done.txt"}
+    )
+    first = asyncio.ensure_future(run(tmp_path, MemoryFleetRecord(), fleet([other], "a")))
+    second = asyncio.ensure_future(run(tmp_path, MemoryFleetRecord(), fleet([one], "b")))
+    ends = [one.end for board in (await first, await second) for one in board.goals.values()]
+    assert ends == ["complete", "complete"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the worker is a shell command")
+async def test_a_fleet_that_is_killed_goes_on_and_nothing_is_done_twice(tmp_path: Path) -> None:
+    slow = "echo turn >> done.txt; sleep 0.2"
+    goals = [goal(tmp_path, f"w{n}", 2, worker_command=slow) for n in range(4)]
+    manifest = tmp_path / "fleet.toml"
+    lines = ['name = "killed"', "parallel = 2"]
+    for one in goals:
+        lines += ["[[goal]]", f"workspace = '{one.workspace}'", "[goal.settings]"]
+        lines += [f"{name} = '{value}'" for name, value in one.settings.items()]
+    manifest.write_text("\n".join(lines), encoding="utf-8")
+    command = [sys.executable, "-m", "donewhen", "fleet", "run", str(manifest), "--state-dir", str(tmp_path / "state")]
+    for _ in range(2):
+        begun = sum(map(turns_of, goals))
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+        )
+        await until(lambda: sum(map(turns_of, goals)) > begun)  # noqa: B023  # called before the next round
+        os.kill(process.pid, signal.SIGKILL)
+        await process.wait()
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    printed, _ = await process.communicate()
+    assert process.returncode == 0, printed.decode()
+    for one in goals:
+        (view,) = await runs_of(tmp_path, one)
+        assert (view.state.status, view.state.iteration, turns_of(one)) == ("complete", 2, 2)
