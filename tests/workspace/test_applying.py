@@ -125,3 +125,11 @@ def test_what_was_written_is_put_back_where_a_later_file_cant_be(tmp_path: Path)
     with pytest.raises(WorkspaceError, match=r"file/b can't be written .*; nothing was changed"):
         apply(tmp_path, taken)
     assert read(tmp_path) == persons
+
+
+def test_applying_again_finds_a_folder_that_became_a_link(tmp_path: Path) -> None:
+    before = {"d/x": Content(PLAIN, b"1")}
+    write(tmp_path, before)
+    wanted = changes(before, {"d": Content(LINK, b"elsewhere")})
+    assert apply(tmp_path, wanted) == ["d", "d/x"]
+    assert apply(tmp_path, wanted) == []

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from donewhen.core.acts import Person, Seen
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
-from donewhen.core.state import RunState
+
+if TYPE_CHECKING:
+    from donewhen.core.state import RunState
 
 
 class Clock(Protocol):

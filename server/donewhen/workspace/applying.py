@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.regular import read_bytes
@@ -43,7 +43,8 @@ def in_the_way(root: Path, changes: Sequence[Change]) -> Sequence[str]:
     """The paths where something else stands than before the work and than after it, or what can't be read: applying
     would overwrite it."""
     goes = {one.path for one in changes if one.after is None}
-    return [one.path for one in changes if not _free(root, one, goes)]
+    comes = {one.path: one.after for one in changes if one.after is not None}
+    return [one.path for one in changes if not _free(root, one, goes) and not _replaced(root, one, comes)]
 
 
 def apply(root: Path, changes: Sequence[Change]) -> Sequence[str]:
@@ -57,10 +58,11 @@ def apply(root: Path, changes: Sequence[Change]) -> Sequence[str]:
     if blocked := in_the_way(root, changes):
         raise WorkspaceError(_told("changed here since the attempt began", blocked))
     done: list[Change] = []
+    comes = {one.path: one.after for one in changes if one.after is not None}
     # What goes makes room for what comes: a folder in the place of a file, or a file in that of a folder.
     for one in sorted(changes, key=lambda one: one.after is not None):
         try:
-            if _put(root, one.path, one.before, one.after):
+            if not _replaced(root, one, comes) and _put(root, one.path, one.before, one.after):
                 done.append(one)
         except OSError as error:
             left = _undo(root, done)
@@ -76,6 +78,19 @@ def _free(root: Path, one: Change, goes: set[str]) -> bool:
         return one.after is None or (one.before is None and _only(root, one.path, goes))
     try:
         return standing(root, one.path) in (one.before, one.after)
+    except OSError:
+        return False
+
+
+def _replaced(root: Path, one: Change, comes: Mapping[str, Content]) -> bool:
+    """Whether a file that goes is gone already, with the folder that a file or a link of these changes has replaced."""
+    if one.after is not None:
+        return False
+    try:
+        return any(
+            above in comes and standing(root, above) == comes[above]
+            for above in (place.as_posix() for place in PurePosixPath(one.path).parents)
+        )
     except OSError:
         return False
 
