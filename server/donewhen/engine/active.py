@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import secrets
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -94,6 +95,7 @@ class Parts:
     affected_command: Callable[[CheckResult, Sequence[str]], str] = lambda last, changed: ""
     """The command for the tests of a check, which gave `last`, that changes of these paths may affect; empty: none. It
     may read files."""
+    random_hex: Callable[[int], str] = secrets.token_hex
 
 
 class ActiveRun:
@@ -127,6 +129,8 @@ class ActiveRun:
         """What calls to models that are just being put on record may cost, by call id."""
         self.completed: dict[str, ToolOutcome] = {}
         """Calls whose tool has run, and whose wrappers have not returned yet."""
+        self.failed = False
+        """The record itself could not be kept: this process does nothing more with the run."""
         self.leftovers = False
         """Set by recovery: processes of the run had outlived its supervisor, and may have written files."""
         self.streamed: dict[str, str] = {}
@@ -169,12 +173,27 @@ class ActiveRun:
         on disk is always in the state too."""
         at_once = self.parts.ledger.append_at_once
         if at_once is not None:
-            return self._appended(at_once(self.run_id, event, self.parts.clock.now(), self.watch.lap()))
+            return await self._taken_in(at_once(self.run_id, event, self.parts.clock.now(), self.watch.lap()))
         return await asyncio.shield(asyncio.ensure_future(self._append(event, durable)))
 
     async def _append(self, event: Event, durable: bool) -> RunState:
         now, seconds = self.parts.clock.now(), self.watch.lap()
-        return self._appended(await self.parts.ledger.append(self.run_id, event, now, durable=durable, seconds=seconds))
+        try:
+            entry = await self.parts.ledger.append(self.run_id, event, now, durable=durable, seconds=seconds)
+        except BaseException:
+            self.watch.add(seconds)  # they were worked, though this is not on record
+            raise
+        return await self._taken_in(entry)
+
+    async def _taken_in(self, entry: Entry) -> RunState:
+        """The state with this entry, and with those that others had put on record before it: somebody acted on the run
+        in the moment in which it was resumed."""
+        if entry.sequence == self.state.sequence + 1:
+            return self._appended(entry)
+        for one in await self.parts.ledger.entries(self.run_id, self.state.sequence):
+            if one.sequence > self.state.sequence:
+                self._appended(one)
+        return self.state
 
     def _appended(self, entry: Entry) -> RunState:
         self.state = fold(self.state, entry)
@@ -220,9 +239,10 @@ class ActiveRun:
         self._on_change(self)
 
     async def changed(self, since: int, timeout: float | None = None) -> None:
-        """Returns once the state is a later one than that of sequence `since`, or after `timeout` seconds."""
+        """Returns once the state is a later one than that of sequence `since`, after `timeout` seconds, or where the
+        run has `failed`."""
         deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-        while self.state.sequence == since:
+        while self.state.sequence == since and not self.failed:
             left = None if deadline is None else deadline - asyncio.get_running_loop().time()
             try:
                 # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the change.
@@ -382,6 +402,8 @@ class ActiveRun:
     def fail(self, error: Exception) -> None:
         """The record itself can't be kept: the run stops here, and shows as interrupted. What is on disk stays."""
         self.state = replace(self.state, interrupted=str(error), reason=str(error), turn=None, audit=None)
+        self.failed = True
+        self.touch()
 
 
 def masked_input(value: Any, mask: Callable[[str], str]) -> Any:
@@ -425,6 +447,10 @@ class Stopwatch:
         seconds = self.look()
         self._seconds = 0.0
         return seconds
+
+    def add(self, seconds: float) -> None:
+        """Counts seconds of an earlier lap to this one."""
+        self._seconds += seconds
 
 
 # What the plugins of one run may use (`ports.PluginHost`).
