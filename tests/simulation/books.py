@@ -137,7 +137,7 @@ class Books:
             return
         known = self.checks.setdefault(result.check_id, _Check())
         known.evidence = evidence
-        if evidence.revision == evidence.revision_after:
+        if evidence.revision == evidence.revision_after and result.outcome is not Outcome.NOT_RUN:  # which says nothing
             known.history.append((evidence.revision, result.outcome is Outcome.PASSED))
         if evidence.revision == evidence.revision_after == self.revision:
             self.citable[evidence.id] = evidence.revision

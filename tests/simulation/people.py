@@ -59,6 +59,7 @@ class People:
         self._save(GOAL_FILE, machine.random.choice((b"half a goal", None)))
         await machine.pause(0.5)
         self._save(GOAL_FILE, before or b"0 goal\n")
+        machine.persons_goals.append(machine.load(GOAL_FILE))
 
     async def waive(self) -> None:
         word, undo = self._word("waive"), self._machine.chance(0.3)

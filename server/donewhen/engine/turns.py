@@ -177,7 +177,9 @@ async def _put_back(run: ActiveRun, redo: OpenTurn) -> bool:
     just_saved = await workspace.changed_between(present, None)
     restored = await workspace.restore(checkpoint, keep=(*kept, *just_saved))
     await run.look("check", everywhere=True)
-    await amend_if_saved(run, tuple(restored), "person")
+    # The goal goes back with its file, unless that had been changed by a worker before: then it is a finding still.
+    if not any(one.finding.kind == "goal_file" for one in run.state.open_findings):
+        await amend_if_saved(run, tuple(restored), "person")
     run.checkpointed = None
     return True
 
