@@ -99,6 +99,8 @@ async def _hindrance(run: ActiveRun) -> str:
 
 async def _stop(run: ActiveRun, action: Stop) -> None:
     await keep_tree(run)
+    if action.status == "complete" and not proven(run.state):
+        return  # somebody reverted files, or took an act back, in this moment
     if action.status is not None and not await _plugins_let_go(run, action.status, action.reason):
         return
     await run.append(RunEnded(action.status, action.reason))
