@@ -135,6 +135,13 @@ def test_a_test_run_without_a_test_is_unmet() -> None:
     assert statuses(Story().audit(passing(CHECK, tests=0))) == ["unmet"]
 
 
+def test_a_result_that_decides_nothing_does_not_make_a_flaky_check_stable() -> None:
+    command = goal().checks[0].command
+    could_not_run = passing(command, outcome=Outcome.NOT_RUN)
+    story = Story().audit(failing(command)).audit(could_not_run).audit(could_not_run).audit(passing(command, tests=1))
+    assert assess(story.state)[0].flaky
+
+
 def test_different_results_at_one_revision_are_flaky_until_three_passes_in_a_row() -> None:
     story = Story().audit(BAD).turn().audit(GOOD)
     assert statuses(story) == ["unverified"]

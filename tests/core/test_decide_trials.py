@@ -284,3 +284,14 @@ def test_nothing_completes_whose_tree_was_not_tried(steps: list[str]) -> None:
             assert made.state.tried is not None
             assert made.state.tried.revision == made.state.revision
             assert not made.state.open_findings
+
+
+def test_trials_don_t_begin_once_the_time_is_up_since_they_would_be_cut_off_for_ever() -> None:
+    made = turned(
+        story(goal(requirement(1, "it works", SUITE, sole=True), timeout=600.0)).audit(failing(SUITE)), "rev1"
+    )
+    assert decide(made.state, 0.0) == RunTrials()
+    late = decide(made.state, 600.0)
+    assert isinstance(late, Stop)
+    assert late.status == "timed_out"
+    assert decide(tried(made).state, 600.0) == Confirm()

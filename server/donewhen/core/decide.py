@@ -104,7 +104,7 @@ def decide(state: RunState, seconds: float = 0.0) -> Action:
 def _decided(state: RunState, seconds: float) -> Action:
     return (
         _asked_for(state)
-        or _completed(state)
+        or _completed(state, seconds)
         or _out_of(state, seconds)
         or _elsewhere(state)
         or _unsettled(state, seconds)
@@ -130,11 +130,12 @@ def _asked_for(state: RunState) -> Action | None:
     return None if state.active else AwaitPerson()
 
 
-def _completed(state: RunState) -> Action | None:
+def _completed(state: RunState, seconds: float) -> Action | None:
     if not proven(state) or (state.works_elsewhere and not state.turns_ended):
         return None  # what an agent elsewhere is about to do is compared with how things stood before
     if trials_due(state):
-        return RunTrials()
+        # What is proven ends `complete`, however late it is; but the time limit would cut trials off at once, for ever.
+        return _out_of_time(state, seconds) or RunTrials()
     if not state.confirmed:
         return Confirm()
     return Stop("complete", _why_complete(state))
@@ -161,14 +162,22 @@ def _listed(labels: Sequence[str]) -> str:
 
 def _out_of(state: RunState, seconds: float) -> Action | None:
     """Time and money, whatever else is open."""
-    timeout, budget, tokens = state.limit("timeout"), state.goal.limits.budget, state.goal.limits.token_budget
-    if timeout is not None and state.elapsed_after(seconds) >= timeout:
-        return Stop("timed_out", f"the time limit of {timeout:g} s is reached")
+    out_of_time = _out_of_time(state, seconds)
+    if out_of_time is not None:
+        return out_of_time
+    budget, tokens = state.goal.limits.budget, state.goal.limits.token_budget
     if budget is not None and state.known_usd >= budget:
         return Stop("over_budget", f"the budget of ${budget:.2f} is spent")
     if tokens is not None and state.usage.tokens >= tokens:
         return Stop("over_budget", f"the budget of {tokens:,} tokens is spent")
     return None
+
+
+def _out_of_time(state: RunState, seconds: float) -> Action | None:
+    timeout = state.limit("timeout")
+    if timeout is None or state.elapsed_after(seconds) < timeout:
+        return None
+    return Stop("timed_out", f"the time limit of {timeout:g} s is reached")
 
 
 def _elsewhere(state: RunState) -> Action | None:

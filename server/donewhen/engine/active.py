@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import secrets
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from donewhen.core.changing import replace
-from donewhen.core.errors import LedgerError, RecordChanged
+from donewhen.core.errors import LedgerError, Overtaken, RecordChanged
 from donewhen.core.events import (
     Entry,
     Event,
@@ -94,6 +95,7 @@ class Parts:
     affected_command: Callable[[CheckResult, Sequence[str]], str] = lambda last, changed: ""
     """The command for the tests of a check, which gave `last`, that changes of these paths may affect; empty: none. It
     may read files."""
+    random_hex: Callable[[int], str] = secrets.token_hex
 
 
 class ActiveRun:
@@ -129,6 +131,8 @@ class ActiveRun:
         """Calls whose tool has run, and whose wrappers have not returned yet."""
         self.last_turn: int | None = None
         """The iteration after which it pauses: whoever resumed it asked for so many turns. None: it goes on."""
+        self.failed = False
+        """The record itself could not be kept: this process does nothing more with the run."""
         self.leftovers = False
         """Set by recovery: processes of the run had outlived its supervisor, and may have written files."""
         self.streamed: dict[str, str] = {}
@@ -184,12 +188,46 @@ class ActiveRun:
         on disk is always in the state too."""
         at_once = self.parts.ledger.append_at_once
         if at_once is not None:
-            return self._appended(at_once(self.run_id, event, self.parts.clock.now(), self.watch.lap()))
+            return await self._taken_in(at_once(self.run_id, event, self.parts.clock.now(), self.watch.lap()))
         return await asyncio.shield(asyncio.ensure_future(self._append(event, durable)))
 
-    async def _append(self, event: Event, durable: bool) -> RunState:
+    async def append_next(self, event: Event) -> bool:
+        """Records an event that follows from the state as it is now, like `append`; False, and nothing is recorded, if
+        anything else has come first. The state has that then."""
+        return await asyncio.shield(asyncio.ensure_future(self._append_next(event)))
+
+    async def _append_next(self, event: Event) -> bool:
+        try:
+            await self._append(event, durable=True, after=self.state.sequence)
+        except Overtaken:
+            await self._read_on()
+            return False
+        return True
+
+    async def _append(self, event: Event, durable: bool, after: int | None = None) -> RunState:
         now, seconds = self.parts.clock.now(), self.watch.lap()
-        return self._appended(await self.parts.ledger.append(self.run_id, event, now, durable=durable, seconds=seconds))
+        try:
+            entry = await self.parts.ledger.append(
+                self.run_id, event, now, durable=durable, seconds=seconds, after=after
+            )
+        except BaseException:
+            self.watch.add(seconds)  # they were worked, though this is not on record
+            raise
+        return await self._taken_in(entry)
+
+    async def _taken_in(self, entry: Entry) -> RunState:
+        """The state with this entry, and with those that others had put on record before it: somebody acted on the run
+        in the moment in which it was resumed."""
+        if entry.sequence == self.state.sequence + 1:
+            return self._appended(entry)
+        await self._read_on()
+        return self.state
+
+    async def _read_on(self) -> None:
+        """Brings the state up to the record."""
+        for one in await self.parts.ledger.entries(self.run_id, self.state.sequence):
+            if one.sequence > self.state.sequence:
+                self._appended(one)
 
     def _appended(self, entry: Entry) -> RunState:
         self.state = fold(self.state, entry)
@@ -235,9 +273,10 @@ class ActiveRun:
         self._on_change(self)
 
     async def changed(self, since: int, timeout: float | None = None) -> None:
-        """Returns once the state is a later one than that of sequence `since`, or after `timeout` seconds."""
+        """Returns once the state is a later one than that of sequence `since`, after `timeout` seconds, or where the
+        run has `failed`."""
         deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-        while self.state.sequence == since:
+        while self.state.sequence == since and not self.failed:
             left = None if deadline is None else deadline - asyncio.get_running_loop().time()
             try:
                 # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the change.
@@ -397,6 +436,8 @@ class ActiveRun:
     def fail(self, error: Exception) -> None:
         """The record itself can't be kept: the run stops here, and shows as interrupted. What is on disk stays."""
         self.state = replace(self.state, interrupted=str(error), reason=str(error), turn=None, audit=None)
+        self.failed = True
+        self.touch()
 
 
 def masked_input(value: Any, mask: Callable[[str], str]) -> Any:
@@ -440,6 +481,10 @@ class Stopwatch:
         seconds = self.look()
         self._seconds = 0.0
         return seconds
+
+    def add(self, seconds: float) -> None:
+        """Counts seconds of an earlier lap to this one."""
+        self._seconds += seconds
 
 
 # What the plugins of one run may use (`ports.PluginHost`).

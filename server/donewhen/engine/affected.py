@@ -89,7 +89,7 @@ async def _all(run: ActiveRun, commands: Sequence[tuple[Check, CheckResult, str]
 
 async def _moved(run: ActiveRun) -> None:
     revision = run.state.revision
-    while run.state.revision == revision:
+    while run.state.revision == revision and not run.failed:
         await run.changed(run.state.sequence)
 
 

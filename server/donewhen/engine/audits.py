@@ -12,7 +12,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from donewhen.core.errors import WorkspaceError
+from donewhen.core.errors import LedgerError, WorkspaceError
 from donewhen.core.events import (
     AuditAbandoned,
     AuditFinished,
@@ -44,12 +44,16 @@ async def audit(run: ActiveRun, iteration: int) -> None:
     persons = state.persons_work or state.mode == "audit" or state.turns_ended == 0
     # What worker `human` saved was just heard of; the walk comes before `complete`.
     await run.look("person" if persons else "check", everywhere=not run.walked and not state.persons_work)
-    await run.append(AuditStarted(iteration, run.state.revision))
     finished = False
     try:
+        # Cut off while this is on its way to the record, it is there all the same.
+        await run.append(AuditStarted(iteration, run.state.revision))
         await _prove(run)
         findings = await _integrity(run)
         finished = True
+    except LedgerError:
+        finished = True  # nothing can be put on record: whoever resumes the run finds the audit cut off
+        raise
     finally:
         run.set_activity(None)
         if not finished:

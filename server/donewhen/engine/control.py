@@ -42,6 +42,8 @@ REPLY_WITHIN = 10.0
 PAUSED_WITHIN = 5.0
 DIED = "the process that ran it ended unexpectedly"
 LETS_GO_WITHIN = 3.0
+TRIES = 5
+"""Times that an act is tried while other processes put something else on record of the run."""
 MAX_REFUSALS = 20
 """Refused requests that are put on record of a run in one process: a worker may ask as often as it likes."""
 
@@ -102,6 +104,13 @@ class Control(Reading):
         return await self._view(run_id)
 
     async def _ask_owner(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        for _ in range(TRIES - 1):
+            # Another process may resume a run in the moment in which somebody acts on it: then that one has to know.
+            with contextlib.suppress(Overtaken):
+                return await self._asked_once(run_id, operation, arguments)
+        return await self._asked_once(run_id, operation, arguments)
+
+    async def _asked_once(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         await self._records.state(run_id)  # an unknown run is an error of its own
         self._may_write()
         owner = await self._owner()
@@ -227,7 +236,7 @@ class Control(Reading):
     async def _pause(self, run_id: str, person: Person, reason: str, by: PausedBy = "person") -> None:
         state = await self._now(run_id)
         if state.interrupted is not None and not state.ended:
-            await self._record(run_id, e.RunPaused(reason, by))
+            await self._act(run_id, e.RunPaused(reason, by))
             return
         if not state.active:
             raise UsageError(f"nothing to pause: run {run_id} is {state.status or 'an audit'}")
@@ -245,8 +254,8 @@ class Control(Reading):
         last = self._setup.lock.last_owner()
         if last is not None and last.run_id == run_id:
             await self._setup.lock.end_leftovers(last.token)
-        await self._record(run_id, e.StopRequested(reason, person))
-        await self._record(run_id, e.RunEnded("cancelled", reason))
+        await self._act(run_id, e.StopRequested(reason, person))
+        await self._act(run_id, e.RunEnded("cancelled", reason))
 
     async def _answer(
         self,
@@ -269,7 +278,7 @@ class Control(Reading):
         answer = checked_answer(asked, response, text, input, reason, remember)
         self._answering.add((run_id, interrupt_id))
         try:
-            sequence = await self._record(run_id, e.InterruptAnswered(interrupt_id, answer, person))
+            sequence = await self._act(run_id, e.InterruptAnswered(interrupt_id, answer, person))
         finally:
             self._answering.discard((run_id, interrupt_id))
         if not await self._records.answered_at(run_id, interrupt_id, sequence):
@@ -282,13 +291,13 @@ class Control(Reading):
         found = await self._requirement(run_id, requirement)
         if not undo and not reason.strip():
             raise UsageError("waiving a requirement needs a reason")
-        await self._record(run_id, e.RequirementWaived(found, reason, undo, person))
+        await self._act(run_id, e.RequirementWaived(found, reason, undo, person))
 
     async def _dispute(self, run_id: str, person: Person, requirement: str, reason: str) -> None:
         found = await self._requirement(run_id, requirement)
         if (await self._now(run_id)).options.judge is None:
             raise UsageError("there is no judge to ask again: checks decide here; change the check, or waive it")
-        await self._record(run_id, e.RequirementDisputed(found, reason, person))
+        await self._act(run_id, e.RequirementDisputed(found, reason, person))
 
     async def _hint(self, run_id: str, person: Person, text: str) -> dict[str, Any]:
         state = await self._steerable(run_id)
@@ -298,7 +307,7 @@ class Control(Reading):
             raise UsageError(f"run {run_id} is a check: it has no worker to tell")
         if state.waits_for_person:
             raise UsageError(f"run {run_id} has no worker to tell: you edit its files")
-        await self._record(run_id, e.InterruptAnswered(UNASKED, hint(text), person))
+        await self._act(run_id, e.InterruptAnswered(UNASKED, hint(text), person))
         at_work = state.turn is not None and state.active
         when: ReadWhen = "resume" if not state.active or state.halted else "nextTurn"
         return {"when": "nextCall" if at_work and state.options.agent is not None else when}
@@ -306,7 +315,7 @@ class Control(Reading):
     async def _accept(self, run_id: str, person: Person, finding_id: str | None, reason: str, undo: bool) -> None:
         state = await self._steerable(run_id)
         for found in _all(state, undo=undo) if finding_id is None else [_finding(state, finding_id)]:
-            await self._record(run_id, e.FindingAccepted(found.id, reason, undo, person))
+            await self._act(run_id, e.FindingAccepted(found.id, reason, undo, person))
         if run_id in self._active and not undo:
             await take_accepted_goal(self._active[run_id])
 
@@ -347,6 +356,8 @@ class Control(Reading):
             changed = set(await workspace.changed_between(checkpoint, None))
             wanted = changed if paths is None else changed & set(paths)
             kept = () if force else tuple(sorted(wanted & await self._edited(state, sequence, workspace, changed)))
+            just_saved = await workspace.changed_between(before, None)  # and in no tree yet, whatever is forced
+            kept = (*kept, *(path for path in just_saved if path in wanted and path not in kept))
             done = await workspace.restore(checkpoint, sorted(wanted), keep=kept)
         await self._record(run_id, e.FilesReverted(iteration, tuple(done), kept, before, checkpoint, person))
         if run_id in self._active:
@@ -396,7 +407,12 @@ class Control(Reading):
             raise UnknownName(f"run {run_id} has no requirement {key} (there are {labels})")
         return found.id
 
-    async def _record(self, run_id: str, event: e.Event) -> int | None:
+    async def _act(self, run_id: str, event: e.Event) -> int | None:
+        """As `_record`. Raises Overtaken where another process put something on record meanwhile: it may have resumed
+        the run, and would not hear of this."""
+        return await self._record(run_id, event, unless_overtaken=True)
+
+    async def _record(self, run_id: str, event: e.Event, *, unless_overtaken: bool = False) -> int | None:
         """Appends to a run of this process, or to one that nobody works on: then its number is returned."""
         run = self._active.get(run_id)
         if run is not None:
@@ -404,7 +420,13 @@ class Control(Reading):
             return None
         state = await self._records.state(run_id)
         try:
-            entry = await self._setup.ledger.append(run_id, event, self._setup.clock.now(), seconds=0.0)
+            entry = await self._setup.ledger.append(
+                run_id,
+                event,
+                self._setup.clock.now(),
+                seconds=0.0,
+                after=state.sequence if unless_overtaken else None,
+            )
         except RecordChanged:
             await self._read_anew(run_id)
             raise
@@ -455,7 +477,7 @@ class Control(Reading):
         if run is None:
             return
         deadline = asyncio.get_running_loop().time() + PAUSED_WITHIN
-        while not reached(run.state) and asyncio.get_running_loop().time() < deadline:
+        while not reached(run.state) and not run.failed and asyncio.get_running_loop().time() < deadline:
             await run.changed(run.state.sequence, 0.1)
         task = self._tasks.get(run_id)
         if reached(run.state) and task is not None:

@@ -68,11 +68,15 @@ async def _step(run: ActiveRun) -> None:  # noqa: C901  # one branch for each ac
             for interrupt in action.interrupts:
                 await run.append(InterruptOpened(run.numbered(interrupt)))
         case AwaitPerson():
-            await run.unless_preempted(watched(run, run.changed(since)))
+            await run.unless_preempted(_changed(run, since))
         case Pause():
             await run.append(RunPaused(action.reason, action.by))
         case Stop():
             await _stop(run, action)
+
+
+async def _changed(run: ActiveRun, since: int) -> None:
+    await watched(run, run.changed(since))
 
 
 async def _audited(run: ActiveRun, iteration: int) -> None:
@@ -98,9 +102,19 @@ async def _hindrance(run: ActiveRun) -> str:
 
 async def _stop(run: ActiveRun, action: Stop) -> None:
     await keep_tree(run)
+    if action.status == "complete" and not _complete(run):
+        return  # somebody reverted files, or took an act back, in this moment
     if action.status is not None and not await _plugins_let_go(run, action.status, action.reason):
         return
-    await run.append(RunEnded(action.status, action.reason))
+    if action.status != "complete":
+        await run.append(RunEnded(action.status, action.reason))
+    elif _complete(run):
+        # Whatever is on its way to the record comes first, and is decided on again.
+        await run.append_next(RunEnded(action.status, action.reason))
+
+
+def _complete(run: ActiveRun) -> bool:
+    return run.state.confirmed and proven(run.state)
 
 
 async def _plugins_let_go(run: ActiveRun, status: EndStatus, reason: str) -> bool:
@@ -112,7 +126,7 @@ async def _plugins_let_go(run: ActiveRun, status: EndStatus, reason: str) -> boo
     if status != "complete":
         return True
     await _confirm(run)
-    return run.state.confirmed and proven(run.state)
+    return _complete(run)
 
 
 async def _confirm(run: ActiveRun) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
@@ -68,7 +67,7 @@ class Supervisor(Control):
         if run_id is not None:
             await self._refuse_known(run_id)
         worker = self._setup.worker(start.options)
-        token, run_id = new_token(), run_id or new_run_id()
+        token, run_id = self._new_token(), run_id or self._new_run_id()
         await self._take(run_id, token)
         try:
             guarded = await self._on_guard(start.goal.path)
@@ -124,7 +123,7 @@ class Supervisor(Control):
         check_resumable(
             replace(state, interrupted=DIED) if state.active else state, changed_limits(state.goal.limits, changes)
         )
-        token = new_token()
+        token = self._new_token()
         leftovers = await self._take(state.run_id, token)
         try:
             state = await self._taken(state.run_id)
@@ -378,6 +377,7 @@ class Supervisor(Control):
             hidden_checks=setup.hidden_checks,
             editor_activity=setup.editor_activity,
             affected_command=setup.affected_command,
+            random_hex=setup.random_hex,
         )
 
     # ------------------------------------------------------------------------------------- guarding
@@ -436,7 +436,7 @@ class Supervisor(Control):
         tree = await quiet(workspace)
         if tree.revision == state.revision and not state.audit_due:
             return state.revision
-        token, lock = new_token(), self._setup.guard_lock
+        token, lock = self._new_token(), self._setup.guard_lock
         try:
             if lock is not None:
                 lock.acquire(run_id, token)
@@ -484,6 +484,7 @@ class Supervisor(Control):
             observe=setup.observe,
             editor_activity=setup.editor_activity,
             affected_command=setup.affected_command,
+            random_hex=setup.random_hex,
         )
 
     # ---------------------------------------------------------------------------------- supervising
@@ -522,7 +523,7 @@ class Supervisor(Control):
     async def _bare_audit(self, goal_path: str) -> RunView:
         start = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True))
         start = replace(start, options=replace(start.options, worker=None))
-        run = await self._begin(new_run_id(), new_token(), "audit", start, None)
+        run = await self._begin(self._new_run_id(), self._new_token(), "audit", start, None)
         beat = asyncio.ensure_future(run.heartbeat())
         try:
             await pursue(run)
@@ -547,13 +548,11 @@ class Supervisor(Control):
             await run.changed(run.state.sequence)
         return self._own_view(run)
 
+    def _new_run_id(self) -> str:
+        return self._setup.random_hex(4)
 
-def new_run_id() -> str:
-    return secrets.token_hex(4)
-
-
-def new_token() -> str:
-    return secrets.token_hex(16)
+    def _new_token(self) -> str:
+        return self._setup.random_hex(16)
 
 
 def changed_limits(limits: Limits, changes: LimitChanges) -> Limits:

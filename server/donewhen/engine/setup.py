@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -191,3 +192,5 @@ class EngineSetup:
     """The command for the tests of a check that changes of these paths may affect; empty: none."""
     editor_activity: EditorActivity = field(default_factory=EditorActivity)
     """When the editor last had another word on the files of this folder."""
+    random_hex: Callable[[int], str] = secrets.token_hex
+    """So many random bytes as hexadecimal digits: ids of runs, their tokens, names of planted tests."""

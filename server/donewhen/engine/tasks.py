@@ -26,11 +26,10 @@ def result_of(step: asyncio.Task[T]) -> T:
 async def cancel_all(*tasks: asyncio.Task[Any] | asyncio.Future[Any]) -> None:
     """Cancels tasks and returns once they have ended. A cancellation that a step lost (before Python 3.12,
     `asyncio.wait_for` loses one that comes together with its result) is given again."""
-    left = {task for task in tasks if not task.done()}
-    while left:
+    while left := [task for task in tasks if not task.done()]:
         for task in left:
             task.cancel()
-        _, left = await asyncio.wait(left, timeout=AGAIN)
+        await asyncio.wait(left, timeout=AGAIN)
 
 
 # What interrupts a step: a stop, a pause, or the time limit.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-import secrets
 from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -90,10 +89,11 @@ async def try_checks(run: ActiveRun) -> None:
     state, rooms = run.state, run.parts.rooms
     base = state.first_checkpoint
     assert base is not None  # `proof.trials_due`
-    await run.append(TrialsStarted(state.revision, base))
     finished: TrialsFinished | None = None
     reason = "they were cut off"
     try:
+        # Cut off while this is on its way to the record, it is there all the same.
+        await run.append(TrialsStarted(state.revision, base))
         if rooms is None:
             finished = TrialsFinished(
                 state.revision, tuple(_no_room(run, name) for name in state.options.hidden_checks)
@@ -341,7 +341,7 @@ class _Trials:
         ran = [test.path for test in result.tests if test.path and test.outcome != "skipped"]
         others = [path for path in present if has_role(path, "test", "inline")] if not ran else []
         candidates = list(dict.fromkeys(path for path in (*ran, *others) if path in present))
-        name = f"case_{secrets.token_hex(4)}"
+        name = f"case_{self._run.parts.random_hex(4)}"
         # A package's `__init__` or a helper that lies with the tests is run by no runner.
         # A file whose product changed, and whose tests did not, is as good as one that didn't change.
         wrote = frozenset(path for path, one in tree.parts.items() if one.proof or tree.contents[path][0] is None)
@@ -361,7 +361,7 @@ class _Trials:
             for path, (before, now) in tree.contents.items()
             if before is not None and now is not None and tree.parts[path].product
         }
-        name = f"case_{secrets.token_hex(4)}"
+        name = f"case_{self._run.parts.random_hex(4)}"
         workspace = self._run.parts.workspace
         for path in sorted(tree.scripts - tree.parts.keys()) if helpers else ():
             content = await asyncio.to_thread(workspace.read, path)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from donewhen.core.acts import unasked
-from donewhen.core.errors import OverBudget, PluginConflict, WorkerFailed, WorkspaceError
+from donewhen.core.errors import LedgerError, OverBudget, PluginConflict, WorkerFailed, WorkspaceError
 from donewhen.core.events import (
     CheckpointTaken,
     EvidenceRecorded,
@@ -54,9 +54,10 @@ async def work(run: ActiveRun, iteration: int) -> None:
     if not edited:
         run.touched.clear()
     run.walked = False
-    await run.append(TurnStarted(iteration, checkpoint))
     finished = False
     try:
+        # Cut off while this is on its way to the record, it is there all the same.
+        await run.append(TurnStarted(iteration, checkpoint))
         # What the person did while nobody was watching belongs to this turn.
         result: TurnResult | None = TurnResult(usage=Usage(), summary="edited before the run went on")
         if not edited:
@@ -72,6 +73,9 @@ async def work(run: ActiveRun, iteration: int) -> None:
         await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]), durable=False)
         finished = True
         await record_response(run, result)
+    except LedgerError:
+        finished = True  # nothing can be put on record: whoever resumes the run finds the turn cut off
+        raise
     finally:
         run.set_activity(None)
         if not finished:
@@ -167,10 +171,15 @@ async def _put_back(run: ActiveRun, redo: OpenTurn) -> bool:
         await run.append(InterruptOpened(run.numbered(Interrupt("", "question", title, "restore"))))
         return False
     kept = persons if asked is not None and asked[1] else ()
-    await run.append(TurnRestored(redo.iteration, await workspace.checkpoint(), kept))
-    restored = await workspace.restore(checkpoint, keep=kept)
+    present = await workspace.checkpoint()
+    await run.append(TurnRestored(redo.iteration, present, kept))
+    # What was saved since is in no tree yet.
+    just_saved = await workspace.changed_between(present, None)
+    restored = await workspace.restore(checkpoint, keep=(*kept, *just_saved))
     await run.look("check", everywhere=True)
-    await amend_if_saved(run, tuple(restored), "person")
+    # The goal goes back with its file, unless that had been changed by a worker before: then it is a finding still.
+    if not any(one.finding.kind == "goal_file" for one in run.state.open_findings):
+        await amend_if_saved(run, tuple(restored), "person")
     run.checkpointed = None
     return True
 

@@ -6,7 +6,7 @@ import asyncio
 import copy
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from donewhen.core.errors import OtherRevision, WorkspaceError
@@ -26,7 +26,7 @@ class MemoryWorkspace:
     """A `ports.Workspace` over a dict of bytes by path. `edit` changes a file and wakes the waiters in `settled`.
 
     `ignored` are rules in the syntax of .gitignore, `tracked` the paths that count in spite of them; `root` names a
-    folder that need not exist.
+    folder that need not exist. `now` gives the epoch seconds that files are stamped with.
     """
 
     def __init__(
@@ -37,8 +37,10 @@ class MemoryWorkspace:
         ignored: str = "",
         tracked: Sequence[str] = (),
         quiet: Quiet | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
+        self._now = now
         self._files: dict[str, Content] = {path: (FILE, data) for path, data in (files or {}).items()}
         self._times: dict[str, float] = {}
         self._ignored = ignored
@@ -74,7 +76,7 @@ class MemoryWorkspace:
             self._files[path] = (EXECUTABLE if executable else FILE, data)
             if by == "person":
                 self._saves.note(path, data.decode("utf-8", "replace"))
-        self._times[path] = time.time()
+        self._times[path] = self._now()
         self._notifier.notify()
 
     def read(self, path: str) -> bytes | None:

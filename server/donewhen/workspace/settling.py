@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 
@@ -33,7 +32,7 @@ class Notifier:
     """Tells all listeners that something happened."""
 
     def __init__(self) -> None:
-        self._listeners: set[asyncio.Event] = set()
+        self._listeners: dict[asyncio.Event, None] = {}  # in the order in which they came
 
     def notify(self) -> None:
         """Something happened; call this on the event loop."""
@@ -44,11 +43,11 @@ class Notifier:
     def listening(self) -> Generator[asyncio.Event]:
         """An event that is set whenever something happens; the listener clears it."""
         listener = asyncio.Event()
-        self._listeners.add(listener)
+        self._listeners[listener] = None
         try:
             yield listener
         finally:
-            self._listeners.discard(listener)
+            del self._listeners[listener]
 
 
 async def wait_settled(
@@ -61,16 +60,17 @@ async def wait_settled(
 ) -> None:
     """Returns once the content that `look` finds differs from `base` and has stayed the same, and nobody `writes` who
     says so: a checkout may rest between two files."""
-    seen, since = base, time.monotonic()
+    now = asyncio.get_running_loop().time
+    seen, since = base, now()
     with notifier.listening() as moved:
         while True:
             moved.clear()
-            began = time.monotonic()
+            began = now()
             found = await look()
-            poll = max(quiet.poll, _POLL_SHARE * (time.monotonic() - began)) if polls() else None
+            poll = max(quiet.poll, _POLL_SHARE * (now() - began)) if polls() else None
             if found is not seen:
-                seen, since = found, time.monotonic()
-            rest = _rest(content_changes(found, base), since, quiet, poll)
+                seen, since = found, now()
+            rest = _rest(content_changes(found, base), now() - since, quiet, poll)
             if rest is not None and rest <= 0:
                 if not writes():
                     return
@@ -82,10 +82,10 @@ async def wait_settled(
             await asyncio.sleep(quiet.gather)
 
 
-def _rest(changes: int, since: float, quiet: Quiet, poll: float | None) -> float | None:
+def _rest(changes: int, unchanged: float, quiet: Quiet, poll: float | None) -> float | None:
     if not changes:
         return poll
-    return since + (quiet.few if changes <= 2 else quiet.many) - time.monotonic()
+    return (quiet.few if changes <= 2 else quiet.many) - unchanged
 
 
 def content_changes(found: Manifest, base: Manifest) -> int:

@@ -84,6 +84,7 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         affected={key: value for key, value in state.affected.items() if key != observation.check_id},
         look_again=state.look_again - {observation.check_id},
         flaky=_flaky(state, evidence, observation),
+        past=_past(state, observation),
         test_runs=state.test_runs | {observation.check_id} if reported else state.test_runs,
     )
 
@@ -100,9 +101,16 @@ def _flaky(state: RunState, evidence: Evidence, result: CheckResult) -> dict[str
         flaky[key] = flaky[key] + 1 if result.passed else 0
         if flaky[key] >= STABLE_PASSES:
             del flaky[key]
-    elif _differs(state.past.get(key) if before is None else remembered(before), evidence, result):
+    elif _differs((before and remembered(before)) or state.past.get(key), evidence, result):
         flaky[key] = 1 if result.passed else 0
     return flaky
+
+
+def _past(state: RunState, result: CheckResult) -> Mapping[str, PastResult]:
+    """A result that decides nothing takes the place of the last one, which is still to be compared with."""
+    before = state.results.get(result.check_id)
+    said = None if before is None or result.outcome.decides else remembered(before, state.flaky.get(result.check_id))
+    return state.past if said is None else {**state.past, result.check_id: said}
 
 
 def _differs(before: PastResult | None, now: Evidence, result: CheckResult) -> bool:

@@ -416,7 +416,8 @@ def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
 
 
 def _files_reverted(state: RunState, event: e.FilesReverted, at: float) -> RunState:
-    return state
+    """The files are no longer those of the last look."""
+    return replace(state, confirmed=False)
 
 
 def _warned(state: RunState, event: e.Warned, at: float) -> RunState:

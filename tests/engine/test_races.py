@@ -1,0 +1,234 @@
+"""What happens in the same moment: acts and resumes, saves and restores, a pause and the beginning of a turn, a disk
+that is full while somebody waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from donewhen.core.errors import LedgerUnavailable
+from donewhen.core.events import CheckpointTaken, Entry, Event, PauseRequested, RequirementWaived, TurnStarted, Warned
+from donewhen.core.fold.dispatch import fold_all
+from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.ports import Workspace
+from donewhen.store.memory import MemoryLedger
+from donewhen.workspace.memory import MemoryWorkspace
+from tests.core.builders import goal, requirement
+from tests.engine.test_time import MemoryClock
+from tests.engine.world import GOAL, World, ended, idle, pursue, writes
+
+
+class Waiting(MemoryLedger):
+    """A ledger whose appends take their turn. `before` is awaited within the turn of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.full = False
+        self.before: Callable[[Event], Any] | None = None
+        self._turn = asyncio.Lock()
+        self._more = asyncio.Event()
+
+    @property
+    def append_at_once(self) -> None:  # type: ignore[override]
+        """None: it waits."""
+        return
+
+    async def append(self, run_id: str, event: Event, at: float, **more: Any) -> Entry:
+        self._more.set()
+        async with self._turn:
+            if self.before is not None:
+                await self.before(event)
+            if self.full:
+                raise LedgerUnavailable("the disk is full")
+            return await super().append(run_id, event, at, **more)
+
+    async def another_waits(self) -> None:
+        self._more.clear()
+        await self._more.wait()
+
+
+async def test_whoever_resumes_a_run_knows_what_was_done_to_it_in_that_moment(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=1)
+    state = (await pursue(world)).state
+    assert state.status == "capped"
+    run_id, wanted = state.run_id, state.goal.requirements[0].id
+
+    def opened() -> Workspace:
+        """The run has been read, and nothing is on record of its resumption yet."""
+        world.opening = None
+        world.ledger._append(run_id, RequirementWaived(wanted, "by another process"), 0.0, 0.0)
+        return world.workspace.again()
+
+    again = world.supervisor()
+    world.opening = opened
+    await again.resume(run_id, LimitChanges(max_iterations=2))
+    state = (await ended(again, run_id)).state
+    assert state.status == "complete"
+    assert state == fold_all(await world.ledger.entries(run_id))
+
+
+async def test_an_act_is_tried_again_where_something_else_was_put_on_record_meanwhile(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=1)
+    run_id = (await pursue(world)).state.run_id
+    overtaken: list[Event] = []
+
+    class Overtaken(MemoryLedger):
+        async def append(self, run_id: str, event: Event, at: float, **more: Any) -> Entry:
+            if not overtaken:
+                overtaken.append(event)
+                await world.ledger.append(run_id, Warned("meanwhile", "another process was faster"), at)
+            return await super().append(run_id, event, at, **more)
+
+    ledger = Overtaken()
+    ledger._record = world.ledger._record
+    state = (await world.supervisor(ledger=ledger).waive(run_id, "R1", "it is fine")).state
+    assert list(state.waived.values()) == ["it is fine"]
+    entries = await world.ledger.entries(run_id)
+    assert sum(isinstance(entry.event, RequirementWaived) for entry in entries) == 1
+
+
+async def test_whoever_waits_for_an_audit_hears_that_nothing_can_be_recorded(world: World) -> None:
+    ledger = Waiting()
+    world.ledger, world.worker.gate = ledger, asyncio.Event()
+    supervisor = world.supervisor(ledger=ledger)
+    run_id = (await supervisor.start(GOAL, StartOptions())).state.run_id
+    await world.worker.started.wait()
+    checking = asyncio.ensure_future(supervisor.check(GOAL))
+    await asyncio.sleep(0)
+    ledger.full = True
+    world.worker.gate.set()
+    async with asyncio.timeout(10):
+        view = await checking
+    assert view.state.run_id == run_id
+    assert view.state.interrupted == "the disk is full"
+    ledger.full = False
+
+
+async def test_time_counts_though_an_entry_could_not_be_written(world: World) -> None:
+    ledger, clock = Waiting(), MemoryClock()
+    world.ledger, world.worker.gate = ledger, asyncio.Event()
+    supervisor = world.supervisor(ledger=ledger, clock=clock)
+    run_id = (await supervisor.start(GOAL, StartOptions())).state.run_id
+    await world.worker.started.wait()
+    clock.seconds += 1.5
+    ledger.full = True
+    with pytest.raises(LedgerUnavailable):
+        await supervisor.waive(run_id, "R1", "it is fine")
+    ledger.full = False
+    clock.seconds += 1.0
+    await supervisor.waive(run_id, "R1", "it is fine")
+    world.worker.gate.set()
+    assert (await ended(supervisor, run_id)).state.elapsed == 2.5
+
+
+@pytest.mark.parametrize("forced", [False, True])
+async def test_what_is_saved_while_files_are_put_back_stays(world: World, forced: bool) -> None:
+    """The present tree was just kept: what is saved after that is in no tree, and no `force` is about it."""
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=2)
+    world.workspace = saving = Saving({"GOAL.md": b"goal", "a.py": b"bad"}, root=world.folder)
+    state = (await pursue(world, writes("a.py", "half"), writes("b.py", "new"))).state
+    saving.saves = True
+    outcome = await world.open[-1].revert(state.run_id, 0, force=forced)
+    assert world.workspace.read("a.py") == b"a person's"
+    assert world.workspace.read("b.py") is None
+    assert (outcome.changed, outcome.kept) == (("b.py",), ("a.py",))
+
+
+async def test_what_is_saved_while_a_turn_is_taken_back_stays(world: World) -> None:
+    world.workspace = saving = Saving({"GOAL.md": b"goal", "a.py": b"bad"}, root=world.folder)
+    world.worker.gate = asyncio.Event()
+    first = world.supervisor()
+    run_id = (await first.start(GOAL, StartOptions())).state.run_id
+    await world.worker.started.wait()
+    world.workspace.edit("a.py", b"half of the worker's work")
+    await first.close("the test closes it")
+    saving.saves = True
+    world.worker.gate.set()
+    again = world.supervisor()
+    await again.resume(run_id)
+    await ended(again, run_id)
+    assert world.workspace.read("a.py") == b"a person's"
+
+
+async def test_a_goal_file_that_a_worker_changed_stays_a_finding_when_its_next_turn_is_taken_back(world: World) -> None:
+    """The second turn changes it again and is cut off: what is put back is the worker's goal, not a person's."""
+    own = goal(requirement(1, "it is easier", "easy", sole=True))
+    load = world.load
+    world.load = lambda path: own if world.workspace.read(path) == b"easier" else load(path)  # type: ignore[method-assign]
+    world.checker.behaviours["easy"] = lambda world: True
+    world.worker.plays = [writes("GOAL.md", "easier"), writes("GOAL.md", "and again"), idle]
+    wanted = (
+        await pursue(world, *world.worker.plays[:1], limits=LimitChanges(max_iterations=1))
+    ).state.goal.requirements
+    run_id = world.worker.turns[0].run_id
+    world.worker.plays, world.worker.gate = [idle], asyncio.Event()
+    world.worker.started.clear()
+    first = world.supervisor()
+    await first.resume(run_id, LimitChanges(max_iterations=2))
+    await world.worker.started.wait()
+    world.workspace.edit("GOAL.md", b"and again")
+    await first.close("the test closes it")
+    world.worker.gate.set()
+    again = world.supervisor()
+    await again.resume(run_id)
+    state = (await ended(again, run_id)).state
+    assert world.workspace.read("GOAL.md") == b"easier"
+    assert state.goal.requirements == wanted
+    assert [one.finding.kind for one in state.open_findings] == ["goal_file"]
+
+
+class Saving(MemoryWorkspace):
+    """A person saves a.py in the moment after the tree was kept, once `saves` is set; it is unset then."""
+
+    _shared: dict[str, bool] = {}  # noqa: RUF012  # each opening of the files is a copy
+
+    @property
+    def saves(self) -> bool:
+        return self._shared.get(str(self.root), False)
+
+    @saves.setter
+    def saves(self, now: bool) -> None:
+        self._shared[str(self.root)] = now
+
+    async def checkpoint(self) -> str:
+        kept = await super().checkpoint()
+        if self.saves:
+            self.saves = False
+            self.edit("a.py", b"a person's", by="person")
+        return kept
+
+
+async def test_a_turn_that_is_paused_while_its_beginning_is_written_runs_again(tmp_path: Path) -> None:
+    world, ledger = World(tmp_path), Waiting()
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=1)
+    world.checker.behaviours["check"] = lambda world: False
+    world.ledger, world.worker.plays = ledger, [idle]
+    supervisor = world.supervisor(ledger=ledger)
+    pausing: list[asyncio.Future[Any]] = []
+
+    async def before(event: Event) -> None:
+        if isinstance(event, CheckpointTaken) and not pausing:
+            run_id = next(iter(ledger._record.entries))
+            pausing.append(asyncio.ensure_future(supervisor.pause(run_id)))
+            await ledger.another_waits()
+        if isinstance(event, PauseRequested):
+            await ledger.another_waits()  # that of the turn's beginning
+
+    ledger.before = before
+    run_id = (await supervisor.start(GOAL, StartOptions())).state.run_id
+    state = (await ended(supervisor, run_id)).state
+    await pausing[0]
+    names = [type(entry.event).__name__ for entry in await ledger.entries(run_id)]
+    assert names[-4:] == ["PauseRequested", "TurnStarted", "TurnAbandoned", "RunPaused"]
+    assert not world.worker.turns
+    await supervisor.resume(run_id)
+    state = (await ended(supervisor, run_id)).state
+    assert [turn.iteration for turn in world.worker.turns] == [1]
+    assert (state.status, state.iteration) == ("capped", 1)
+    started = [one.event for one in await ledger.entries(run_id) if isinstance(one.event, TurnStarted)]
+    assert [one.iteration for one in started] == [1, 1]
+    await world.close()
