@@ -11,7 +11,17 @@ from typing import Any
 import pytest
 
 from donewhen.core.errors import LedgerUnavailable
-from donewhen.core.events import CheckpointTaken, Entry, Event, PauseRequested, RequirementWaived, TurnStarted, Warned
+from donewhen.core.events import (
+    CheckpointTaken,
+    Entry,
+    Event,
+    PauseRequested,
+    RequirementWaived,
+    RevisionChanged,
+    RunEnded,
+    TurnStarted,
+    Warned,
+)
 from donewhen.core.fold.dispatch import fold_all
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.ports import Workspace
@@ -89,6 +99,28 @@ async def test_an_act_is_tried_again_where_something_else_was_put_on_record_mean
     assert list(state.waived.values()) == ["it is fine"]
     entries = await world.ledger.entries(run_id)
     assert sum(isinstance(entry.event, RequirementWaived) for entry in entries) == 1
+
+
+async def test_a_change_on_its_way_to_the_record_comes_before_the_end_of_the_run(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=1)
+    ledger = world.ledger = Waiting()
+    tries: list[Event] = []
+
+    async def changed(event: Event) -> None:
+        if isinstance(event, RunEnded):
+            tries.append(event)
+            if len(tries) == 1:
+                world.workspace.edit("a.py", b"bad")
+                (run,) = await ledger.runs()
+                ledger._append(run.run_id, RevisionChanged("0" * 64, ("a.py",), "person", 1), 0.0, 0.0)
+
+    ledger.before = changed
+    world.worker.plays = [writes("a.py", "good")]
+    supervisor = world.supervisor(ledger=ledger)
+    run_id = (await supervisor.start(GOAL, StartOptions())).state.run_id
+    state = (await ended(supervisor, run_id)).state
+    assert [one.status for one in tries if isinstance(one, RunEnded)] == ["complete", "capped"]
+    assert state.status == "capped"
 
 
 async def test_whoever_waits_for_an_audit_hears_that_nothing_can_be_recorded(world: World) -> None:
