@@ -271,19 +271,21 @@ class Simulation:
     def _written(self, run_id: str, entry: Entry) -> None:
         books = self.books.setdefault(run_id, self._new_books())
         books.write(entry)
-        self._looked(books, entry)
+        self._looked(run_id, books, entry)
         self.machine.tell(f"{run_id[:4]} {entry.sequence}: {_short(entry)}")
 
     def _new_books(self) -> Books:
         return Books(self.machine.truths, self.machine.persons_goals)
 
-    def _looked(self, books: Books, entry: Entry) -> None:
+    def _looked(self, run_id: str, books: Books, entry: Entry) -> None:
         """What is confirmed was found by a walk of the whole workspace, after everything else."""
         machine, event = self.machine, entry.event
-        if isinstance(event, AuditFinished) and machine.held:
+        if not machine.held or machine.held[0][1].run_id != run_id:
+            return  # a check beside the run
+        if isinstance(event, AuditFinished):
             machine.walks.pop(machine.held[0][0], None)
         confirms = isinstance(event, RevisionConfirmed) and event.revision == books.revision
-        if confirms and machine.held and machine.walks.get(machine.held[0][0]) != books.revision:
+        if confirms and machine.walks.get(machine.held[0][0]) != books.revision:
             machine.broken.append("files are confirmed that nobody has looked at")
 
     def _rewrite(self) -> None:

@@ -16,9 +16,8 @@ from tests.simulation.virtual_time import Stuck, VirtualLoop
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = 150
 ALL_SEEDS = 20_000
-OPEN = {15780, 15993}
-"""Seeds whose cause is not mended, or not understood, yet: a check that gave another result for the same files, with a
-result for other files in between (its last one alone is remembered); seconds of work that were not counted."""
+OPEN = {15993}
+"""Seeds whose cause is not understood yet: seconds of work that were not counted."""
 
 
 def told(outcomes: list[Outcome]) -> str:

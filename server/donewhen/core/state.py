@@ -30,6 +30,8 @@ KEPT_ITERATIONS = 20
 KEPT_COMMANDS = 1_000
 """Of the commands that the worker ran, those that may still be cited; of older ones KEPT_OLD_COMMANDS."""
 KEPT_OLD_COMMANDS = 40
+MOST_SAID = 32
+"""Revisions of which it is kept what a check said."""
 MAX_OUTAGES = 3
 """Times in a row that the judge can't be asked before the run pauses."""
 MAX_DROPPED = 3
@@ -248,6 +250,8 @@ class RunState:
     """Flaky checks: how often in a row they have passed since."""
     past: Mapping[str, PastResult] = field(default_factory=dict[str, PastResult])
     """What each check said last in an earlier run of the goal, by check id."""
+    said: Mapping[str, tuple[PastResult, ...]] = field(default_factory=dict[str, tuple[PastResult, ...]])
+    """What each check said last for the files of each revision, the newest last, by check id."""
     test_runs: frozenset[str] = frozenset()
     """Checks that ever reported a test: they stay test runs."""
 

@@ -27,6 +27,7 @@ from donewhen.core.state import (
     KEPT_OLD_COMMANDS,
     MAX_EDITS,
     MAX_OUTAGES,
+    MOST_SAID,
     Edit,
     Guard,
     Judged,
@@ -85,6 +86,7 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         look_again=state.look_again - {observation.check_id},
         flaky=_flaky(state, evidence, observation),
         past=_past(state, observation),
+        said=_said(state, evidence, observation),
         test_runs=state.test_runs | {observation.check_id} if reported else state.test_runs,
     )
 
@@ -97,13 +99,27 @@ def _flaky(state: RunState, evidence: Evidence, result: CheckResult) -> dict[str
     if key in state.goal.outside_checks:
         return flaky
     before = state.results.get(key)
+    said = ((before and remembered(before)) or state.past.get(key), *state.said.get(key, ()))
     if key in flaky:
         flaky[key] = flaky[key] + 1 if result.passed else 0
         if flaky[key] >= STABLE_PASSES:
             del flaky[key]
-    elif _differs((before and remembered(before)) or state.past.get(key), evidence, result):
+    elif any(_differs(one, evidence, result) for one in said):
         flaky[key] = 1 if result.passed else 0
     return flaky
+
+
+def _said(state: RunState, evidence: Evidence, result: CheckResult) -> Mapping[str, tuple[PastResult, ...]]:
+    """Of each revision and environment the last result, of so many as an undo may reach."""
+    now = remembered(evidence)
+    if now is None:
+        return state.said
+    others = [
+        one
+        for one in state.said.get(result.check_id, ())
+        if (one.revision, one.environment) != (now.revision, now.environment)
+    ]
+    return {**state.said, result.check_id: (*others, now)[-MOST_SAID:]}
 
 
 def _past(state: RunState, result: CheckResult) -> Mapping[str, PastResult]:

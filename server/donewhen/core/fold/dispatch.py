@@ -117,6 +117,7 @@ def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
         affected={key: value for key, value in state.affected.items() if key in checks},
         editor={key: value for key, value in state.editor.items() if key in known},
         flaky={key: value for key, value in state.flaky.items() if key in checks},
+        said={key: value for key, value in state.said.items() if key in checks},
         judged=_judged_after_amendment(state, goal),
         waived={key: value for key, value in state.waived.items() if key in known},
         disputes={key: value for key, value in state.disputes.items() if key in known},
