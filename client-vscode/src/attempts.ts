@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { attemptUri } from './documents';
 import { confirm, say } from './notices';
 import { label } from './plainText';
-import type { Attempt, AttemptsCompared } from './protocol';
+import type { Attempt, AttemptGroup, AttemptsCompared } from './protocol';
 import type { Services } from './services';
 import { trusted } from './targets';
 
@@ -13,8 +13,7 @@ import { trusted } from './targets';
 export function registerAttempts({ client, log }: Services): vscode.Disposable {
   const ask = async (): Promise<void> => {
     try {
-      const { groups } = await client.request('donewhen.attempts.list', { compare: false });
-      await vscode.commands.executeCommand('setContext', 'donewhen.attempts', groups.length > 0);
+      await groupsOf(client);
     } catch (problem) {
       log.debug(`attempts: ${String(problem)}`); // the command itself says what is wrong
     }
@@ -34,6 +33,13 @@ export function registerAttempts({ client, log }: Services): vscode.Disposable {
     vscode.window.onDidEndTerminalShellExecution(look),
     vscode.window.onDidCloseTerminal(look),
   );
+}
+
+/** The groups of attempts, newest first. The command is offered where there are any. */
+async function groupsOf(client: Services['client']): Promise<readonly AttemptGroup[]> {
+  const { groups } = await client.request('donewhen.attempts.list', { compare: false });
+  await vscode.commands.executeCommand('setContext', 'donewhen.attempts', groups.length > 0);
+  return groups;
 }
 
 interface Row extends vscode.QuickPickItem {
@@ -68,7 +74,7 @@ export async function compareAttempts(services: Services): Promise<void> {
 
 /** The only group, or the one that a person picks. */
 async function pickGroup({ client }: Services): Promise<string | undefined> {
-  const { groups } = await client.request('donewhen.attempts.list', { compare: false });
+  const groups = await groupsOf(client);
   if (groups.length === 0) {
     say('information', vscode.l10n.t('There are no attempts here. “donewhen run --attempts 3” in a terminal makes some.'));
   }
@@ -145,5 +151,7 @@ async function drop({ client }: Services, { id }: AttemptsCompared, { number, vi
   if ((await confirm(view.drop.message, view.drop.detail, [button])) !== button) {
     return false;
   }
-  return (await client.request('donewhen.attempts.drop', { id, number })).left > 0;
+  const { left } = await client.request('donewhen.attempts.drop', { id, number });
+  await groupsOf(client);
+  return left > 0;
 }
