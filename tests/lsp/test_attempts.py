@@ -21,19 +21,19 @@ WORK = 'case "$PWD" in */1/*) echo one > a.txt;; *) echo two > a.txt; echo new >
 class Made:
     """A workspace with two attempts, of which the second is proven, and an editor that has the workspace open."""
 
-    def __init__(self, folder: Path, keep: str, *, trusted: bool = True) -> None:
+    def __init__(self, folder: Path, keep: str = "ask", *, work: str = WORK, trusted: bool = True) -> None:
         self.place = Place(folder)
         self.root = self.place.root
         self.place.goal(GOAL)
         (self.root / "a.txt").write_text("as it was\n", "utf-8")
-        self.keep(keep)
+        self.keep(keep, work)
         self.editor = Editor(folder / "state")
         self.editor.start(root=self.root, trusted=trusted)
         self.id: str = self.listed()["groups"][0]["id"]
 
-    def keep(self, rule: str) -> None:
+    def keep(self, rule: str, work: str) -> None:
         made = self.place.process(
-            "run", "--attempts", "2", "--keep", rule, "--worker-command", WORK, "--max-iterations", "1"
+            "run", "--attempts", "2", "--keep", rule, "--worker-command", work, "--max-iterations", "1"
         )
         assert made.returncode == 3, made.stderr
 
@@ -52,7 +52,7 @@ class Made:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Iterator[Made]:
-    found = Made(tmp_path, "ask")
+    found = Made(tmp_path)
     yield found
     found.close()
 
@@ -127,8 +127,22 @@ def test_files_in_the_way_are_named_and_nothing_is_changed(made: Made) -> None:
     assert made.editor.goodbye() == 0
 
 
+def test_the_others_go_once_it_is_proven_where_nobody_was_to_choose(tmp_path: Path) -> None:
+    # By its own rule the group would have been applied: a person's edit was in the way.
+    edited = f"echo edited > {tmp_path / 'workspace' / 'a.txt'}"
+    made = Made(tmp_path, "cheapest", work=f"{WORK}; {edited}")
+    (made.root / "a.txt").write_text("as it was\n", "utf-8")
+    asked = made.listed()["compared"]["attempts"][1]["view"]["apply"]
+    assert asked["message"] == "Apply the changes of attempt 2 to the workspace?"
+    assert asked["detail"].endswith("Then the goal is checked here. Once it is proven, the other attempts are removed.")
+    assert made.editor.execute("donewhen.attempts.apply", {"id": made.id, "number": 2})["check"]["complete"] is True
+    assert [one["number"] for one in made.listed()["compared"]["attempts"]] == [2]
+    assert made.editor.goodbye() == 0
+    made.close()
+
+
 def test_attempts_are_dropped_one_by_one_and_wholly(made: Made) -> None:
-    made.keep("ask")
+    made.keep("ask", WORK)
     newest, older = (one["id"] for one in made.listed(compare=False)["groups"])
     assert (older, made.listed()["compared"]["id"]) == (made.id, newest)
     assert made.listed(id=older)["compared"]["id"] == older
@@ -143,7 +157,7 @@ def test_attempts_are_dropped_one_by_one_and_wholly(made: Made) -> None:
 
 
 def test_nothing_is_applied_in_a_workspace_that_is_not_trusted(tmp_path: Path) -> None:
-    made = Made(tmp_path, "ask", trusted=False)
+    made = Made(tmp_path, trusted=False)
     refused = made.editor.execute_error("donewhen.attempts.apply", {"id": made.id, "number": 2})["message"]
     assert "trust" in refused
     assert not (made.root / "done.txt").exists()

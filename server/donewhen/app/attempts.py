@@ -95,12 +95,14 @@ class Attempts:
         *,
         opening: OpenRuns = open_runs,
         environment: Callable[[], Mapping[str, str]] = lambda: dict(os.environ),
+        trusted: Callable[[], bool] = lambda: True,
     ) -> None:
         self._root = root.resolve()
         self._state_dir = state_dir
         self._settings = settings
         self._opening = opening
         self._environment = environment
+        self._trusted = trusted
         self._folder = kept_folder(self._root, state_dir)
         self._groups = Groups(self._folder)
 
@@ -247,7 +249,9 @@ class Attempts:
     @asynccontextmanager
     async def _runs(self, attempt: Attempt) -> AsyncGenerator[Runs]:
         """The runs of an attempt's folder. What the environment says of the workspace it says of the copy there."""
-        context = WorkspaceContext(environment=lambda: _moved(self._environment(), self._root, attempt.root))
+        context = WorkspaceContext(
+            environment=lambda: _moved(self._environment(), self._root, attempt.root), trusted=self._trusted
+        )
         runs = await self._opening(attempt.root, self._state_dir, self._settings, context)
         try:
             yield runs
