@@ -80,6 +80,14 @@ RESULTS: Mapping[str, str] = {
     "donewhen.run.activity": "Activity",
     "donewhen.run.hint": "{ readonly when: 'nextCall' | 'nextTurn' | 'resume'; readonly message: string }",
     "donewhen.run.tell": "{ readonly text: string }",
+    "donewhen.attempts.list": (
+        "{ readonly groups: readonly AttemptGroup[]; readonly compared: AttemptsCompared | null }"
+    ),
+    "donewhen.attempts.changes": "{ readonly title: string; readonly files: readonly ChangedFile[] }",
+    "donewhen.attempts.apply": (
+        "{ readonly changedFiles: readonly string[]; readonly check: Snapshot | null; readonly message: string }"
+    ),
+    "donewhen.attempts.drop": "{ readonly left: number }",
 }
 
 DOCUMENTS = """\
@@ -96,6 +104,58 @@ export interface ChangedFile {
   readonly uri: string;
   readonly before: boolean;
   readonly now: boolean;
+}
+
+/** Attempts at one goal that began together, and how an editor offers them. */
+export interface AttemptGroup {
+  readonly id: string;
+  readonly workspaceUri: string;
+  readonly goal: string;
+  readonly startedAt: string;
+  readonly applied: number | null;
+  readonly proven: boolean;
+  readonly view: { readonly label: string; readonly description: string };
+}
+
+/** How the attempts of one group compare. */
+export interface AttemptsCompared {
+  readonly id: string;
+  readonly goal: string;
+  readonly keep: 'first' | 'cheapest' | 'ask';
+  readonly startedAt: string;
+  readonly applied: number | null;
+  readonly proven: boolean;
+  readonly attempts: readonly Attempt[];
+}
+
+/** One attempt, how an editor shows it, and what it asks before it applies or drops it. */
+export interface Attempt {
+  readonly number: number;
+  readonly status: string | null;
+  readonly reason: string | null;
+  readonly proven: boolean;
+  readonly stale: boolean;
+  readonly met: number;
+  readonly total: number;
+  readonly grades: Readonly<Record<string, string | null>>;
+  readonly files: readonly string[];
+  readonly added: number;
+  readonly removed: number;
+  readonly cut: boolean;
+  readonly usd: number | null;
+  readonly tokens: number;
+  readonly seconds: number;
+  readonly worker: string | null;
+  readonly model: string | null;
+  readonly runId: string | null;
+  readonly folder: string;
+  readonly view: {
+    readonly label: string;
+    readonly description: string;
+    readonly detail: string;
+    readonly apply: { readonly message: string; readonly detail: string };
+    readonly drop: { readonly message: string; readonly detail: string };
+  };
 }
 
 /** What a run did, step by step: all that is kept, or in `donewhen/activity` what is new. */

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { addCheck, chooseJudge } from './amending';
+import { compareAttempts } from './attempts';
 import { askForModels, chooseModels, chooseWorker } from './choosing';
 import { type Limits, startAndAsk, until } from './consent';
 import { text } from './configuration';
@@ -50,6 +51,7 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.interrupt.choose': choose,
   'donewhen.reviewChanges': ofRun(hasWorker, () => vscode.l10n.t('No run has changed anything here yet.'), reviewChanges),
   'donewhen.rejectFiles': ofRun(hasWorker, () => vscode.l10n.t('No run has changed anything here yet.'), rejectFiles),
+  'donewhen.compareAttempts': compareAttempts,
   'donewhen.commit': ofCompleteRun(commit),
   'donewhen.copyReceipt': ofCompleteRun(copyReceipt),
   'donewhen.saveReceipt': ofRun(() => true, () => vscode.l10n.t('No goal has been started here yet.'), saveReceipt),

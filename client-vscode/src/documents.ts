@@ -63,6 +63,11 @@ export function fileUri(runId: string, iteration: number, uri: string): vscode.U
   return uriOf({ kind: 'file', runId, iteration, uri }, `${iteration}/${baseName(uri)}`);
 }
 
+/** A file before an attempt, or as the attempt left it. */
+export function attemptUri(attempts: string, number: number, runId: string, uri: string, side: 'before' | 'after'): vscode.Uri {
+  return uriOf({ kind: 'attempt', runId, attempts, number, uri, side }, `${side}/${baseName(uri)}`);
+}
+
 function uriOf(shown: Shown, name: string): vscode.Uri {
   return vscode.Uri.from(documentUri(shown, name));
 }

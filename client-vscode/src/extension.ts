@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { registerAttempts } from './attempts';
 import { Server } from './client';
 import { registerChangeMarks } from './changeMarks';
 import { registerChat } from './chat';
@@ -64,6 +65,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
     registerTimeline,
     registerTestExplorer,
     registerChangeMarks,
+    registerAttempts,
     registerWanted,
   ];
   context.subscriptions.push(registerCommands(services, secrets, trouble));

@@ -718,7 +718,7 @@ export interface RunReportArgument {
 
 export interface RunDocumentArgument {
   readonly runId: string;
-  readonly kind: 'evidence' | 'file' | 'report' | 'step' | 'interrupt' | 'proposed';
+  readonly kind: 'evidence' | 'file' | 'report' | 'step' | 'interrupt' | 'proposed' | 'attempt';
   readonly evidenceId?: string | undefined;
   readonly iteration?: number | undefined;
   readonly uri?: string | undefined;
@@ -726,6 +726,8 @@ export interface RunDocumentArgument {
   readonly diff?: boolean | undefined;
   readonly interruptId?: string | undefined;
   readonly side?: 'before' | 'after' | undefined;
+  readonly attempts?: string | undefined;
+  readonly number?: number | undefined;
 }
 
 export interface RunActivityArgument {
@@ -745,6 +747,22 @@ export interface RunTellArgument {
   readonly requirement?: number | undefined;
 }
 
+export interface AttemptsListArgument {
+  readonly workspaceUri?: string | undefined;
+  readonly id?: string | undefined;
+  readonly compare?: boolean | undefined;
+}
+
+export interface OneAttemptArgument {
+  readonly id: string;
+  readonly number: number;
+}
+
+export interface AttemptsDropArgument {
+  readonly id: string;
+  readonly number?: number | undefined;
+}
+
 /** One iteration in full; its files are uris. */
 export interface IterationDocument extends IterationDetail {
   readonly runId: string;
@@ -758,6 +776,58 @@ export interface ChangedFile {
   readonly uri: string;
   readonly before: boolean;
   readonly now: boolean;
+}
+
+/** Attempts at one goal that began together, and how an editor offers them. */
+export interface AttemptGroup {
+  readonly id: string;
+  readonly workspaceUri: string;
+  readonly goal: string;
+  readonly startedAt: string;
+  readonly applied: number | null;
+  readonly proven: boolean;
+  readonly view: { readonly label: string; readonly description: string };
+}
+
+/** How the attempts of one group compare. */
+export interface AttemptsCompared {
+  readonly id: string;
+  readonly goal: string;
+  readonly keep: 'first' | 'cheapest' | 'ask';
+  readonly startedAt: string;
+  readonly applied: number | null;
+  readonly proven: boolean;
+  readonly attempts: readonly Attempt[];
+}
+
+/** One attempt, how an editor shows it, and what it asks before it applies or drops it. */
+export interface Attempt {
+  readonly number: number;
+  readonly status: string | null;
+  readonly reason: string | null;
+  readonly proven: boolean;
+  readonly stale: boolean;
+  readonly met: number;
+  readonly total: number;
+  readonly grades: Readonly<Record<string, string | null>>;
+  readonly files: readonly string[];
+  readonly added: number;
+  readonly removed: number;
+  readonly cut: boolean;
+  readonly usd: number | null;
+  readonly tokens: number;
+  readonly seconds: number;
+  readonly worker: string | null;
+  readonly model: string | null;
+  readonly runId: string | null;
+  readonly folder: string;
+  readonly view: {
+    readonly label: string;
+    readonly description: string;
+    readonly detail: string;
+    readonly apply: { readonly message: string; readonly detail: string };
+    readonly drop: { readonly message: string; readonly detail: string };
+  };
 }
 
 /** What a run did, step by step: all that is kept, or in `donewhen/activity` what is new. */
@@ -820,6 +890,10 @@ export interface CommandArguments {
   readonly 'donewhen.run.activity': RunActivityArgument;
   readonly 'donewhen.run.hint': RunHintArgument;
   readonly 'donewhen.run.tell': RunTellArgument;
+  readonly 'donewhen.attempts.list': AttemptsListArgument;
+  readonly 'donewhen.attempts.changes': OneAttemptArgument;
+  readonly 'donewhen.attempts.apply': OneAttemptArgument;
+  readonly 'donewhen.attempts.drop': AttemptsDropArgument;
 }
 
 export interface CommandResults {
@@ -851,6 +925,10 @@ export interface CommandResults {
   readonly 'donewhen.run.activity': Activity;
   readonly 'donewhen.run.hint': { readonly when: 'nextCall' | 'nextTurn' | 'resume'; readonly message: string };
   readonly 'donewhen.run.tell': { readonly text: string };
+  readonly 'donewhen.attempts.list': { readonly groups: readonly AttemptGroup[]; readonly compared: AttemptsCompared | null };
+  readonly 'donewhen.attempts.changes': { readonly title: string; readonly files: readonly ChangedFile[] };
+  readonly 'donewhen.attempts.apply': { readonly changedFiles: readonly string[]; readonly check: Snapshot | null; readonly message: string };
+  readonly 'donewhen.attempts.drop': { readonly left: number };
 }
 
 export type CommandName = keyof CommandArguments;

@@ -7,6 +7,7 @@ const documents: readonly Shown[] = [
   { kind: 'file', runId: 'r1', iteration: 3, uri: 'file:///w/src/a%20b.py' },
   { kind: 'report', runId: 'r1' },
   { kind: 'proposed', runId: 'r1', interruptId: 'I2', side: 'after' },
+  { kind: 'attempt', runId: 'r1', attempts: '3f2a1c', number: 2, uri: 'file:///w/a.py', side: 'before' },
 ];
 
 describe('documentUri', () => {

@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -95,12 +95,14 @@ class Attempts:
         *,
         opening: OpenRuns = open_runs,
         environment: Callable[[], Mapping[str, str]] = lambda: dict(os.environ),
+        trusted: Callable[[], bool] = lambda: True,
     ) -> None:
         self._root = root.resolve()
         self._state_dir = state_dir
         self._settings = settings
         self._opening = opening
         self._environment = environment
+        self._trusted = trusted
         self._folder = kept_folder(self._root, state_dir)
         self._groups = Groups(self._folder)
 
@@ -247,7 +249,9 @@ class Attempts:
     @asynccontextmanager
     async def _runs(self, attempt: Attempt) -> AsyncGenerator[Runs]:
         """The runs of an attempt's folder. What the environment says of the workspace it says of the copy there."""
-        context = WorkspaceContext(environment=lambda: _moved(self._environment(), self._root, attempt.root))
+        context = WorkspaceContext(
+            environment=lambda: _moved(self._environment(), self._root, attempt.root), trusted=self._trusted
+        )
         runs = await self._opening(attempt.root, self._state_dir, self._settings, context)
         try:
             yield runs
@@ -288,6 +292,27 @@ class Attempts:
                 raise UsageError(f"attempt {number} of {group.id} never started, and changed nothing")
             return await runs.changes(run_id), await runs.diff(run_id)
 
+    async def text(self, group: Group, number: int, path: str, *, after: bool) -> str | None:
+        """A file before the attempt, or as it is in its folder; None if there is none, or it isn't text. `path` is
+        relative to the workspace. Raises UsageError, and WorkspaceError for what can't be read."""
+        attempt = _one_of(group, number)
+        if after:
+            try:
+                content = await asyncio.to_thread(standing, attempt.root, path)
+            except OSError as error:
+                raise WorkspaceError(f"{path} of attempt {number} can't be read ({error.strerror})") from error
+        else:
+            workspace = self._workspace(attempt.root)
+            try:
+                await workspace.open(())
+                content = await workspace.kept_at(attempt.base, path)
+            finally:
+                await workspace.close()
+        try:
+            return None if content is None else content.data.decode()
+        except UnicodeDecodeError:
+            return None
+
     def choice(self, group: Group, standing: Sequence[Standing]) -> int | None:
         """The number of the attempt that is kept by the group's own rule; None if a person chooses, or none is
         proven."""
@@ -295,16 +320,17 @@ class Attempts:
 
     # ------------------------------------------------------------------------------------- applying
 
-    async def apply(self, group: Group, number: int) -> tuple[Group, Sequence[str]]:
+    async def apply(self, group: Group, number: int, at_home: Runs | None = None) -> tuple[Group, Sequence[str]]:
         """Brings the changes of an attempt into the workspace, all or none, and returns the paths that were changed
-        there. Whether the goal is proven there is for an audit to say (`proven`).
+        there. Whether the goal is proven there is for an audit to say (`proven`). `at_home` are the runs of the
+        workspace, where they are open already.
 
         Raises WorkspaceError with the files that are not as they were when the attempt began: nothing is changed then,
         and the attempt is kept. Raises AlreadyRunning while a run is pursued in the workspace.
         """
         attempt = _one_of(group, number)
         with self._held(group):
-            async with self._runs_at_home() as runs:
+            async with self._runs_at_home() if at_home is None else nullcontext(at_home) as runs:
                 for summary in await runs.summaries():
                     if summary.mode == "pursue" and summary.status in ("running", "waiting"):
                         raise AlreadyRunning(summary.run_id)
@@ -319,11 +345,15 @@ class Attempts:
             self._groups.keep(group)
         return group, changed
 
-    def proven(self, group: Group) -> Group:
-        """Puts on record that the goal was proven in the workspace after an attempt was applied."""
+    async def proven(self, group: Group) -> Group:
+        """Puts on record that the goal was proven in the workspace after an attempt was applied. The others go, if
+        nobody was to choose among them; what a person chooses from stays until it is dropped."""
         group = replace(group, proven=True)
         self._groups.keep(group)
-        return group
+        others = [one.number for one in group.attempts if one.number != group.applied]
+        if group.keep == "ask" or not others:
+            return group
+        return await self.drop(group, others) or group
 
     async def _changes(self, attempt: Attempt, paths: Sequence[str]) -> Sequence[Change]:
         workspace = self._workspace(attempt.root)

@@ -6,10 +6,10 @@ import json
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 from donewhen.app.attempts import Attempt, Attempts, Group, Plan, Standing
+from donewhen.app.comparing import document, lines_changed, met, outcome, working_with
 from donewhen.cli.calling import Call, snapshot_text
 from donewhen.cli.display import display_for
 from donewhen.cli.formatting import count, duration, money, one_line, shown_path, when
@@ -18,7 +18,7 @@ from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE, PAUSED_BY_CTRL_C, PERSO
 from donewhen.cli.progress import Log
 from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
 from donewhen.core.errors import UsageError, WorkspaceError
-from donewhen.core.verdict import PROVEN, graded
+from donewhen.core.verdict import graded
 from donewhen.engine.api import RunView, StartOptions
 
 LISTED = 8
@@ -150,7 +150,7 @@ async def _applied(call: Call, attempts: Attempts, group: Group, number: int) ->
         return PAUSED_BY_CTRL_C
     code = exit_code(view.state)
     if code == COMPLETE:
-        group = await _kept(attempts, attempts.proven(group), number)
+        group = await attempts.proven(group)
     if call.json:
         standing = await attempts.standing(group)
         call.terminal.document({**document(group, standing), "check": _snapshot(call, view)})
@@ -160,14 +160,6 @@ async def _applied(call: Call, attempts: Attempts, group: Group, number: int) ->
     if code != COMPLETE:
         call.terminal.message(f"its proof doesn't hold here: all attempts are kept as {group.id}")
     return code
-
-
-async def _kept(attempts: Attempts, group: Group, number: int) -> Group:
-    """Nobody chose among the others: they go. What a person chose from stays until it is dropped."""
-    if group.keep == "ask":
-        return group
-    others = [one.number for one in group.attempts if one.number != number]
-    return (await attempts.drop(group, others) if others else None) or group
 
 
 def _snapshot(call: Call, view: RunView) -> Any:
@@ -321,68 +313,9 @@ def table(group: Group, standing: Sequence[Standing]) -> list[str]:
 def _cells(group: Group, one: Standing) -> tuple[str, ...]:
     number = f"{one.attempt.number}{'*' if group.applied == one.attempt.number else ''}"
     if one.view is None:
-        return number, _outcome(one), "", "", "", "", "", "", _with(one)
+        return number, outcome(one), "", "", "", "", "", "", working_with(one)
     state, usage = one.view.state, one.view.state.usage
-    met = sum(view.status in PROVEN for view in one.view.views)
-    lines = f"+{one.added} -{one.removed}{' or more' if one.cut else ''}"
-    proven = f"{met} of {len(one.view.views)}"
+    lines = lines_changed(one)
+    proven = f"{met(one)} of {len(one.view.views)}"
     spent = (money(usage.usd) if usage.tokens or usage.usd != 0 else "", f"{usage.tokens:,}" if usage.tokens else "")
-    return number, _outcome(one), proven, f"{len(one.files)}", lines, *spent, duration(state.elapsed), _with(one)
-
-
-def _outcome(one: Standing) -> str:
-    if one.gone:
-        return "its folder is gone"
-    if one.view is None:
-        return "not started"
-    if one.view.state.status == "complete":
-        return "changed since it was proven" if one.view.stale else "proven"
-    return one.view.state.status or "not started"
-
-
-def _with(one: Standing) -> str:
-    options = one.view.state.options if one.view is not None else None
-    if options is not None and options.agent is not None:
-        return options.agent.model
-    return (options.worker if options is not None else one.attempt.worker) or ""
-
-
-def document(group: Group, standing: Sequence[Standing]) -> dict[str, Any]:
-    """The comparison as JSON (docs/protocol.md)."""
-    began = datetime.fromtimestamp(group.began, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return {
-        "id": group.id,
-        "goal": group.goal_path,
-        "keep": group.keep,
-        "startedAt": began,
-        "applied": group.applied,
-        "proven": group.proven,
-        "attempts": [_row(one) for one in standing],
-    }
-
-
-def _row(one: Standing) -> dict[str, Any]:
-    view = one.view
-    state = view.state if view is not None else None
-    views = view.views if view is not None else ()
-    return {
-        "number": one.attempt.number,
-        "status": state.status if state is not None else None,
-        "reason": state.reason if state is not None else one.attempt.error,
-        "proven": one.result.proven,
-        "stale": view is not None and view.stale,
-        "met": sum(each.status in PROVEN for each in views),
-        "total": len(views),
-        "grades": {f"R{each.number}": each.grade for each in views},
-        "files": [each.path for each in one.files],
-        "added": one.added,
-        "removed": one.removed,
-        "cut": one.cut,
-        "usd": state.usage.usd if state is not None else 0.0,
-        "tokens": state.usage.tokens if state is not None else 0,
-        "seconds": round(one.result.seconds, 3),
-        "worker": state.options.worker if state is not None else one.attempt.worker,
-        "model": state.options.agent.model if state is not None and state.options.agent is not None else None,
-        "runId": one.attempt.run_id,
-        "folder": str(one.attempt.root),
-    }
+    return number, outcome(one), proven, f"{len(one.files)}", lines, *spent, duration(state.elapsed), working_with(one)

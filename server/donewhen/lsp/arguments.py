@@ -303,7 +303,7 @@ class RunDocument(Strict):
     """What an editor shows as a document of its own: which `kind` it is of, and the fields that name one of that."""
 
     run_id: str
-    kind: Literal["evidence", "file", "report", "step", "interrupt", "proposed"]
+    kind: Literal["evidence", "file", "report", "step", "interrupt", "proposed", "attempt"]
     evidence_id: str = ""
     iteration: int = Field(default=0, ge=0)
     uri: str = ""
@@ -311,6 +311,32 @@ class RunDocument(Strict):
     diff: bool = False
     interrupt_id: str = ""
     side: Literal["before", "after"] = "after"
+    attempts: str = ""
+    """The id of a group of attempts; `number` is of one in it, whose run `runId` is."""
+    number: int = Field(default=0, ge=0)
+
+
+class AttemptsList(Strict):
+    """`id` names the group to compare, else it is the newest. Without `compare` groups are only listed, which opens
+    none of their folders."""
+
+    workspace_uri: str | None = None
+    id: str | None = None
+    compare: bool = True
+
+
+class OneAttempt(Strict):
+    """`id` is of a group, `number` of an attempt in it."""
+
+    id: str
+    number: int = Field(ge=1)
+
+
+class AttemptsDrop(Strict):
+    """Without a `number` the whole group."""
+
+    id: str
+    number: int | None = Field(default=None, ge=1)
 
 
 class RunReport(Strict):

@@ -17,6 +17,8 @@ from donewhen.core.work import Answer
 from donewhen.engine.api import HaltAnswer, LimitChanges, RevertOutcome, RunView, StartOptions
 from donewhen.lsp import arguments as a
 from donewhen.lsp.arguments import Strict, read
+from donewhen.lsp.attempts import apply, attempt_text, compare, drop
+from donewhen.lsp.attempts import changes as changes_of_attempt
 from donewhen.lsp.goal_commands import (
     amend_goal,
     check_goal,
@@ -173,6 +175,8 @@ async def document(session: Session, argument: a.RunDocument) -> dict[str, Any]:
             run = snapshot(await folder.runs.view(run_id), folder.root)
             asked = next((one for one in run.interrupts if one.id == argument.interrupt_id), None)
             return {"text": None if asked is None else question_document(run.title, asked)}
+        case "attempt":
+            return {"text": await attempt_text(session, argument) or ""}
 
 
 async def _evidence_text(session: Session, run_id: str, evidence_id: str) -> str:
@@ -421,4 +425,8 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.activity": Command(a.RunActivity, activity),
     "donewhen.run.hint": Command(a.RunHint, hint),
     "donewhen.run.tell": Command(a.RunTell, answer_in_chat),
+    "donewhen.attempts.list": Command(a.AttemptsList, compare),
+    "donewhen.attempts.changes": Command(a.OneAttempt, changes_of_attempt),
+    "donewhen.attempts.apply": Command(a.OneAttempt, apply, executes=True),
+    "donewhen.attempts.drop": Command(a.AttemptsDrop, drop),
 }

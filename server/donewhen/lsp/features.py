@@ -92,6 +92,10 @@ COMMANDS = (
     "donewhen.run.activity",
     "donewhen.run.hint",
     "donewhen.run.tell",
+    "donewhen.attempts.list",
+    "donewhen.attempts.changes",
+    "donewhen.attempts.apply",
+    "donewhen.attempts.drop",
 )
 
 VIEWS = Feature("publisher", "Publisher")
