@@ -181,6 +181,31 @@ def test_copies_that_were_cut_off_while_they_were_made_go_with_the_next_attempts
     assert len(bench.kept_files("ledger.sqlite")) == 2
 
 
+def test_attempts_whose_record_cant_be_read_are_left_alone(bench: Bench) -> None:
+    bench.attempt("--attempts", "2", "--keep", "ask", command="true")
+    [record] = bench.kept_files("group.json")
+    of_a_later_version = json.dumps({**json.loads(record.read_text("utf-8")), "new": 1})
+    record.write_text(of_a_later_version, "utf-8")
+    bench.attempt("--attempts", "2", "--keep", "ask", command="true")
+    assert len(bench.folders()) == 4
+    listed = bench.run("attempts")
+    assert f"the record of attempts in {record.parent} can't be read, and is left alone" in listed.stderr
+    assert len(listed.stdout.splitlines()) == 1
+
+
+def test_the_size_of_attempts_is_no_reason_to_remove_runs(bench: Bench) -> None:
+    for number in range(3):
+        (bench.root / "other.txt").write_text(f"{number}\n", "utf-8")
+        bench.run("check")
+    (bench.root / "large.bin").write_text("x" * 3_000_000, "utf-8")
+    bench.attempt("--attempts", "2", "--keep", "ask", command="true")
+    runs = [one["runId"] for one in json.loads(bench.run("list", "--json").stdout)]
+    done = json.loads(bench.run("gc", "--max-size", "2MB", "--json").stdout)
+    assert (done["removed"], done["bytes"]["before"] < 2_000_000) == ([], True)
+    assert [one["runId"] for one in json.loads(bench.run("list", "--json").stdout)] == runs
+    assert len(bench.folders()) == 2
+
+
 def test_attempts_take_their_workers_in_turn(bench: Bench) -> None:
     script = bench.root.parent / "script.yaml"
     script.write_text("turns:\n  - writes: {done.txt: scripted}\n", "utf-8")

@@ -108,6 +108,10 @@ class Attempts:
         """All groups on record, the newest first."""
         return self._groups.all()
 
+    def damaged(self) -> Sequence[Path]:
+        """Folders of groups whose record can't be read: nothing here touches them."""
+        return self._groups.damaged()
+
     def group(self, named: str | None) -> Group:
         """The group of that id, else the newest. Raises UsageError."""
         found = [one for one in self.groups() if named in (None, one.id)]
