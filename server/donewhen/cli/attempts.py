@@ -280,6 +280,8 @@ async def _drop(call: Call, attempts: Attempts) -> int:
     if call.json:
         call.terminal.document(freed)
         return 0
+    if not freed:
+        call.terminal.message(f"there are no attempts in {call.root}")
     for one in freed:
         which = ", ".join(map(str, one["numbers"]))
         call.terminal.result(f"dropped {which} of {one['id']}: {one['bytes'] // 1024**2:,} MB")
