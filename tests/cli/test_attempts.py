@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import signal
 import subprocess
 import time
@@ -204,6 +205,20 @@ def test_the_size_of_attempts_is_no_reason_to_remove_runs(bench: Bench) -> None:
     assert (done["removed"], done["bytes"]["before"] < 2_000_000) == ([], True)
     assert [one["runId"] for one in json.loads(bench.run("list", "--json").stdout)] == runs
     assert len(bench.folders()) == 2
+
+
+def test_a_proof_that_an_attempt_weakened_is_settled_before_it_comes_home(bench: Bench) -> None:
+    bench.goal("`sh test_it.sh` passes")
+    (bench.root / "test_it.sh").write_text("test -f done.txt\n", "utf-8")
+    bench.attempt("--attempts", "2", command="echo true > test_it.sh")
+    refused = bench.run("attempts", "apply", "1")
+    assert (refused.returncode, "attempt 1 changed what proves the goal" in refused.stderr) == (2, True)
+    assert bench.files()["test_it.sh"] == "test -f done.txt\n"
+    told = shlex.split(refused.stderr.partition("`donewhen ")[2].partition("`")[0])
+    accepted = bench.run(*told)
+    assert accepted.returncode == 0, accepted.stderr
+    assert bench.run("attempts", "apply", "1").returncode == 0
+    assert bench.files()["test_it.sh"] == "true\n"
 
 
 def test_attempts_take_their_workers_in_turn(bench: Bench) -> None:
