@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import signal
 import subprocess
 import time
@@ -179,6 +180,45 @@ def test_copies_that_were_cut_off_while_they_were_made_go_with_the_next_attempts
     bench.attempt("--attempts", "2", "--keep", "ask", command="true")
     assert len(bench.folders()) == 2
     assert len(bench.kept_files("ledger.sqlite")) == 2
+
+
+def test_attempts_whose_record_cant_be_read_are_left_alone(bench: Bench) -> None:
+    bench.attempt("--attempts", "2", "--keep", "ask", command="true")
+    [record] = bench.kept_files("group.json")
+    of_a_later_version = json.dumps({**json.loads(record.read_text("utf-8")), "new": 1})
+    record.write_text(of_a_later_version, "utf-8")
+    bench.attempt("--attempts", "2", "--keep", "ask", command="true")
+    assert len(bench.folders()) == 4
+    listed = bench.run("attempts")
+    assert f"the record of attempts in {record.parent} can't be read, and is left alone" in listed.stderr
+    assert len(listed.stdout.splitlines()) == 1
+
+
+def test_the_size_of_attempts_is_no_reason_to_remove_runs(bench: Bench) -> None:
+    for number in range(3):
+        (bench.root / "other.txt").write_text(f"{number}\n", "utf-8")
+        bench.run("check")
+    (bench.root / "large.bin").write_text("x" * 3_000_000, "utf-8")
+    bench.attempt("--attempts", "2", "--keep", "ask", command="true")
+    runs = [one["runId"] for one in json.loads(bench.run("list", "--json").stdout)]
+    done = json.loads(bench.run("gc", "--max-size", "2MB", "--json").stdout)
+    assert (done["removed"], done["bytes"]["before"] < 2_000_000) == ([], True)
+    assert [one["runId"] for one in json.loads(bench.run("list", "--json").stdout)] == runs
+    assert len(bench.folders()) == 2
+
+
+def test_a_proof_that_an_attempt_weakened_is_settled_before_it_comes_home(bench: Bench) -> None:
+    bench.goal("`sh test_it.sh` passes")
+    (bench.root / "test_it.sh").write_text("test -f done.txt\n", "utf-8")
+    bench.attempt("--attempts", "2", command="echo true > test_it.sh")
+    refused = bench.run("attempts", "apply", "1")
+    assert (refused.returncode, "attempt 1 changed what proves the goal" in refused.stderr) == (2, True)
+    assert bench.files()["test_it.sh"] == "test -f done.txt\n"
+    told = shlex.split(refused.stderr.partition("`donewhen ")[2].partition("`")[0])
+    accepted = bench.run(*told)
+    assert accepted.returncode == 0, accepted.stderr
+    assert bench.run("attempts", "apply", "1").returncode == 0
+    assert bench.files()["test_it.sh"] == "true\n"
 
 
 def test_attempts_take_their_workers_in_turn(bench: Bench) -> None:

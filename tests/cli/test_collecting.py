@@ -102,6 +102,15 @@ def test_what_stays_is_reported_and_compared_as_before(tmp_path: Path) -> None:
     assert new in listed(place)
 
 
+def test_what_keeps_a_run_is_no_dry_run(tmp_path: Path) -> None:
+    place = place_with_goal(tmp_path)
+    (run,) = checked(place, 1)
+    for option in ("--keep", "--unkeep"):
+        done = place.call("gc", option, run, "--dry-run")
+        assert (done.code, "leave --dry-run out" in done.err) == (2, True)
+    assert "1 stays: the newest run or check of its goal" in place.call("gc").err
+
+
 def test_a_paused_run_and_the_newest_of_each_goal_stay(tmp_path: Path) -> None:
     place = place_with_goal(tmp_path)
     place.write("other.goal.md", GOAL.replace("Ship", "Send"))

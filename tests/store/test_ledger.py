@@ -237,6 +237,7 @@ async def test_a_removed_run_leaves_nothing_and_the_others_stay(connect: Connect
     for one in (ledger, other):
         assert [run.run_id for run in await one.runs()] == ["b"]
         assert (await one.entries("a"), await one.evidence("a", "E1"), await one.live("a")) == ([], None, Live())
+        assert await one.trouble("a") is None, "who listed it before it went has nothing to complain of"
         assert await one.entries("b") == before
         assert not await one.remove("a", 2.0)
 

@@ -165,3 +165,35 @@ async def test_a_full_disk_leaves_all_as_it_was(root: Path, tmp_path: Path) -> N
         signal.signal(signal.SIGXFSZ, previous)
     assert [await content(root, state, one) for one in made] == before
     assert FoldingTrees(state).packs() == 3
+
+
+async def test_what_cant_be_read_now_is_not_removed(root: Path, tmp_path: Path) -> None:
+    """As a program does that searches a file for viruses and lets nobody else read it."""
+    state = tmp_path / "state"
+    made = await kept(root, state, "one", "two", "three")
+    for suffix in (".idx", ".pack"):
+        for held in sorted((state / "checkpoints.git/objects/pack").glob(f"*{suffix}")):
+            aside = tmp_path / "aside"
+            held.rename(aside)
+            held.mkdir()
+            with pytest.raises(OSError):  # each system has its own text
+                await FoldingTrees(state).fold()
+            with pytest.raises(OSError):
+                await FoldingTrees(state, now=later).prune(made)
+            held.rmdir()
+            aside.rename(held)
+            assert FoldingTrees(state).packs() == 3
+    assert [await content(root, state, one) for one in made] == [b"one", b"two", b"three"]
+
+
+async def test_a_pack_whose_index_is_damaged_is_left_for_who_can_repair_it(root: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    made = await kept(root, state, "one", "two", "three")
+    index = next((state / "checkpoints.git/objects/pack").glob("*.idx"))
+    whole = index.read_bytes()
+    index.write_bytes(whole[:-1])
+    await FoldingTrees(state).fold()
+    await FoldingTrees(state, now=later).prune(made)
+    assert FoldingTrees(state).packs() == 2
+    index.write_bytes(whole)
+    assert index.with_suffix(".pack").exists()

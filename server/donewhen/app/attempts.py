@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
@@ -22,6 +23,7 @@ from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings, goal_with_settings
 from donewhen.core.attempts import MOST, Keep, Result, chosen, shares
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, NotResumable, UsageError, WorkspaceError
+from donewhen.core.questions import place as place_of
 from donewhen.core.resume import resumable
 from donewhen.core.work import Usage
 from donewhen.engine.api import ChangedFile, LimitChanges, Runs, RunView, StartOptions
@@ -109,6 +111,10 @@ class Attempts:
     def groups(self) -> Sequence[Group]:
         """All groups on record, the newest first."""
         return self._groups.all()
+
+    def damaged(self) -> Sequence[Path]:
+        """Folders of groups whose record can't be read: nothing here touches them."""
+        return self._groups.damaged()
 
     def group(self, named: str | None) -> Group:
         """The group of that id, else the newest. Raises UsageError."""
@@ -326,7 +332,8 @@ class Attempts:
         workspace, where they are open already.
 
         Raises WorkspaceError with the files that are not as they were when the attempt began: nothing is changed then,
-        and the attempt is kept. Raises AlreadyRunning while a run is pursued in the workspace.
+        and the attempt is kept. Raises AlreadyRunning while a run is pursued in the workspace, and UsageError for an
+        attempt with open findings: its run knows what its proof was before, and the audit here would not.
         """
         attempt = _one_of(group, number)
         with self._held(group):
@@ -334,6 +341,7 @@ class Attempts:
                 for summary in await runs.summaries():
                     if summary.mode == "pursue" and summary.status in ("running", "waiting"):
                         raise AlreadyRunning(summary.run_id)
+            await self._refuse_findings(attempt)
             files, _ = await self.diff(group, number)
             changes = await self._changes(attempt, [one.path for one in files])
             try:
@@ -354,6 +362,18 @@ class Attempts:
         if group.keep == "ask" or not others:
             return group
         return await self.drop(group, others) or group
+
+    async def _refuse_findings(self, attempt: Attempt) -> None:
+        async with self._runs(attempt) as runs:
+            run_id = attempt.run_id or await _pursued(runs)
+            found = (await runs.view(run_id)).state.open_findings if run_id is not None else ()
+        if found:
+            named = ", ".join(f"{one.id} {one.finding.kind}{place_of(one.finding)}" for one in found[:5])
+            where = shlex.quote(str(attempt.root))
+            raise UsageError(
+                f"attempt {attempt.number} changed what proves the goal, which a person has to settle first: {named}."
+                f' Accept it with `donewhen accept --workspace {where} {run_id} --all --reason "..."`, then apply it'
+            )
 
     async def _changes(self, attempt: Attempt, paths: Sequence[str]) -> Sequence[Change]:
         workspace = self._workspace(attempt.root)

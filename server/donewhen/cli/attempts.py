@@ -199,6 +199,9 @@ def _one_number(call: Call) -> tuple[int, str | None]:
 
 async def _list(call: Call, attempts: Attempts) -> int:
     groups = attempts.groups()
+    for folder in attempts.damaged():
+        call.terminal.message(f"the record of attempts in {folder} can't be read, and is left alone: if nothing in the"
+                              " folder is needed, remove it")  # fmt: skip
     told = [(group, await attempts.standing(group), await attempts.size(group)) for group in groups]
     if call.json:
         call.terminal.document([{**document(group, standing), "bytes": size} for group, standing, size in told])
@@ -269,6 +272,8 @@ async def _drop(call: Call, attempts: Attempts) -> int:
     if call.json:
         call.terminal.document(freed)
         return 0
+    if not freed:
+        call.terminal.message(f"there are no attempts in {call.root}")
     for one in freed:
         which = ", ".join(map(str, one["numbers"]))
         call.terminal.result(f"dropped {which} of {one['id']}: {one['bytes'] // 1024**2:,} MB")

@@ -9,6 +9,7 @@ from donewhen.cli.calling import Call
 from donewhen.cli.formatting import count, one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
 from donewhen.config import retention
+from donewhen.core.errors import UsageError
 from donewhen.core.retention import Because, Reason
 from donewhen.engine.api import Collected
 
@@ -31,6 +32,8 @@ async def collect(call: Call) -> int:
     """Removes what the settings don't keep, or keeps one run."""
     given = call.arguments
     if given.keep or given.unkeep:
+        if given.dry_run:
+            raise UsageError("--keep and --unkeep remove nothing: leave --dry-run out")
         return await _keep(call, given.keep or given.unkeep, on=bool(given.keep))
     async with call.runs() as runs:
         done = await runs.collect(retention(call.settings), dry_run=given.dry_run)
@@ -64,9 +67,9 @@ def _show(call: Call, done: Collected, *, dry_run: bool) -> None:
     call.terminal.message(f"{count(len(done.going), 'run')} {word}")
     counted: Counter[Because] = Counter(because for _, because in done.staying)
     for because, number in counted.most_common():
-        call.terminal.message(f"{number} stay: {_STAYS[because]}")
+        call.terminal.message(f"{number} {'stays' if number == 1 else 'stay'}: {_STAYS[because]}")
     if not dry_run:
-        files = f"{done.files_before} files to {done.files_after}"
+        files = f"{count(done.files_before, 'file')} to {done.files_after}"
         call.terminal.message(f"{files}, {_size(done.bytes_before)} to {_size(done.bytes_after)}")
     if done.problem:
         call.terminal.message(f"not all could be done, and nothing else is lost: {one_line(done.problem, 500)}")

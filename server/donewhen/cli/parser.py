@@ -179,6 +179,7 @@ def _settings(command: str, parser: Parser) -> None:
         for setting in taken:
             values = "|".join(setting.kind.choices) or setting.name.rpartition("_")[2].upper()
             values += "|NAME" if setting.kind.name == "name" else ""
+            values = "AGE" if setting.kind.name == "age" else values
             default = f" ({setting.default})" if setting.default else ""
             described = f"{setting.meaning}{default} [{setting.variable}]"
             repeated = "append" if setting.kind is VARIABLES else "store"

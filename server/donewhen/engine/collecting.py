@@ -12,7 +12,7 @@ import contextlib
 import os
 import secrets
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +32,9 @@ EVERY = 3_600.0
 _DUE = "collect.due"
 """A file that says that runs were removed, and perhaps not yet the content that only they needed."""
 _DONE = "collect.done"
+_NO_RECORD = frozenset({"attempts", "rooms", "scratch"})
+"""Folders, in that of a workspace's state, of copies in which is worked: they are not of the record, and what they take
+is no reason to remove runs."""
 
 
 class Collector:
@@ -78,7 +81,7 @@ class Collector:
 
     async def _collected(self, policy: Retention, thorough: bool, dry_run: bool) -> Collected:
         files, size = await asyncio.to_thread(_measured, self._folder)
-        decided = await self._plan(policy, size)
+        decided, updated = await self._plan(policy, size)
         told = Collected(decided.going, decided.staying, 0, files, files, size, size)
         if dry_run:
             freed = sum(one.bytes for one in decided.going)
@@ -86,7 +89,7 @@ class Collector:
         gone: set[str] = set()
         problem = ""
         try:
-            gone = await self._remove(decided)
+            gone = await self._remove(decided, updated)
             told = replace(told, evidence=await self._sweep(decided))
             await self._fold(thorough)
             if thorough:
@@ -98,7 +101,8 @@ class Collector:
         going = tuple(one for one in decided.going if one.run_id in gone)
         return replace(told, going=going, files_after=files, bytes_after=size, problem=problem)
 
-    async def _plan(self, policy: Retention, size: int) -> Plan:
+    async def _plan(self, policy: Retention, size: int) -> tuple[Plan, Mapping[str, float]]:
+        """What goes, and when each run that was looked at was last updated: one that went on since is another one."""
         ledger = self._setup.ledger
         summaries, counts, kept = await ledger.runs(), await ledger.entry_counts(), await ledger.kept()
         needed = {state.run_id for state in await self._records.newest()}
@@ -118,7 +122,8 @@ class Collector:
             share = size * counts.get(run.run_id, 0) // every
             return OnRecord(run.run_id, run.goal_path, run.mode, run.updated_at, share, stays)
 
-        return plan([await on_record(one) for one in summaries], policy, self._setup.clock.now())
+        decided = plan([await on_record(one) for one in summaries], policy, self._setup.clock.now())
+        return decided, {one.run_id: one.updated_at for one in summaries}
 
     async def _is_open(self, run: RunSummary) -> bool:
         """A check whose process was killed stays `running` for ever: what wasn't heard of for a day is over."""
@@ -128,16 +133,15 @@ class Collector:
         heard = max(run.updated_at, live.alive_at)
         return not (run.mode == "audit" and self._setup.clock.now() - heard > LEFT_ALONE)
 
-    async def _remove(self, decided: Plan) -> set[str]:
+    async def _remove(self, decided: Plan, updated: Mapping[str, float]) -> set[str]:
         ledger, gone = self._setup.ledger, set[str]()
-        times = {run.run_id: run.updated_at for run in await ledger.runs()}
         if decided.going:
             (self._folder / _DUE).touch()
         for one in decided.going:
             # What something else changed is left for a person to look at.
-            if one.run_id not in times or await ledger.trouble(one.run_id) is not None:
+            if await ledger.trouble(one.run_id) is not None:
                 continue
-            if await ledger.remove(one.run_id, times[one.run_id]):
+            if await ledger.remove(one.run_id, updated[one.run_id]):
                 gone.add(one.run_id)
                 self._records.forget(one.run_id)
             await asyncio.sleep(0)
@@ -172,7 +176,9 @@ class Collector:
 def _measured(folder: Path) -> tuple[int, int]:
     """Files and bytes."""
     files = size = 0
-    for place, _, names in os.walk(folder):
+    for place, below, names in os.walk(folder):
+        if place == str(folder):
+            below[:] = [name for name in below if name not in _NO_RECORD]
         for name in names:
             with contextlib.suppress(OSError):
                 size += (Path(place) / name).stat().st_size

@@ -459,7 +459,7 @@ class Control(Reading):
         with contextlib.suppress(LedgerError):
             for summary in await self._setup.ledger.runs():
                 if summary.status in ("running", "waiting") and summary.run_id not in self._active:
-                    with contextlib.suppress(UnreadableRun):
+                    with contextlib.suppress(UnreadableRun, UnknownRun):
                         await self._mark_interrupted(summary.run_id)
 
     async def _record_death(self, state: RunState) -> None:

@@ -409,8 +409,8 @@ class Reading:
     async def _tell(self, summary: RunSummary, known: tuple[float, int, str | None] | None) -> None:
         try:
             view = self._known(await self._records.view(summary.run_id))
-        except UnreadableRun:
-            return  # it is listed as that
+        except (UnreadableRun, UnknownRun):
+            return  # it is listed as that, or was removed since it was listed
         now = (summary.updated_at, view.state.sequence, view.live.activity)
         self._followed[summary.run_id] = now
         # What was there at the first look is shown already; what comes later may never change again.

@@ -66,14 +66,14 @@ class Records:
 
     async def newest(self) -> Sequence[RunState]:
         """The newest run and the newest audit of each goal, newest first; audits only where newer than the run. What
-        can't be read is passed over: see `summaries`."""
+        can't be read is passed over: see `summaries`; so is what was removed since it was listed."""
         found: list[RunState] = []
         seen: set[tuple[str | None, str]] = set()
         for summary in await self._ledger.runs():
             key = (summary.goal_path, summary.mode)
             superseded = summary.mode == "audit" and (summary.goal_path, "pursue") in seen
             if key not in seen and not superseded:
-                with contextlib.suppress(UnreadableRun):
+                with contextlib.suppress(UnreadableRun, UnknownRun):
                     found.append(await self.state(summary.run_id))
                     seen.add(key)
         return found

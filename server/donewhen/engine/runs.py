@@ -175,7 +175,7 @@ class Supervisor(Control):
                 continue
             if summary.run_id in self._active or (owner is not None and owner.run_id == summary.run_id):
                 continue
-            with contextlib.suppress(UnreadableRun):
+            with contextlib.suppress(UnreadableRun, UnknownRun):
                 found += await self._recovered(summary)
         return found
 
@@ -268,7 +268,7 @@ class Supervisor(Control):
                 raise NotResumable(f"run {run_id} is {state.status} already")
             return state
         for summary in await self._setup.ledger.runs():
-            with contextlib.suppress(UnreadableRun):
+            with contextlib.suppress(UnreadableRun, UnknownRun):
                 state = await self._records.state(summary.run_id)
                 if resumable(state) or (state.mode == "pursue" and state.active):
                     return state

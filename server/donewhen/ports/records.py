@@ -125,7 +125,8 @@ class Ledger(Protocol):
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None: ...
 
     async def trouble(self, run_id: str) -> Trouble | None:
-        """What is wrong with a run that is on the list; None if it is as it was written, and can be read."""
+        """What is wrong with a run that is on the list; None if it is as it was written, and can be read, or if it was
+        removed since it was listed."""
         ...
 
     async def snapshot(self, run_id: str) -> RunState | None:

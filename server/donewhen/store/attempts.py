@@ -93,13 +93,19 @@ class Groups:
             raise LedgerUnavailable(f"attempts can't be kept in {group.folder} ({error.strerror})") from error
 
     def all(self) -> Sequence[Group]:
-        """The groups on record, the newest first. A record that can't be read shows none: see `strays`."""
+        """The groups on record, the newest first; those whose record can't be read are `damaged`."""
         found = [group for folder in self._folders() if (group := _read(folder)) is not None]
         return sorted(found, key=lambda one: one.began, reverse=True)
 
     def strays(self) -> Sequence[Path]:
-        """Folders of groups without a record that can be read: they were cut off while they were made."""
-        return [folder for folder in self._folders() if _read(folder) is None]
+        """Folders of groups that have no record yet: they were cut off while they were made."""
+        return [folder for folder in self._folders() if not os.path.lexists(folder / FILE)]
+
+    def damaged(self) -> Sequence[Path]:
+        """Folders of groups whose record is there and can't be read, such as one of a later version: there may be work
+        in them, which a person looks at."""
+        recorded = [folder for folder in self._folders() if os.path.lexists(folder / FILE)]
+        return [folder for folder in recorded if _read(folder) is None]
 
     def _folders(self) -> list[Path]:
         try:

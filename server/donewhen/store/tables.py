@@ -252,8 +252,8 @@ def evidence(connection: sqlite3.Connection, chain: Chain, run_id: str, evidence
 
 
 def trouble(connection: sqlite3.Connection, chain: Chain, run_id: str) -> Trouble | None:
-    """What is wrong with a run on the list; None if it is as it was written and can be read. Of a long run, only what
-    came after its snapshot is looked at."""
+    """What is wrong with a run on the list; None if it is as it was written and can be read, or was removed. Of a long
+    run, only what came after its snapshot is looked at."""
     with _one_moment(connection):
         snapshot = _sealed(connection, chain, run_id)
         if snapshot is not None and snapshot.version == fold_version():
@@ -261,6 +261,8 @@ def trouble(connection: sqlite3.Connection, chain: Chain, run_id: str) -> Troubl
             if not why and all(row.version == CODEC_VERSION for row in rows):
                 return None
         rows, why = _as_written(connection, chain, run_id)
+        if not rows and not _is_listed(connection, run_id):
+            return None
     if not rows:
         return Trouble("unreadable", f"{why or 'it has no entries'}; {CHANGED_BY_OTHERS}")
     try:

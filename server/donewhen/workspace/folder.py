@@ -186,7 +186,8 @@ class FolderWorkspace:
 
     def _git_writes(self) -> bool:
         try:
-            return self._git_lock is not None and time.time() - self._git_lock.stat().st_mtime < self._quiet.git
+            # A time that is yet to come is that of another clock, and says as little as one that is long past.
+            return self._git_lock is not None and abs(time.time() - self._git_lock.stat().st_mtime) < self._quiet.git
         except OSError:
             return False
 

@@ -2,6 +2,9 @@
 
 Whatever the moment at which this is cut off, all content that is needed is in a finished pack: a new pack is on the
 disk before an old one goes. What a crash leaves behind is content that is kept twice, until the next time.
+
+A pack goes only once its content was read: what can't be read now, such as a file that another program has locked,
+ends this, and a pack whose index is damaged is left for whoever can repair it.
 """
 
 from __future__ import annotations
@@ -13,10 +16,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Folded
 from donewhen.regular import read_text
 from donewhen.workspace.manifest import NESTED
-from donewhen.workspace.objects import FOLDER, LOCK, PRUNED, RECENT, STORE, Packs, held, index_of, rows_of
+from donewhen.workspace.objects import FOLDER, LOCK, PRUNED, RECENT, STORE, Packs, held, rows_of, whole_index_of
 
 SMALL = 16 * 1024 * 1024
 """Bytes: larger packs are left alone where only small ones are folded."""
@@ -71,9 +75,9 @@ class FoldingTrees:
             return Folded()
         self._clean()
         old = [pack for pack, _ in self._finished(before)]
-        reader = _Reader(self._folder)
+        there = {name for pack in old for name, _ in whole_index_of(pack.with_suffix(".idx"))}
+        reader = _Reader(self._folder, there)
         wanted = reader.held_by([*_ids(needed), *_ids(self._recent())])
-        there = {name for pack in old for name, _ in index_of(pack.with_suffix(".idx"))}
         if there <= wanted:
             return Folded()
         fresh = self._copy(old, wanted)
@@ -150,7 +154,9 @@ class FoldingTrees:
         return found
 
     def _finished(self, listed: Mapping[Path, int]) -> list[tuple[Path, int]]:
-        return [(path, size) for path, size in listed.items() if path.suffix == ".pack" and _has_index(path, listed)]
+        """The packs that count, with their sizes. Raises OSError."""
+        packs = [(path, size) for path, size in listed.items() if path.suffix == ".pack" and _has_index(path, listed)]
+        return [(path, size) for path, size in packs if _is_whole(path.with_suffix(".idx"))]
 
     def _listed(self) -> dict[Path, int]:
         found: dict[Path, int] = {}
@@ -165,14 +171,16 @@ class FoldingTrees:
 
 
 class _Reader:
-    """Finds what trees hold, each read once."""
+    """Finds what trees hold, each read once. `there` are the objects that are known to be kept."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, there: Collection[bytes]) -> None:
         self._packs = Packs(folder)
+        self._there = there
         self._known: dict[bytes, tuple[list[bytes], list[bytes]]] = {}
 
     def held_by(self, trees: Iterable[bytes]) -> set[bytes]:
-        """The ids of these trees and of all that is below them. A tree that was lost holds nothing."""
+        """The ids of these trees and of all that is below them. A tree that was lost holds nothing. Raises OSError and
+        WorkspaceError for one that is there, and can't be read."""
         found: set[bytes] = set()
         waiting = list(trees)
         while waiting:
@@ -187,7 +195,12 @@ class _Reader:
 
     def _rows(self, name: bytes) -> tuple[list[bytes], list[bytes]]:
         if name not in self._known:
-            rows = [(mode, held) for mode, _, held in rows_of(self._packs.read(name) or b"") if mode != NESTED]
+            content = self._packs.found(name)
+            if content is None and name in self._there and name not in self._packs:
+                raise WorkspaceError(
+                    f"a pack of checkpoints could not be read, so nothing was removed: tree {name.hex()}"
+                )
+            rows = [(mode, held) for mode, _, held in rows_of(content or b"") if mode != NESTED]
             self._known[name] = (
                 [held for mode, held in rows if mode == FOLDER],
                 [held for mode, held in rows if mode != FOLDER],
@@ -197,7 +210,7 @@ class _Reader:
 
 def _records(pack: Path) -> Iterator[tuple[bytes, bytes]]:
     """The objects of a pack as they stand in it."""
-    places = sorted((at, name) for name, at in index_of(pack.with_suffix(".idx")))
+    places = sorted((at, name) for name, at in whole_index_of(pack.with_suffix(".idx")))
     if not places:
         return
     ends = [at for at, _ in places[1:]] + [pack.stat().st_size - 20]
@@ -213,6 +226,14 @@ def _ids(trees: Iterable[str]) -> list[bytes]:
 
 def _has_index(pack: Path, listed: Mapping[Path, int]) -> bool:
     return pack.with_suffix(".idx") in listed
+
+
+def _is_whole(index: Path) -> bool:
+    try:
+        next(whole_index_of(index), None)
+    except WorkspaceError:
+        return False
+    return True
 
 
 def _synced(path: Path) -> None:

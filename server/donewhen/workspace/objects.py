@@ -264,7 +264,14 @@ class Packs:
                     path.unlink()
 
     def read(self, name: bytes) -> bytes | None:
-        """An object's content; None if it is absent or damaged."""
+        """An object's content; None if it is absent or damaged, or can't be read."""
+        try:
+            return self.found(name)
+        except OSError:
+            return None
+
+    def found(self, name: bytes) -> bytes | None:
+        """An object's content; None if it is absent or damaged. Raises OSError if it can't be read."""
         if name not in self:
             self.refresh()  # or another thread has just done so: what counts is the state afterwards
         for _ in range(_TRIES):
@@ -278,7 +285,7 @@ class Packs:
             except FileNotFoundError:
                 self.refresh()  # it was folded into another pack since
                 continue
-            except (OSError, zlib.error, IndexError, KeyError):
+            except (zlib.error, IndexError, KeyError):
                 return None
             return content if object_name(kind, content) == name else None
         return None
@@ -401,13 +408,16 @@ def _object_at(file: BinaryIO, at: int) -> tuple[Kind, bytes]:
 
 
 def index_of(path: Path) -> Iterator[tuple[bytes, int]]:
-    """The objects of a pack, each with its offset; nothing for an index that is not whole."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return
+    """The objects of a pack, each with its offset; nothing for an index that can't be read, or is not whole."""
+    with contextlib.suppress(OSError, WorkspaceError):
+        yield from whole_index_of(path)
+
+
+def whole_index_of(path: Path) -> Iterator[tuple[bytes, int]]:
+    """As `index_of`, for whoever removes what isn't named here. Raises OSError and WorkspaceError, before the first."""
+    data = path.read_bytes()
     if not data.startswith(_INDEX_MAGIC) or hashlib.sha1(data[:-20], usedforsecurity=False).digest() != data[-20:]:
-        return
+        raise WorkspaceError(f"{path} is not as it was written")
     start = len(_INDEX_MAGIC) + _FANOUT
     (count,) = struct.unpack_from(">I", data, start - 4)
     offsets = struct.unpack_from(f">{count}I", data, start + 24 * count)
