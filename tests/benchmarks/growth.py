@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from tests.benchmarks import bench_agent, bench_requirements, bench_revision, bench_side_by_side
@@ -153,12 +154,10 @@ CURVES = (
 
 def draw(curve: Curve, points: Sequence[Point]) -> None:
     """One picture: both lines, over the sizes."""
-    import matplotlib as mpl
-
+    mpl = import_module("matplotlib")
     mpl.use("svg")
     mpl.rcParams.update({"svg.hashsalt": "growth", "svg.fonttype": "none", "font.family": "sans-serif"})
-    from matplotlib import pyplot as plt
-
+    plt = import_module("matplotlib.pyplot")
     figure, axes = plt.subplots(figsize=(6.4, 3.6), facecolor=PAPER)
     axes.set_facecolor(PAPER)
     sizes = [point.size for point in points]
