@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -339,10 +340,21 @@ class Simulation:
         limit = state.goal.limits.timeout
         if limit is None or state.waits_for_person:
             return
+        if machine.work_seconds > limit:  # an amendment may have lowered it when they were worked already
+            limit = self._highest_limit()
         unwritten = sum(until - since for since, until in self._full)  # nothing of it can be on record
         most = limit + PREEMPTION + LOST_TIME * (machine.deaths + len(self._full)) + unwritten
         if machine.work_seconds > most:
             machine.broken.append(f"{machine.work_seconds:.2f} s of work, of at most {limit} s")
+
+    def _highest_limit(self) -> float:
+        entries = self.machine.disk.entries(self.run_id)
+        state = begin(entries[0])
+        found = [state.limit("timeout") or math.inf]
+        for entry in entries[1:]:
+            state = fold(state, entry)
+            found.append(state.limit("timeout") or math.inf)
+        return max(found)
 
     def unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """What nobody waited for: a defect of a living process."""

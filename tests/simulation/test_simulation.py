@@ -16,8 +16,6 @@ from tests.simulation.virtual_time import Stuck, VirtualLoop
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = 150
 ALL_SEEDS = 20_000
-OPEN = {15993}
-"""Seeds whose cause is not understood yet: seconds of work that were not counted."""
 
 
 def told(outcomes: list[Outcome]) -> str:
@@ -66,7 +64,7 @@ def test_a_loop_in_which_nothing_can_happen_any_more_says_so() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(2400)
 def test_whatever_fails_what_is_promised_holds_for_every_seed() -> None:
-    broken = [one for one in many(0, ALL_SEEDS, processes=2) if one.broken and one.seed not in OPEN]
+    broken = [one for one in many(0, ALL_SEEDS, processes=2) if one.broken]
     assert not broken, told(broken)
