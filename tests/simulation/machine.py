@@ -297,6 +297,10 @@ class SimulatedLock:
     def last_owner(self) -> Owner | None:
         return self._machine.owners[-1] if self._machine.owners else None
 
+    async def until_gone(self, owner: Owner) -> None:
+        while self.owner() == owner:  # noqa: ASYNC110  # a list tells nobody
+            await asyncio.sleep(0.05)
+
     def inherited_descriptors(self) -> tuple[int, ...]:
         return ()
 
