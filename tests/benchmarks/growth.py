@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -47,10 +48,13 @@ class Curve:
     points: Callable[[], Iterator[Point]]
 
 
+requirements, files = cache(bench_requirements.measure), cache(bench_revision.measure)
+
+
 def audits() -> Iterator[Point]:
     """The server's own CPU for an audit of as many requirements, for each."""
     sizes = (10, 30, 100, 300, 1_000)
-    figures = bench_requirements.measure(sizes)
+    figures = requirements(sizes)
     for size in sizes:
         yield Point(size, figures[f"{size} requirements: audit, CPU ms for each"], asyncio.run(_processes(size)))
 
@@ -72,7 +76,7 @@ async def _processes(count: int) -> float:
 def keystrokes() -> Iterator[Point]:
     """The server's CPU for a key pressed in a goal file, its symbols asked for; the least is to write them as JSON."""
     sizes = (10, 30, 100, 300, 1_000)
-    figures = bench_requirements.measure(sizes)
+    figures = requirements(sizes)
     for size in sizes:
         yield Point(size, figures[f"{size} requirements: keystroke, CPU ms"], _symbols_alone(size))
 
@@ -92,14 +96,14 @@ def _symbols_alone(count: int) -> float:
 def saves() -> Iterator[Point]:
     """From a save to the settled revision; the least is one look at the files by git."""
     for size in (1_000, 10_000, 100_000):
-        figures = bench_revision.measure(size)
+        figures = files(size)
         yield Point(size, 1000 * figures["saved to settled, p50"], 1000 * figures["warm git status"])
 
 
 def walks() -> Iterator[Point]:
     """A walk over everything, as before each completion."""
     for size in (1_000, 10_000, 100_000):
-        figures = bench_revision.measure(size)
+        figures = files(size)
         yield Point(size, 1000 * figures["full stat walk"], 1000 * figures["warm git status"])
 
 
