@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -108,7 +108,7 @@ async def _run(call: Call, path: Path) -> int:
 
 
 async def _run_here(call: Call, wanted: Fleet) -> int:
-    with ending_signals() as ending, _Recorded(call, wanted.name) as record:
+    with ending_signals() as ending, _recorded(call, wanted.name) as record:
         record.lead()
         board = opened_board(record, wanted, new=call.arguments.new)
         driving = asyncio.ensure_future(LocalFleet(record, board, _executor(call), _Told(call)).run())
@@ -198,17 +198,9 @@ def _line(one: Standing) -> str:
 # ---------------------------------------------------------------------------------------------- where
 
 
-class _Recorded:
-    """The record of a fleet on this machine, for as long as the block lasts."""
-
-    def __init__(self, call: Call, name: str) -> None:
-        self._record = call.services.open_fleet_record(name, call.state_dir)
-
-    def __enter__(self) -> FleetRecord:
-        return self._record
-
-    def __exit__(self, *error: object) -> None:
-        self._record.close()
+def _recorded(call: Call, name: str) -> closing[FleetRecord]:
+    """The record of the fleets of this machine, to be closed after use."""
+    return closing(call.services.open_fleet_record(name, call.state_dir))
 
 
 @asynccontextmanager
@@ -216,13 +208,12 @@ async def _asking(call: Call, name: str) -> AsyncGenerator[Asking]:
     if call.arguments.temporal is not None:
         yield await _at_server(call, name)
         return
-    with _Recorded(call, name) as record:
+    with _recorded(call, name) as record:
         yield LocalAsking(record, _executor(call), name)
 
 
 def _executor(call: Call) -> EngineExecutor:
-    environ: Callable[[], Any] = lambda: dict(call.terminal.environ)  # noqa: E731  # one expression
-    return EngineExecutor(Place(call.services, call.state_dir, environ))
+    return EngineExecutor(Place(call.services, call.state_dir, lambda: dict(call.terminal.environ)))
 
 
 def _needs_extra() -> None:

@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-import donewhen
 from donewhen.core.state import RunState
 from donewhen.regular import read_bytes
 from donewhen.store.codec import CODEC_VERSION
@@ -25,7 +24,7 @@ FOLDED_BY = ("core", "ecosystems")
 @cache
 def fold_version() -> str:
     """Differs for each version of the code that folds, released or not."""
-    package = Path(donewhen.__file__).parent
+    package = Path(__file__).parents[1]
     digest = hashlib.sha256(str(CODEC_VERSION).encode())
     for folder in FOLDED_BY:
         for file in sorted((package / folder).rglob("*.py")):
