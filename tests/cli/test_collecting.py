@@ -179,12 +179,13 @@ raise SystemExit(main(sys.argv[1:]))
 """
 
 
-def test_killed_at_any_step_a_run_is_whole_or_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_killed_at_any_step_a_run_is_whole_or_gone(tmp_path: Path, every: int) -> None:
     place = place_with_goal(tmp_path)
     kept = pursued(place, "one")
     diff, report = place.call("diff", kept).out, place.call("report", kept).out
     checked(place, 4)
-    for dies in range(1, 40):
+    for dies in range(1, 40, every):
         words = ["--state-dir", str(place.state), "--workspace", str(place.root), "gc", "--keep-runs", "1"]
         code = subprocess.run(
             [sys.executable, "-c", KILLED, str(dies), *words], check=False, timeout=60, capture_output=True

@@ -126,11 +126,14 @@ asyncio.run(trees.fold() if what == "fold" else trees.prune(needed))
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal ends a process like that there")
 @pytest.mark.parametrize("what", ["fold", "prune"])
-async def test_killed_at_any_step_it_has_lost_nothing_that_is_needed(root: Path, tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+async def test_killed_at_any_step_it_has_lost_nothing_that_is_needed(
+    root: Path, tmp_path: Path, what: str, every: int
+) -> None:
     state = tmp_path / "state"
     made = await kept(root, state, *"abcd")
     needed = made[2:]
-    for dies in range(1, 20):
+    for dies in range(1, 20, every):
         arguments = [sys.executable, "-c", PRUNE, os.fspath(state), what, str(dies), *needed]
         code = subprocess.run(arguments, check=False, timeout=60).returncode  # noqa: ASYNC221
         assert code in (0, -signal.SIGKILL)
