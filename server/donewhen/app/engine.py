@@ -57,6 +57,7 @@ from donewhen.workspace.people import SystemPeople
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.mounting import Mounts
+from donewhen.workspace.rooms.places import sweep
 from donewhen.workspace.runtime import runtime_folder
 from donewhen.workspace.sharing import SharedWatcher
 
@@ -97,6 +98,7 @@ async def open_engine(
             ledger = await SqliteLedger.read(ledger_file(folder), unwritable)
         except LedgerUnavailable:
             raise refusal from None
+    await asyncio.to_thread(sweep, folder / "rooms")
     for notice in ledger.notices:
         sys.stderr.write(f"donewhen: {notice}\n")
     setup = engine_setup(root, folder, bytecode, ledger, settings, context)

@@ -22,7 +22,7 @@ from donewhen.regular import read_bytes
 from donewhen.workspace.manifest import EXECUTABLE, LINK, NESTED, Entry, Manifest, encoded
 from donewhen.workspace.objects import FOLDER, STORE, ObjectStore, PackWriter, rows_of
 from donewhen.workspace.scanning import blob_id, read_entry
-from donewhen.workspace.writes import replace_file
+from donewhen.workspace.writes import real_folder, replace_file
 
 SIZE_LIMIT = 50 * 1024 * 1024
 _BATCH = 128
@@ -375,8 +375,8 @@ def take_away(root: Path, paths: Iterable[str], failed: list[str]) -> None:
     """Removes files, and the folders that this empties; what can't be removed is added to `failed`."""
     for path in paths:
         try:
-            _refuse_links_above(root, path)
-            (root / path).unlink()
+            with real_folder(root, path) as folder:
+                (folder / _name(path)).unlink()
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
@@ -397,23 +397,27 @@ def put_back(root: Path, files: Sequence[tuple[str, str, bytes]], failed: list[s
 def has_real_folders(root: Path, path: str) -> bool:
     """Whether all folders above the path exist, and none of them is a link."""
     try:
-        _refuse_links_above(root, path)
+        with real_folder(root, path):
+            return True
     except OSError:
         return False
-    return True
 
 
 def _put_one(root: Path, path: str, mode: str, content: bytes) -> None:
-    target = root / path
-    _make_folders(root, path)
-    with contextlib.suppress(OSError):
-        target.rmdir()  # an empty folder in its place holds nobody's content
-    if mode == LINK:
-        with contextlib.suppress(FileNotFoundError):
-            target.unlink()
-        target.symlink_to(os.fsdecode(content))
-        return
-    replace_file(target, content, _permissions(target, mode == EXECUTABLE))
+    with real_folder(root, path, make=True) as folder:
+        target = folder / _name(path)
+        with contextlib.suppress(OSError):
+            target.rmdir()  # an empty folder in its place holds nobody's content
+        if mode == LINK:
+            with contextlib.suppress(FileNotFoundError):
+                target.unlink()
+            target.symlink_to(os.fsdecode(content))
+            return
+        replace_file(target, content, _permissions(target, mode == EXECUTABLE))
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _permissions(target: Path, executable: bool) -> int | None:
@@ -428,28 +432,10 @@ def _permissions(target: Path, executable: bool) -> int | None:
     return known | (known & 0o444) >> 2 if executable else known & ~0o111
 
 
-def _make_folders(root: Path, path: str) -> None:
-    place = root
-    for part in path.split("/")[:-1]:
-        place = place / part
-        with contextlib.suppress(FileExistsError):
-            place.mkdir()
-    _refuse_links_above(root, path)
-
-
-def _refuse_links_above(root: Path, path: str) -> None:
-    place = root
-    for part in path.split("/")[:-1]:
-        place = place / part
-        if not stat.S_ISDIR(place.lstat().st_mode):
-            raise NotADirectoryError(20, f"{place.name} is not a folder now")
-
-
 def _remove_empty_above(root: Path, path: str) -> None:
-    place = (root / path).parent
-    while place != root:
+    while path := path.rpartition("/")[0]:
         try:
-            place.rmdir()
+            with real_folder(root, path) as folder:
+                (folder / _name(path)).rmdir()
         except OSError:
             return
-        place = place.parent

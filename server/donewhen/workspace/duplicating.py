@@ -14,10 +14,11 @@ import shutil
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.regular import read_bytes, read_text
+from donewhen.regular import read_bytes
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.repository import find_repository
 from donewhen.workspace.rooms.copying import copy_tree
+from donewhen.workspace.rooms.guarding import git_folders
 from donewhen.workspace.rooms.places import remove
 from donewhen.workspace.shielding import shielded
 
@@ -85,29 +86,28 @@ def _duplicate(top: Path, target: Path, covered: frozenset[str], without: Path) 
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     copy_tree(top, target, covered, most=(MAX_FILES, MAX_BYTES), own_links=True, without=without.resolve())
     own, there = top / ".git", target / ".git"
-    if own.is_file():
+    if own.is_file() or own.is_symlink():
         there.unlink()
-        _own_repository(own, there)
+        _own_repository(top, there)
     if there.is_dir():
-        # The folders of other worktrees are elsewhere: nothing that is done here may reach them.
+        # The folders of other worktrees are elsewhere: nothing that is done here may reach them, nor what links of
+        # git's own folder lead to.
+        linked = [name for name in ("worktrees", "config", "config.worktree") if (there / name).is_symlink()]
+        for name in linked:
+            (there / name).unlink()
         remove(there / "worktrees")
         for config in (there / "config", there / "config.worktree"):
             if config.is_file():
                 config.write_bytes(_ELSEWHERE.sub(b"", read_bytes(config)))
 
 
-def _own_repository(file: Path, target: Path) -> None:
-    """Makes a repository of a linked worktree, or of a submodule: what it shares with others is copied too. Where its
-    repository isn't there any more, the copy has none."""
-    named = re.match(r"gitdir:\s*(.+?)\s*$", read_text(file, "utf-8", "surrogateescape"))
-    if named is None:
+def _own_repository(top: Path, target: Path) -> None:
+    """Makes a repository of a linked worktree, of a submodule, or of one that a link leads to: what it shares with
+    others is copied too. Where its repository isn't there any more, the copy has none."""
+    found = git_folders(top)
+    if not found:
         return
-    own = Path(os.path.normpath(file.parent / named[1]))
-    if not own.is_dir():
-        return
-    shared = own
-    if (own / "commondir").is_file():
-        shared = Path(os.path.normpath(own / read_text(own / "commondir", "utf-8", "surrogateescape").strip()))
+    own, shared = found[0].resolve(), found[-1].resolve()
     left_out = shutil.ignore_patterns("worktrees", "modules", "*.lock") if shared != own else None
     shutil.copytree(shared, target, symlinks=True, ignore=left_out)
     if shared != own:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import hashlib
 import os
 import stat
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from donewhen.regular import read_bytes
 _UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
 """Characters that make no difference in a name on HFS+."""
 
+_OPENED = Path("/proc/self/fd")
 TEMPORARY = ".donewhen-tmp"
 """The suffix of our temporary files; they are not part of any revision."""
 
@@ -32,9 +35,10 @@ def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | Non
     present = _present(target, path)
     if (None if present is None else hashlib.sha256(present).hexdigest()) != expected_digest:
         raise ChangedMeanwhile(path, None if present is None else present.decode("utf-8", "replace"))
+    top = root.resolve()
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(target, data, _mode(target))
+        with real_folder(top, target.relative_to(top).as_posix(), make=True) as folder:
+            replace_file(folder / target.name, data, _mode(folder / target.name))
     except OSError as error:
         raise WorkspaceError(f"{path} can't be written ({error.strerror}): check its folder") from error
 
@@ -82,6 +86,37 @@ def _is_same(place: Path, other: Path) -> bool:
         return place.samefile(other)
     except OSError:
         return False
+
+
+@contextlib.contextmanager
+def real_folder(root: Path, path: str, *, make: bool = False) -> Generator[Path]:
+    """The folder that a file is in, `path` being relative to `root`, with slashes. No folder above the file may be a
+    link. On Linux what is given stays that very folder, even if somebody puts a link in its place meanwhile. With
+    `make`, missing folders are made. Raises OSError."""
+    parts = path.split("/")[:-1]
+    if sys.platform != "linux" or not _OPENED.is_dir():
+        place = root
+        for part in parts:
+            place /= part
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    place.mkdir()
+            if not stat.S_ISDIR(place.lstat().st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, f"{part} is not a folder now")
+        yield place
+        return
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+    folder = os.open(root, flags)
+    try:
+        for part in parts:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=folder)
+            above, folder = folder, os.open(part, flags | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(above)
+        yield _OPENED / str(folder)
+    finally:
+        os.close(folder)
 
 
 def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:

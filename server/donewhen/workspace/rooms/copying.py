@@ -18,7 +18,7 @@ from pathlib import Path
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Checker, Laid, Processes, Workspace
 from donewhen.regular import read_bytes
-from donewhen.workspace.checkpoints import take_away
+from donewhen.workspace.checkpoints import has_real_folders, take_away
 from donewhen.workspace.rooms.layers import ENVIRONMENT, lay_files, made_by_builds
 from donewhen.workspace.rooms.overlay import CheckerIn
 from donewhen.workspace.rooms.places import place_in
@@ -180,15 +180,15 @@ def _replace(root: Path, layer: Path, gone: Sequence[str]) -> None:
 def _copy_file(source: Path, target: Path) -> None:
     """Shares the blocks if the file system can (Linux here; on macOS and Windows `copy2` does it)."""
     if sys.platform == "linux" and _cloned(source, target):
-        shutil.copystat(source, target)
+        shutil.copystat(source, target, follow_symlinks=False)
     else:
-        shutil.copy2(source, target)
+        shutil.copy2(source, target, follow_symlinks=False)
 
 
 def _cloned(source: Path, target: Path) -> bool:
     import fcntl
 
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
     read = os.open(source, flags)
     try:
         write = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -204,7 +204,12 @@ def _cloned(source: Path, target: Path) -> bool:
 
 
 def _environments(root: Path) -> list[Path]:
-    return [*root.glob("*/pyvenv.cfg"), *root.glob("*/*/pyvenv.cfg")]
+    return [one for one in (*root.glob("*/pyvenv.cfg"), *root.glob("*/*/pyvenv.cfg")) if _is_in(root, one)]
+
+
+def _is_in(root: Path, file: Path) -> bool:
+    """Whether no link leads to it: an environment outside is the person's, and stays as it is."""
+    return has_real_folders(root, file.relative_to(root).as_posix())
 
 
 def _move_environment(environment: Path, before: str, now: str) -> None:
@@ -215,7 +220,9 @@ def _move_environment(environment: Path, before: str, now: str) -> None:
         candidates += [*folder.glob("*.pth"), *folder.glob("*.egg-link"), *folder.glob("__editable__*.py")]
     for file in candidates:
         with contextlib.suppress(OSError):
-            if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST_TEXT:
+            if not _is_in(environment, file) or file.is_symlink() or not file.is_file():
+                continue
+            if file.stat().st_size > _LARGEST_TEXT:
                 continue
             data = read_bytes(file)
             moved = data.replace(os.fsencode(before), os.fsencode(now))

@@ -16,6 +16,8 @@ from donewhen.core.globs import any_matches
 from donewhen.ecosystems import ECOSYSTEMS
 from donewhen.ports import Laid, Workspace
 from donewhen.regular import read_bytes
+from donewhen.workspace.checkpoints import has_real_folders, put_back
+from donewhen.workspace.manifest import FILE
 
 
 async def lay_files(workspace: Workspace, laid: Sequence[Laid], target: Path) -> tuple[str, ...]:
@@ -74,12 +76,13 @@ def _refuse_outside(path: str) -> None:
 
 
 def _write(root: Path, texts: Iterable[tuple[str, bytes]], target: Path) -> None:
+    failed: list[str] = []
     for path, content in texts:
-        file = target / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
+        put_back(target, [(path, FILE, content)], failed)
         with contextlib.suppress(OSError):
-            file.chmod(stat.S_IMODE((root / path).stat().st_mode))
+            (target / path).chmod(stat.S_IMODE((root / path).stat().st_mode))
+    if failed:
+        raise OSError(errno.EIO, "; ".join(failed[:20]))
 
 
 def hide(paths: Iterable[str], layer: Path) -> None:
@@ -103,8 +106,12 @@ def like_below(root: Path, layer: Path) -> None:
     for place, folders, _ in os.walk(layer):
         for name in folders:
             folder = Path(place) / name
+            path = folder.relative_to(layer).as_posix()
             with contextlib.suppress(OSError):
-                folder.chmod(stat.S_IMODE((root / folder.relative_to(layer)).lstat().st_mode))
+                below = (root / path).lstat()
+                # A mode is given through a link; what is above the layer's folders may be a link in the workspace.
+                if stat.S_ISDIR(below.st_mode) and not folder.is_symlink() and has_real_folders(root, path):
+                    folder.chmod(stat.S_IMODE(below.st_mode))
     with contextlib.suppress(OSError):
         layer.chmod(stat.S_IMODE(root.stat().st_mode))
 

@@ -14,7 +14,6 @@ import re
 import shutil
 import stat
 import sys
-from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -24,6 +23,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Grants, Processes, ProcessResult
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.processes.running import SystemProcesses
+from donewhen.workspace.rooms.guarding import Guarded, git_folders
 from donewhen.workspace.rooms.home import elsewhere, home_of, interpreters, is_file, is_folder, is_link, is_there
 from donewhen.workspace.rooms.limits import Counted, RoomWatch, counted, most_memory
 from donewhen.workspace.rooms.mounting import (
@@ -37,6 +37,7 @@ from donewhen.workspace.rooms.mounting import (
     mount_places,
     mounters,
     of_home,
+    sources,
     temporary,
     with_programs,
 )
@@ -56,7 +57,23 @@ _FILES_OF_KEYS = (
     "NETRC",
 )
 _FOLDERS_OF_KEYS = ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "GNUPGHOME", "DOCKER_CONFIG", "PASSWORD_STORE_DIR")
-_LIMITED = 'ulimit -c 0; { ulimit -u "$0" || ulimit -p "$0"; } 2>/dev/null; exec "$@"'
+_BEGUN = """end='
+' left=
+n=$1; shift
+while [ "$n" -gt 0 ]; do left=$left$1$end; n=$((n-1)); shift; done
+while read -r _ _ _ from at _; do
+  one="$from $at$end"
+  case $left in *"$one"*) left=${left%%"$one"*}${left#*"$one"};; esac
+done </proc/self/mountinfo
+if [ "$left" ]; then
+  echo "donewhen: nothing was run, since a file or folder that rooms guard changed just then: run the command again"
+  exit 1
+fi
+ulimit -c 0; { ulimit -u "$0" || ulimit -p "$0"; } 2>/dev/null; exec "$@"
+"""
+"""What every command begins with: it compares what the kernel says is mounted in the workspace with what is to be
+there. `$0` is the limit for processes, then come the number of mounts and each as `mounting.sources` has it, then the
+command. It starts no other program: PATH may lead into the workspace."""
 _NO_NETWORK = re.compile(
     r"could ?n.?o?t resolve|resolve host|name resolution|name or service not known|network is unreachable|ENOTFOUND"
     r"|EAI_AGAIN|getaddrinfo|no such host|nodename nor servname|NameResolutionError|ENETUNREACH",
@@ -85,7 +102,7 @@ class MountedLiveRooms:
         self._mounts = mounts or Mounts()
         self._outside = outside or SystemProcesses()
         self._programs = programs
-        self._guarded = Guarded(root)
+        self._guarded = Guarded(root, folder, variables)
         self._chosen: Mounter | None = None
         self._why: str | None = None
         self._choosing = asyncio.Lock()
@@ -123,11 +140,10 @@ class MountedLiveRooms:
         self, mounter: Mounter, folder: Path, grants: Grants, undone: list[Callable[[], object]]
     ) -> MountedLiveRoom:
         """`undone` are the steps to take when it closes, last first: it grows with every step here."""
-        history = self._root / ".git" in grants.writes
-        made = self._guarded.take(grants.guarded, history=history)
-        undone.append(lambda: self._guarded.give_back(made))
+        if links := self._guarded.links():
+            raise WorkspaceError(_link_at(links[0]))
         undone.append(lambda: _put_back(folder, grants.copied))
-        shape = self._shape(folder, grants, history=history)
+        shape = self._shape(folder, grants, undone)
         group = counted(2 * grants.limits.processes) if grants.limits.processes else None
         if group is not None:
             undone.append(group.close)
@@ -166,10 +182,10 @@ class MountedLiveRooms:
             if home.is_relative_to(self._root):
                 return f"the workspace {self._root} holds your home folder: open a folder in it instead"
         if links := self._guarded.links():
-            return f"{links[0]} is a link, and nothing keeps a link from being replaced: put the file in its place"
+            return _link_at(links[0])
         return ""
 
-    def _shape(self, folder: Path, grants: Grants, *, history: bool) -> Shape:
+    def _shape(self, folder: Path, grants: Grants, undone: list[Callable[[], object]]) -> Shape:
         variables, root = self._variables(), self._root
         limits = replace(grants.limits, memory=grants.limits.memory or most_memory())
         made = [_own(place, folder) for place in temporary()]
@@ -189,8 +205,10 @@ class MountedLiveRooms:
         for number, file in enumerate(grants.copied):
             _copy(file, folder / "copied" / str(number), _within(file, made))
         made += [Mount("written", root)]
-        made += [Mount("empty", place, size=_SMALL) for place in hidden if place.is_relative_to(root) and place != root]
-        made += self._guarded.mounts(grants.guarded, history=history)
+        inner = [place for place in hidden if place.is_relative_to(root) and place != root]
+        made += [Mount("empty", place, size=_SMALL) for place in inner]
+        history = root / ".git" in grants.writes
+        made += self._guarded.take(grants.guarded, undone, history=history, without=inner)
         made += [Mount("masked", place) for place in _sockets() if _visible(place, made)]
         own = Path(variables.get("TMPDIR", "")).is_relative_to(root)
         temporary_folder = {} if own else {"TMPDIR": "/tmp"}  # noqa: S108  # its own
@@ -235,12 +253,14 @@ class MountedLiveRoom:
         # A process in a room holds no lock of ours: it could release it, and it ends with the room anyway.
         started = SystemProcesses(watch=RoomWatch(grants.limits, disks, group.refused if group is not None else None))
         limit = str(2 * grants.limits.processes) if grants.limits.processes else "unlimited"
+        inner = [mount for mount in shape.mounts if mount.place != disks[0] and mount.place.is_relative_to(disks[0])]
+        expected = sources(inner)
         self.processes: Processes = Inside(
             started,
             mounter,
             shape,
             around=(sys.executable, "-I", "-S", str(CONFINING), str(group.joins) if group is not None else ""),
-            before=("/bin/sh", "-c", _LIMITED, limit),
+            before=("/bin/sh", "-c", _BEGUN, limit, str(len(expected)), *expected),
         )
         self.outside = outside
         self._grants = grants
@@ -287,6 +307,10 @@ def _homes(variables: Mapping[str, str]) -> tuple[Path, ...]:
     return tuple(sorted({home.resolve() for home in named if home is not None}))
 
 
+def _link_at(name: str) -> str:
+    return f"{name} is a link, and nothing keeps a link from being replaced: put the file in its place"
+
+
 def _named(names: Iterable[str], variables: Mapping[str, str]) -> list[Path]:
     values = [Path(one) for name in names for one in variables.get(name, "").split(os.pathsep) if one]
     return [value for value in values if value.is_absolute() and len(value.parts) > 1]
@@ -294,18 +318,10 @@ def _named(names: Iterable[str], variables: Mapping[str, str]) -> list[Path]:
 
 def _repository(root: Path) -> tuple[Path, ...]:
     """What git needs of a repository that is around the workspace, or keeps its data elsewhere."""
-    marks = (".git/HEAD", ".git/commondir")
-    tops = (one for one in (root, *root.parents) if is_file(one / ".git") or any(is_there(one / m) for m in marks))
-    top = next(tops, None)
+    top = next((one for one in (root, *root.parents) if git_folders(one)), None)
     if top is None:
         return ()
-    found = [] if top == root else [top]
-    if is_file(top / ".git"):
-        with contextlib.suppress(OSError, UnicodeDecodeError):
-            data = top / read_text(top / ".git").removeprefix("gitdir:").strip()
-            found.append(data)
-            found.append(data / read_text(data / "commondir").strip())
-    return tuple(Path(os.path.normpath(place)) for place in found)
+    return (*([top] if top != root else []), *(one for one in git_folders(top) if one != top / ".git"))
 
 
 def _sockets() -> Iterable[Path]:
@@ -355,100 +371,3 @@ def _put_back(folder: Path, copied: Sequence[Path]) -> None:
             beside.touch(stat.S_IMODE(file.stat().st_mode))
             beside.write_bytes(after)
             beside.replace(file)
-
-
-# The parts of the workspace itself that commands in a live room can't change, because a change would make git, an
-# editor or Done When do something outside of the room.  A place is mounted over itself, read-only; the folders above it
-# are mounted over themselves too, since a folder that contains a mount could be renamed and replaced. If something
-# doesn't exist, an empty folder takes its place as long as a room is open, so that nobody can create it.
-
-
-ALWAYS = (".git", ".vscode")
-"""Folders that are guarded even if they don't exist."""
-WHERE_THERE = (
-    ".idea",
-    ".zed",
-    ".devcontainer",
-    ".envrc",
-    ".husky",
-    ".gitmodules",
-    ".pre-commit-config.yaml",
-    ".github/workflows",
-    ".github/actions",
-    ".gitlab-ci.yml",
-    ".circleci",
-    ".buildkite",
-    ".exrc",
-    ".nvimrc",
-    ".nvim.lua",
-    ".dir-locals.el",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".gemini",
-    ".mcp.json",
-)
-IN_GIT = ("hooks", "config", "config.worktree", "info", "modules", "worktrees")
-"""What makes git run something, or read another configuration, if its history may be changed."""
-ELSEWHERE = "commondir"
-"""A file that makes git look for its configuration elsewhere. No folder can take its place: if a command creates it, it
-is removed when the room closes."""
-_NESTED = ("*/.git", "*/*/.git")
-
-
-class Guarded:
-    """The guarded places of one workspace folder, for all rooms of this process."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._made: Counter[Path] = Counter()
-
-    def take(self, paths: Sequence[str], *, history: bool) -> tuple[Path, ...]:
-        """Creates the folders that replace missing places; `give_back` removes them. Raises OSError."""
-        made: list[Path] = []
-        for place in self._absent(paths, history=history):
-            if self._made[place] or not is_there(place):
-                if place.name != ELSEWHERE:
-                    place.mkdir(exist_ok=True)
-                self._made[place] += 1
-                made.append(place)
-        return tuple(made)
-
-    def give_back(self, made: Iterable[Path]) -> None:
-        for place in made:
-            self._made[place] -= 1
-            if not self._made[place]:
-                with contextlib.suppress(OSError):
-                    place.unlink() if place.name == ELSEWHERE else place.rmdir()
-
-    def mounts(self, paths: Sequence[str], *, history: bool) -> list[Mount]:
-        """The mounts that protect them, once the workspace itself is mounted."""
-        root = self._root
-        found = [root / name for name in (*ALWAYS, *WHERE_THERE, *paths)]
-        found += [*root.glob("*.code-workspace"), *root.glob("GOAL.md"), *root.glob("*.goal.md")]
-        for glob in _NESTED:
-            found += root.glob(glob)
-        if history and is_folder(root / ".git"):
-            found.remove(root / ".git")
-            found += [root / ".git" / name for name in IN_GIT]
-        kept = sorted({place for place in found if place.is_relative_to(root) and _real(place)})
-        above = {folder for place in kept for folder in place.parents if folder != root and folder.is_relative_to(root)}
-        inner = {place for place in kept if any(one in place.parents for one in kept)}
-        pinned = [
-            Mount("written", folder) for folder in sorted(above) if not any(folder.is_relative_to(k) for k in kept)
-        ]
-        return [*pinned, *(Mount("seen", place) for place in kept if place not in inner)]
-
-    def links(self) -> tuple[str, ...]:
-        """The guarded places that are links: nothing can protect a link."""
-        return tuple(name for name in (*ALWAYS, ".git/hooks", ".git/config") if is_link(self._root / name))
-
-    def _absent(self, paths: Sequence[str], *, history: bool) -> list[Path]:
-        places = [self._root / name for name in ALWAYS]
-        if history and is_folder(self._root / ".git"):
-            places += [self._root / ".git" / name for name in ("hooks", "modules", "worktrees", ELSEWHERE)]
-        return places
-
-
-def _real(place: Path) -> bool:
-    return is_there(place) and not is_link(place)

@@ -177,11 +177,42 @@ def mounted_below(root: Path) -> tuple[Path, ...]:
 
 def mount_places() -> tuple[Path, ...]:
     """Every mount point."""
+    return tuple(Path(_unescaped(place)) for _, _, place in _mount_table())
+
+
+def sources(mounts: Iterable[Mount]) -> tuple[str, ...]:
+    """What the kernel will say of these mounts in a room: from where in its file system each is, and where it is, in
+    the kernel's spelling. If a link, or somebody who renames, leads a mounting program elsewhere, it will say something
+    else. Raises OSError for what is not there."""
+    table = {number: (source.rstrip("/"), place.rstrip("/")) for number, source, place in _mount_table()}
+    found: list[str] = []
+    for mount in mounts:
+        source = "/"
+        if mount.kind not in ("empty", "vain"):
+            shown = os.devnull if mount.kind == "masked" else os.fspath(mount.shown)
+            above, place = table[_mount_of(shown)]
+            source = (above + _escaped(shown)[len(place) :]) or "/"
+        found.append(f"{source} {_escaped(os.fspath(mount.place))}")
+    return tuple(found)
+
+
+def _mount_of(path: str) -> str:
+    """The number of the mount that a path is in."""
+    opened = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        told = read_text(f"/proc/self/fdinfo/{opened}", "ascii")
+    finally:
+        os.close(opened)
+    return told.partition("mnt_id:")[2].split()[0]
+
+
+def _mount_table() -> list[tuple[str, str, str]]:
+    """The number, the source in its file system and the place of every mount, in the kernel's spelling."""
     try:
         lines = read_text("/proc/self/mountinfo", "utf-8", "surrogateescape").splitlines()
     except OSError:
-        return ()
-    return tuple(Path(_unescaped(fields[4])) for line in lines if len(fields := line.split(" ")) > 4)
+        return []
+    return [(fields[0], fields[3], fields[4]) for line in lines if len(fields := line.split(" ")) > 4]
 
 
 class Bubblewrap:
@@ -285,8 +316,17 @@ def _of_the_session() -> tuple[Path, ...]:
     return (Path(f"/run/user/{os.getuid()}"),)
 
 
+_ESCAPES = ((r"\134", "\\"), (r"\040", " "), (r"\011", "\t"), (r"\012", "\n"))
+
+
+def _escaped(path: str) -> str:
+    for code, char in _ESCAPES:
+        path = path.replace(char, code)
+    return path
+
+
 def _unescaped(field: str) -> str:
-    for code, char in ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\")):
+    for code, char in reversed(_ESCAPES):
         field = field.replace(code, char)
     return field
 

@@ -1,26 +1,38 @@
-"""The folder of a room, in the state folder: locked while the room is open, and removed whatever happens.
+"""What is there as long as a room is open, and removed whatever happens: the room's folder, in the state folder, and
+empty folders of ours in the workspace.
 
-A lock ends with its process, so a folder with a free lock was left behind by a crash.
+Both have a lock file. A lock ends with its process, so what has a free lock was left behind by a crash, and the next
+one who opens the folder, or a room of it, removes it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.workspace.checkpoints import has_real_folders
 from donewhen.workspace.locks import open_lock_file, try_lock
 from donewhen.workspace.shielding import shielded
 
 _LOCK = ".lock"
+_HELD = ".held"
+_COMMONDIR = "commondir"
+_PATIENCE, _PAUSE = 2.0, 0.005
+_LONGEST = 4096
+"""Bytes of a path."""
 
 
 class Place:
@@ -54,10 +66,9 @@ def take_place(rooms: Path) -> Place:
 def _locked(file: Path) -> int | None:
     """The descriptor of a new file with its lock held; None if a sweep took the lock first. Raises OSError."""
     lock = open_lock_file(file)
-    # A sweep may still hold the lock, or have removed the file already: a lock on that file protects nothing.
-    with contextlib.suppress(FileNotFoundError):
-        if try_lock(lock) and os.path.samestat(os.fstat(lock), file.stat()):
-            return lock
+    # A sweep may still hold the lock, or have removed the file already.
+    if try_lock(lock) and _is_current(Held(file, lock)):
+        return lock
     os.close(lock)
     return None
 
@@ -76,7 +87,10 @@ async def place_in(rooms: Path) -> AsyncGenerator[Path]:
 
 
 def sweep(rooms: Path) -> None:
-    """Removes the rooms whose process is gone."""
+    """Removes the rooms whose process is gone, and what nobody holds any more in the workspace."""
+    for file in rooms.glob(f"*{_HELD}"):
+        with contextlib.suppress(OSError):
+            let_go(Held(file, open_lock_file(file)))
     for file in rooms.glob(f"*{_LOCK}"):
         try:
             lock = open_lock_file(file)
@@ -95,6 +109,76 @@ def _unlock(folder: Path, lock: int) -> None:
         with contextlib.suppress(OSError):
             folder.with_suffix(_LOCK).unlink()
     os.close(lock)
+
+
+# A folder of ours in place of something that is missing in the workspace, so that no command makes it: on record before
+# it is made, and shared by all rooms in which it is, of whatever process.
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A record, and the descriptor that shares its lock."""
+
+    record: Path
+    lock: int
+
+
+def hold(records: Path, root: Path, path: str) -> Held | None:
+    """Holds the place of something that is missing at a path of the workspace; None if the person has something there.
+    In place of git's `commondir`, a file, nothing is made: if a command makes it, it is removed. Raises OSError."""
+    record, place = records / f"{quote(path, safe='')}{_HELD}", root / path
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        if os.path.lexists(place) and not record.exists():
+            return None
+        held = Held(record, open_lock_file(record))
+        try:
+            # Whoever is alone with the record finds out whose the place is; all who hold it share the lock.
+            if try_lock(held.lock) and _is_current(held):
+                if not _place_of(held) and os.path.lexists(place):
+                    record.unlink()
+                    os.close(held.lock)
+                    return None
+                os.pwrite(held.lock, os.fsencode(f"{root}\0{path}"), 0)
+            if try_lock(held.lock, shared=True) and _is_current(held) and _place_of(held):
+                if place.name != _COMMONDIR:
+                    with contextlib.suppress(FileExistsError):
+                        place.mkdir()
+                return held
+        except BaseException:
+            os.close(held.lock)
+            raise
+        os.close(held.lock)
+        time.sleep(_PAUSE)
+    raise OSError(errno.EAGAIN, "other rooms are opened and closed at the same time: try again", os.fspath(place))
+
+
+def let_go(held: Held) -> None:
+    """The last one who lets go removes what was made, unless somebody has put something into it."""
+    try:
+        # In vain, this lets go of the shared lock.
+        if try_lock(held.lock) and _is_current(held):
+            if (of := _place_of(held)) and has_real_folders(Path(of[0]), of[1]):
+                place = Path(*of)
+                with contextlib.suppress(OSError):
+                    place.unlink() if place.name == _COMMONDIR else place.rmdir()
+            held.record.unlink()
+    finally:
+        os.close(held.lock)
+
+
+def _is_current(held: Held) -> bool:
+    """Whether the record is still the file at its path: a lock on one that was removed protects nothing."""
+    try:
+        return os.path.samestat(os.fstat(held.lock), held.record.stat())
+    except OSError:
+        return False
+
+
+def _place_of(held: Held) -> tuple[str, str] | None:
+    """The workspace and the path in it; None in a record that nobody has written yet."""
+    root, _, path = os.fsdecode(os.pread(held.lock, 2 * _LONGEST, 0)).partition("\0")
+    return (root, path) if path else None
 
 
 def remove(folder: Path) -> None:

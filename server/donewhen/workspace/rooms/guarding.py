@@ -1,0 +1,209 @@
+"""The parts of the workspace itself that commands in a live room can't change, because a change would make git, an
+editor, an agent or Done When do something outside of the room.
+
+They are found by a walk that follows no link. Each is mounted over itself, read-only, and the folders above it are
+mounted over themselves too, since a folder that contains a mount could be renamed and replaced. The programs that mount
+do follow links, and a link may come after the walk: so the room itself compares with `mounting.sources`, before
+anything runs in it, what was mounted where.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from donewhen.regular import read_bytes, read_text
+from donewhen.workspace.checkpoints import has_real_folders
+from donewhen.workspace.ignoring import CACHE_FOLDERS
+from donewhen.workspace.rooms.home import home_of, is_file, is_folder, is_link, is_there
+from donewhen.workspace.rooms.mounting import Mount
+from donewhen.workspace.rooms.places import hold, let_go
+
+ALWAYS = (".git", ".vscode")
+"""Guarded at the top of the workspace even if they don't exist: an empty folder takes their place as long as a room is
+open, so that nobody can create them."""
+ANYWHERE = (
+    *ALWAYS,
+    ".idea",
+    ".zed",
+    ".devcontainer",
+    ".envrc",
+    ".exrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".dir-locals.el",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".gemini",
+    ".mcp.json",
+)
+"""Guarded where they exist, in whatever folder; `*.code-workspace` too."""
+OF_REPOSITORIES = (
+    ".husky",
+    ".gitmodules",
+    ".pre-commit-config.yaml",
+    ".github/workflows",
+    ".github/actions",
+    ".gitlab-ci.yml",
+    ".circleci",
+    ".buildkite",
+)
+"""Guarded where they exist, at the top of the workspace and of each repository in it."""
+IN_GIT = ("hooks", "config", "config.worktree", "info", "modules", "worktrees")
+"""What makes git run something, or read another configuration, if its history may be changed."""
+_ABSENT_IN_GIT = ("hooks", "modules", "worktrees", "commondir")
+"""`commondir` is a file that makes git look for its configuration elsewhere: if a command creates it, it is removed
+when the room closes."""
+_INSTALLED = ("site-packages", "dist-packages")
+_HOOKS_PATH = re.compile(rb'(?im)^[^#;\n]*\bhookspath[ \t]*=[ \t]*"?([^"#;\r\n]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A folder as it was when it was last read: what shows whether it has changed, its guarded names, its folders."""
+
+    state: tuple[int, int, int, int]
+    guarded: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+class Guarded:
+    """The guarded places of one workspace folder. `records` is where it is on record which folders of ours take the
+    place of missing ones, `variables` tells where the person's own configuration of git is."""
+
+    def __init__(self, root: Path, records: Path, variables: Callable[[], Mapping[str, str]]) -> None:
+        self._root = root
+        self._records = records
+        self._variables = variables
+        self._known: dict[str, _Seen] = {}
+
+    def take(
+        self, paths: Sequence[str], undone: list[Callable[[], object]], *, history: bool, without: Sequence[Path]
+    ) -> list[Mount]:
+        """The mounts that protect them and `paths`, once the workspace itself is mounted. Missing places are replaced:
+        `undone` grows with every step that is to be taken when the room closes. Nothing below the folders `without` is
+        looked at. Raises OSError."""
+        root = self._root
+        history = history and self._is_real(".git") and is_folder(root / ".git")
+        tops, found = self._walk(frozenset(place.relative_to(root).as_posix() for place in without))
+        hooks = [path for top in tops for path in self._hooks(top)]
+        found += [*hooks, *(_joined(top, name) for top in tops for name in OF_REPOSITORIES)]
+        found += [os.path.relpath(root / path, root) for path in paths]
+        missing = [*ALWAYS, *hooks]
+        if history:
+            found = [*(path for path in found if path != ".git"), *(f".git/{name}" for name in IN_GIT)]
+            missing += [f".git/{name}" for name in _ABSENT_IN_GIT]
+        for path in dict.fromkeys(missing):
+            held = hold(self._records, root, path) if _is_inside(root, path) else None
+            if held is not None:
+                undone.append(lambda held=held: let_go(held))
+                found.append(path)
+        kept = {path for path in found if self._is_real(path)}
+        above = {folder for path in kept for folder in _folders_above(path)}
+        outer = sorted(path for path in kept if not kept.intersection(_folders_above(path)))
+        pinned = sorted(path for path in above - kept if not kept.intersection(_folders_above(path)))
+        return [*(Mount("written", root / path) for path in pinned), *(Mount("seen", root / path) for path in outer)]
+
+    def links(self) -> tuple[str, ...]:
+        """The guarded places that are links: nothing can protect a link."""
+        return tuple(name for name in (*ALWAYS, ".git/hooks", ".git/config") if is_link(self._root / name))
+
+    def _is_real(self, path: str) -> bool:
+        """Whether it is there, in the workspace, and neither it nor a folder above it is a link."""
+        place = self._root / path
+        return _is_inside(self._root, path) and is_there(place) and not is_link(place)
+
+    def _walk(self, without: frozenset[str]) -> tuple[list[str], list[str]]:
+        """The tops of repositories, with the workspace's own, and the guarded places."""
+        tops, found = [""], list[str]()
+        known: dict[str, _Seen] = {}
+        ahead = deque([""])
+        while ahead:
+            place = ahead.popleft()
+            seen = self._seen(place)
+            if seen is None:
+                continue
+            known[place] = seen
+            found += [_joined(place, name) for name in seen.guarded]
+            if place and ".git" in seen.guarded:
+                tops.append(place)
+            ahead += [path for name in seen.folders if (path := _joined(place, name)) not in without]
+        self._known = known
+        return tops, found
+
+    def _seen(self, place: str) -> _Seen | None:
+        """A folder is read again only if it has changed; None if it can't be read."""
+        folder = os.path.join(self._root, place)  # noqa: PTH118  # thousands of them
+        try:
+            status = os.lstat(folder)
+            state = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+            known = self._known.get(place)
+            if not stat.S_ISDIR(status.st_mode) or (known is not None and known.state == state):
+                return known if stat.S_ISDIR(status.st_mode) else None
+            with os.scandir(folder) as entries:
+                return _read(state, entries, top=not place)
+        except OSError:
+            return None
+
+    def _hooks(self, top: str) -> list[str]:
+        """The folders of hooks that git is told to use in a repository."""
+        home = home_of(self._variables())
+        configs = [one for git in git_folders(self._root / top) for one in (git / "config", git / "config.worktree")]
+        configs += [home / name for name in (".gitconfig", ".config/git/config")] if home is not None else []
+        found: list[str] = []
+        for config in (*configs, Path("/etc/gitconfig")):
+            with contextlib.suppress(OSError):
+                for named in _HOOKS_PATH.findall(read_bytes(config)):
+                    path = os.path.relpath(self._root / top / os.fsdecode(named.strip()), self._root)
+                    found.append(path)
+        return found
+
+
+def git_folders(top: Path) -> tuple[Path, ...]:
+    """The folders of git's data of the repository at `top`: its own, and the one that it shares with other worktrees.
+    What doesn't look like such a folder is none, whatever a file names."""
+    own = top / ".git"
+    if is_file(own):
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            own = top / read_text(own).removeprefix("gitdir:").strip()
+    found = [own]
+    if is_file(own / "commondir"):
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            found.append(own / read_text(own / "commondir").strip())
+    return tuple(Path(os.path.normpath(one)) for one in found if is_file(one / "HEAD"))
+
+
+def _read(state: tuple[int, int, int, int], entries: Iterable[os.DirEntry[str]], *, top: bool) -> _Seen:
+    guarded: list[str] = []
+    folders: list[str] = []
+    for entry in entries:
+        name = entry.name
+        own = top and (name == "GOAL.md" or name.endswith(".goal.md"))
+        if own or name in ANYWHERE or name.endswith(".code-workspace"):
+            guarded.append(name)
+        elif name not in CACHE_FOLDERS and name not in _INSTALLED and entry.is_dir(follow_symlinks=False):
+            folders.append(name)
+    return _Seen(state, tuple(guarded), tuple(folders))
+
+
+def _is_inside(root: Path, path: str) -> bool:
+    """Whether a path names something in the workspace, or that may be made there, and no folder above it is a link."""
+    return path != "." and not path.startswith("../") and has_real_folders(root, path)
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    """The folders of the workspace that a path is in."""
+    while folder := path.rpartition("/")[0]:
+        yield folder
+        path = folder

@@ -1,0 +1,324 @@
+"""What in the workspace no command changes, and where no link leads: every kind of path, in every kind of room."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.ports import Grants, Laid
+from donewhen.workspace.rooms.live import MountedLiveRooms
+from donewhen.workspace.rooms.mounting import Mounter, Mounts, Shape, mounters
+from donewhen.workspace.rooms.places import hold, let_go, sweep
+from tests.rooms.conftest import Site, variables_of
+from tests.rooms.test_live import CONTAINED, Live, live_at
+from tests.rooms.test_overlay import until
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
+
+SECRET = "s3cret"
+OUTSIDE = {
+    "other/.git/HEAD": "ref: refs/heads/main\n",
+    "other/file": SECRET,
+    "other/deep/.git/HEAD": "ref: refs/heads/main\n",
+    "other/deep/file": SECRET,
+    "actions/workflows/file": SECRET,
+    "actions/file": SECRET,
+    "home/.git/HEAD": "ref: refs/heads/main\n",
+    "home/.ssh/file": SECRET,
+    "home/file": SECRET,
+    "state/.git/HEAD": "ref: refs/heads/main\n",
+    "state/file": SECRET,
+    "hooks/file": SECRET,
+    "work space/../file": SECRET,
+    "work space/../.git/HEAD": "ref: refs/heads/main\n",
+}
+LINKS = {
+    "to a repository": ("sub", "../other"),
+    "to a link": ("first", "second"),
+    "to a link to a repository": ("second", "sub"),
+    "by an absolute path": ("absolute", "{}/other"),
+    "two folders deep": ("a/sub", "../../other"),
+    "three folders deep": ("a/b/c/sub", "../../../../other"),
+    "to a folder of repositories": ("repositories", "../other/deep/.."),
+    "to the home folder, a repository": ("home", "../home"),
+    "to the folder above": ("above", ".."),
+    "to the state folder, a repository": ("state", "../state"),
+    "in place of what is guarded": (".github", "../actions"),
+    "in place of what is guarded, deeper": ("a/.vscode", "../../actions"),
+    "in place of hooks": ("hooks", "../hooks"),
+    "to a file": ("a/.envrc", "../../other/file"),
+    "to the root": ("root", "/"),
+    "to itself": ("loop", "loop"),
+    "to nothing": ("dangling", "../gone"),
+}
+"""A link's path in the workspace, and where it leads."""
+
+
+def built(folder: Path, kind: str) -> tuple[Live, dict[str, str]]:
+    live = live_at(folder, kind)
+    for name, text in OUTSIDE.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (live.root / ".git").mkdir()
+    (live.root / ".git" / "config").write_text("[core]\n\thooksPath = hooks\n")
+    (live.root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for path, leads in LINKS.values():
+        (live.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (live.root / path).symlink_to(leads.format(folder))
+    return live, outside(folder)
+
+
+def outside(folder: Path) -> dict[str, str]:
+    skipped = (folder / "work space", folder / "state" / "rooms")
+    return {
+        str(file): f"{file.lstat().st_mode:o} {file.read_text() if file.is_file() else ''}"
+        for file in folder.rglob("*")
+        if not any(file.is_relative_to(one) for one in skipped)
+    }
+
+
+TRY = (
+    'cd "$1" 2>/dev/null || { cat "$1"; echo x >> "$1"; exit; }; cat file */file .ssh/file; echo x > new; '
+    "echo x >> file; mkdir made; rm -f file; for one in */; do echo x > $one/new; rm -rf $one/file; done"
+)
+
+
+@pytest.mark.parametrize("kind", CONTAINED)
+async def test_no_link_leads_a_command_out(tmp_path: Path, kind: str) -> None:
+    live, before = built(tmp_path, kind)
+    async with live.rooms.open(Grants(guarded=("sub/file", "../file", "above/file"))) as room:
+        for path, _ in LINKS.values():
+            done = await live.run(room, f"set -- {path}; ({TRY}) 2>&1 | grep -v {SECRET}")
+            assert outside(tmp_path) == before, path
+            assert "made" not in done.output
+        for hidden in ("home/file", "home/.ssh/file", "state/file"):
+            assert SECRET not in (await live.run(room, f"cat {hidden}")).output
+    assert outside(tmp_path) == before
+
+
+async def test_no_link_leads_out_of_a_trial(site: Site, kind: str, tmp_path: Path) -> None:
+    """What is laid may be a link to a folder outside, too: its mode stays as it is."""
+    beside = tmp_path / "beside"
+    beside.mkdir(mode=0o700)
+    (beside / "file").write_text("file")
+    (site.root / "link").symlink_to(beside)
+    (site.root / "up").symlink_to("../beside")
+    (site.root / ".venv").symlink_to("../beside")
+    await site.workspace.confirm()
+    kept = await site.workspace.checkpoint()
+    for name in ("pyvenv.cfg", "bin/tool", "lib/python3/site-packages/product.pth"):
+        (beside / name).parent.mkdir(parents=True, exist_ok=True)
+        (beside / name).write_text(f"{site.root}/src\n")
+    before = outside(beside)
+    laid = [Laid("link", kept), Laid("up", kept)]
+    async with site.rooms.open(site.workspace, laid) as room:
+        await site.run(room, "true")
+        if kind != "copy":
+            await site.run(room, "cd link; echo x > new; echo x >> file; cd ../up; echo x > new; rm file")
+    assert outside(beside) == before
+    assert beside.stat().st_mode & 0o777 == 0o700
+    with pytest.raises(WorkspaceError):
+        async with site.rooms.open(site.workspace, [Laid("link", kept), Laid("link/new", content=b"x")]):
+            pass
+    assert outside(beside) == before
+
+
+class Changing:
+    """A mounter before whose programs somebody changes the workspace: after it was looked at, before it is mounted."""
+
+    def __init__(self, mounter: Mounter) -> None:
+        self._mounter = mounter
+        self.name = mounter.name
+        self.change: Callable[[], object] = lambda: None
+
+    def words(self, shape: Shape, cwd: Path, command: Sequence[str]) -> list[str]:
+        self.change()
+        return self._mounter.words(shape, cwd, command)
+
+
+CHANGES = {
+    "a repository becomes a link": ("nested", "../other"),
+    "a folder above becomes a link": ("deep/er", "../../other"),
+    "a folder of an editor becomes a link": ("ed", "../actions"),
+    "a guarded file becomes a link": ("ed/.envrc", "../../other/file"),
+}
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "unshare"])
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_link_that_comes_between_look_and_mount_opens_no_room(tmp_path: Path, kind: str, change: str) -> None:
+    live, before = built(tmp_path, kind)
+    for name in ("nested/.git/HEAD", "deep/er/nested/.git/HEAD", "ed/.vscode/tasks.json", "ed/.envrc"):
+        (live.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (live.root / name).write_text("x")
+    found = Changing([one for one in mounters(live.variables) if one.name == kind][-1])
+    rooms = MountedLiveRooms(
+        live.root,
+        live.state / "rooms",
+        lambda: live.variables,
+        Mounts(hidden=(live.state,)),
+        programs=lambda _: [found],
+    )
+    assert await rooms.hindrance() == ""
+    path, leads = CHANGES[change]
+
+    def swap() -> None:
+        (live.root / path).rename(live.root / "moved")
+        (live.root / path).symlink_to(leads)
+
+    found.change = swap
+    async with rooms.open(Grants()) as room:
+        done = await live.run(room, f"echo RAN; echo x > {path}/new; echo x > ../other/new; echo x > ../other/.git/new")
+    assert done.exit_code != 0
+    assert "RAN" not in done.output
+    assert outside(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", CONTAINED[:1])
+async def test_a_folder_that_has_become_a_link_is_followed_by_no_later_room(tmp_path: Path, kind: str) -> None:
+    live, before = built(tmp_path, kind)
+    (live.root / "nested" / ".git").mkdir(parents=True)
+    assert (await live.once("echo x > nested/.git/HEAD")).exit_code != 0
+    shutil.rmtree(live.root / "nested")
+    (live.root / "nested").symlink_to("../other")
+    assert (await live.once("echo x > nested/new || echo x > nested/.git/HEAD")).exit_code != 0
+    assert outside(tmp_path) == before
+    (live.root / ".vscode").symlink_to("src")
+    with pytest.raises(WorkspaceError, match=r"\.vscode is a link"):
+        await live.once("true")
+
+
+DEEPER = (
+    "a/b/c/repository/.git/hooks/pre-commit",
+    "a/b/c/repository/.git/config",
+    "a/b/c/repository/.husky/pre-commit",
+    "a/b/c/repository/own-hooks/pre-commit",
+    "packages/one/.vscode/tasks.json",
+    "packages/one/.envrc",
+    "packages/one/one.code-workspace",
+    "packages/one/.claude/settings.json",
+    "githooks/pre-commit",
+)
+
+
+@pytest.mark.parametrize("kind", CONTAINED)
+async def test_what_git_and_editors_keep_further_down_stays_too(tmp_path: Path, kind: str) -> None:
+    live = live_at(tmp_path, kind)
+    files = dict.fromkeys(DEEPER, "x") | {
+        ".git/config": "[core]\n\thooksPath = githooks ; ours\n[user]\n",
+        ".git/HEAD": "ref: refs/heads/main\n",
+        "a/b/c/repository/.git/config": '[core]\n\tbare = false\n\thooksPath = "own-hooks"\n',
+        "a/b/c/repository/.git/HEAD": "ref: refs/heads/main\n",
+        "packages/one/src": "x",
+    }
+    for name, text in files.items():
+        (live.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (live.root / name).write_text(text)
+    (live.home / ".gitconfig").write_text("[Core]\n  HooksPath = of-the-person\n")
+    tried = [f"echo y > {name}" for name in DEEPER]
+    tried += [f"rm -rf {name}" for name in DEEPER]
+    renamed = ("a", "a/b/c/repository", "packages/one", ".git")
+    tried += [f'{sys.executable} -c \'import os; os.rename("{name}", "moved")\'' for name in renamed]
+    tried += ["mkdir of-the-person && echo x > of-the-person/pre-commit"]
+    script = "".join(f"({one}) 2>/dev/null && echo did {one}\n" for one in tried)
+    async with live.rooms.open(Grants()) as room:
+        done = await live.run(room, f"echo y > packages/one/src && echo y > a/b/c/repository/src && (:\n{script}:)")
+    assert done.output == ""
+    assert done.exit_code == 0
+    assert {name: (live.root / name).read_text() for name in DEEPER} == {name: files[name] for name in DEEPER}
+    assert (live.root / "a/b/c/repository/src").read_text() == "y\n"
+    assert not (live.root / "of-the-person").exists()
+
+
+# Folders of ours in place of what is missing.
+
+
+async def test_what_one_room_made_stays_as_long_as_another_needs_it(tmp_path: Path) -> None:
+    live, (one, other) = live_at(tmp_path, "bubblewrap"), (live_at_again(tmp_path), live_at_again(tmp_path))
+    async with one.open(Grants()):
+        made = live.root / ".vscode"
+        assert made.is_dir()
+        async with other.open(Grants()) as room:
+            await one_room_and_out(other)
+            assert made.is_dir()
+            assert (await live.run(room, "echo x > .vscode/tasks.json")).exit_code != 0
+        assert made.is_dir()
+    assert not made.exists()
+    assert list((live.state / "rooms").iterdir()) == []
+
+
+def live_at_again(folder: Path) -> MountedLiveRooms:
+    """As another process has it."""
+    variables = variables_of(folder / "home")
+    hidden = Mounts(hidden=(folder / "state",))
+    return MountedLiveRooms(folder / "work space", folder / "state" / "rooms", lambda: variables, hidden)
+
+
+async def one_room_and_out(rooms: MountedLiveRooms) -> None:
+    async with rooms.open(Grants()):
+        pass
+
+
+async def test_what_a_person_puts_there_meanwhile_stays(tmp_path: Path) -> None:
+    live = live_at(tmp_path, "bubblewrap")
+    async with live.rooms.open(Grants()):
+        (live.root / ".vscode" / "settings.json").write_text("{}")
+    await live.once("true")
+    assert (live.root / ".vscode" / "settings.json").read_text() == "{}"
+    assert not (live.root / ".git").exists()
+    assert list((live.state / "rooms").iterdir()) == []
+
+
+def test_what_the_person_has_there_is_never_ours(tmp_path: Path) -> None:
+    root, records = tmp_path / "root", tmp_path / "records"
+    for folder in (root, records, root / ".vscode", tmp_path / "other" / "empty"):
+        folder.mkdir(parents=True)
+    assert hold(records, root, ".vscode") is None
+    held = hold(records, root, ".git")
+    assert held is not None
+    again = hold(records, root, ".git")
+    assert again is not None
+    let_go(held)
+    sweep(records)
+    assert (root / ".git").is_dir()
+    (root / ".git").rmdir()
+    (root / ".git").symlink_to("../other/empty")
+    let_go(again)
+    assert (tmp_path / "other" / "empty").is_dir()
+    assert list(records.iterdir()) == []
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+from donewhen.ports import Grants
+from tests.rooms.test_live import live_at
+live = live_at(Path(sys.argv[1]), sys.argv[2])
+async def main():
+    async with live.rooms.open(Grants()) as room:
+        await live.run(room, "touch started; sleep 300")
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", pytest.param("unshare", marks=pytest.mark.slow)])
+async def test_kill_9_leaves_nothing_for_the_next_one_who_opens_the_folder(tmp_path: Path, kind: str) -> None:
+    repository = Path(__file__).parents[2]
+    process = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path, kind], cwd=repository)  # noqa: ASYNC220  # it is to be killed
+    root, rooms = tmp_path / "work space", tmp_path / "state" / "rooms"
+    until((root / "started").exists)
+    sweep(rooms)
+    assert (root / ".vscode").is_dir(), "a room that is open is no leftover"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert sorted(one.name for one in root.iterdir()) == [".git", ".vscode", "src", "started"]
+    until(lambda: not sweep(rooms) and sorted(one.name for one in root.iterdir()) == ["src", "started"])
+    assert list(rooms.iterdir()) == []
