@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from donewhen.evidence.causes import hint_for, telling_line
+from donewhen.evidence.causes import hint_for, how_to_get, telling_line
 
 
 @pytest.mark.parametrize(
@@ -17,6 +19,8 @@ from donewhen.evidence.causes import hint_for, telling_line
         ("Error: Cannot find module '@a/b/c'", "npm test", "`npm ci`, or `npm install @a/b`"),
         ("Cannot find package 'a' imported from /x.js", "pnpm vitest run", "`pnpm install`, or `pnpm add a`"),
         ("pytest: error: unrecognized arguments: --cov=src", "pytest", "`pytest-cov` is not installed here"),
+        ("pytest.PytestConfigWarning: Unknown config option: asyncio_mode", "pytest", "pip install pytest-asyncio`"),
+        ("pytest.PytestConfigWarning: Unknown config option: nonsense", "pytest", ""),
         ("pytest: error: unrecognized arguments: -n", "pytest -n 4", "`pytest-xdist` is not installed here"),
         ("E       fixture 'mocker' not found", "pytest", "`pytest-mock` is not installed here"),
         ("error: toolchain 'nightly' is not installed", "cargo +nightly test", "`rustup toolchain install nightly`"),
@@ -48,3 +52,28 @@ def test_a_known_cause_has_a_hint(output: str, command: str, hint: str) -> None:
 )
 def test_the_line_that_tells_most(output: str, line: str) -> None:
     assert telling_line(output) == line
+
+
+@pytest.mark.parametrize(
+    ("program", "lock", "how"),
+    [
+        ("jscs", "", "`npm install`"),
+        ("tsc", "", "`npm install`"),
+        ("jscs", "pnpm-lock.yaml", "`pnpm install`"),
+        ("eslint", "", "`npm install --save-dev eslint`"),
+        ("nosuch", "", "install it, or put its folder on PATH before Done When is started"),
+    ],
+)
+def test_a_program_that_package_json_lists_comes_with_its_packages(
+    tmp_path: Path, program: str, lock: str, how: str
+) -> None:
+    (tmp_path / "package.json").write_text('{"devDependencies": {"jscs": "^3.0.7", "typescript": "5"}}')
+    if lock:
+        (tmp_path / lock).touch()
+    assert how_to_get(program, tmp_path) == how
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"devDependencies": ["jscs"]}', "[" * 100_000])
+def test_a_broken_package_json_lists_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "package.json").write_text(text)
+    assert how_to_get("jscs", tmp_path).startswith("install it")

@@ -233,6 +233,123 @@ def test_places_are_found(root: Path, output: str, expected: list[tuple[str, int
     assert [(p.path, p.line, p.column, p.severity, p.message) for p in found] == expected
 
 
+TAPE = """\
+TAP version 13
+# long opts
+ok 1 should be equivalent
+# nums
+not ok 57 should be deeply equivalent
+  ---
+    operator: deepEqual
+    expected: |-
+      { x: 1234, hex: 3735928559 }
+    actual: |-
+      { x: 1234, hex: '0xdeadbeef' }
+    at: Test.<anonymous> ({root}/src/app.test.js:15:4)
+    stack: |-
+      Error: should be deeply equivalent
+          at Test.assert [as _assert] ({root}/node_modules/tape/lib/test.js:548:48)
+          at Test.<anonymous> ({root}/src/app.test.js:15:4)
+          at process.processImmediate (node:internal/timers:483:21)
+  ...
+not ok 58 no throw
+  ---
+    operator: fail
+    stack: |-
+      Error: no throw
+          at Test.assert [as _assert] ({root}/node_modules/tape/lib/test.js:548:48)
+          at f ({root}/src/calc.js:3:9)
+  ...
+
+1..58
+# tests 58
+# pass  56
+# fail  2
+"""
+NODE = """\
+TAP version 13
+# Subtest: sums
+    # Subtest: adds
+    not ok 1 - adds
+      ---
+      location: '{root}/src/app.test.js:2:3'
+      failureType: 'testCodeFailure'
+      error: |-
+        Expected values to be strictly equal:
+      expected: 2
+      actual: 1
+      stack: |-
+        TestContext.<anonymous> (file://{root}/src/app.test.js:4:10)
+      ...
+    1..1
+not ok 1 - sums
+  ---
+  location: '{root}/src/app.test.js:1:1'
+  failureType: 'subtestsFailed'
+  error: '1 subtest failed'
+  ...
+1..1
+"""
+STACK = """\
+Error: refused
+    at connect ({root}/node_modules/pg/lib/client.js:10:2)
+    at run ({root}/src/calc.js:7:3)
+TypeError: deep
+    at x ({root}/node_modules/pg/lib/client.js:12:2)
+Traceback (most recent call last):
+  File "{root}/app.py", line 3, in f
+    g()
+  File "{root}/.venv/lib/python3.11/site-packages/yaml/reader.py", line 9, in g
+    raise ValueError("no")
+ValueError: no
+"""
+DOCTEST = """\
+**********************************************************************
+File "app.py", line 3, in app
+Failed example:
+    f(2)
+Expected:
+    4
+Got:
+    2
+**********************************************************************
+1 items had failures:
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (
+            TAPE,
+            [
+                "src/app.test.js:15: nums: should be deeply equivalent: expected { x: 1234, hex: 3735928559 }, "
+                "got { x: 1234, hex: '0xdeadbeef' }",
+                "src/calc.js:3: nums: no throw",
+            ],
+        ),
+        (NODE, ["src/app.test.js:4: adds: expected 2, got 1"]),
+        (STACK, ["app.py:3: ValueError: no", "src/calc.js:7: Error: refused"]),
+        (STACK.partition("TypeError")[2].partition("Traceback")[0], []),
+        (
+            "TypeError" + STACK.partition("TypeError")[2].partition("Traceback")[0],
+            ["node_modules/pg/lib/client.js:12: TypeError: deep"],
+        ),
+        (DOCTEST, ["app.py:3: expected 4, got 2, from `f(2)`"]),
+    ],
+    ids=["tape", "node", "frames in packages", "a frame of nothing", "only a package's frame", "doctest"],
+)
+def test_a_failure_has_its_own_place_and_its_values(root: Path, output: str, said: list[str]) -> None:
+    for path in ("node_modules/tape/lib/test.js", "node_modules/pg/lib/client.js"):
+        (root / path).parent.mkdir(parents=True)
+        (root / path).touch()
+    reader = root / ".venv/lib/python3.11/site-packages/yaml/reader.py"
+    reader.parent.mkdir(parents=True)
+    reader.touch()
+    found = find_problems(output.replace("{root}", root.as_posix()), Places(root))
+    assert [f"{one.path}:{one.line + 1}: {one.message}" for one in found] == said
+
+
 def test_errors_come_first_and_nothing_comes_twice(root: Path) -> None:
     output = "app.py:1:1: warning: w\napp.py:2:1: error: e\napp.py:2:1: error: e\n"
     assert [p.message for p in find_problems(output, Places(root))] == ["e", "w"]

@@ -243,7 +243,9 @@ async def test_what_can_not_be_imported_is_said_and_how_to_install_it(run: RunCh
         "and 1 more",
     ]
     write("conftest.py", "import no_such_module\n")
-    assert (await run("python -m pytest -q")).reason.startswith(f"exit code 4: {missing}; hint: `no_such_module`")
+    assert (await run("python -m pytest -q")).reason.startswith(
+        f"pytest broke off before any test (exit code 4): {missing}; hint: `no_such_module`"
+    )
 
 
 async def test_a_linter_says_what_is_wrong_and_where(run: RunCheck, write: Write) -> None:
@@ -775,6 +777,68 @@ def test_the_environments_digest_tells_programs_and_variables_apart(
     variables["SHLVL"] = "7"
     assert len({before, with_program, other_program, with_variable}) == 4
     assert checker.environment(check) == with_variable
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        ".venv/lib/python3.11/site-packages/pytest_asyncio-1.2.0.dist-info/METADATA",
+        "node_modules/.package-lock.json",
+        "node_modules/.pnpm/lock.yaml",
+    ],
+)
+def test_what_is_installed_is_part_of_the_environment(
+    checker: CommandChecker, root: Path, write: Write, changed: str
+) -> None:
+    make_venv(root / ".venv")
+    (root / ".venv/lib/python3.11/site-packages").mkdir(parents=True)
+    checks = (Check.of("python -m pytest"), Check.of("make test"))
+    before = [checker.environment(check) for check in checks]
+    write(changed, "one")
+    after = [checker.environment(check) for check in checks]
+    assert not set(before) & set(after)
+    write(changed, "one")
+    assert [checker.environment(check) for check in checks] == after
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "reason"),
+    [
+        (
+            {"pytest.ini": "[pytest]\nfilterwarnings = error\nasyncio_mode = auto\n"},
+            "python -m pytest",
+            "pytest broke off before any test: PytestConfigWarning: Unknown config option: asyncio_mode; "
+            "hint: `pytest-asyncio` is not installed here",
+        ),
+        (
+            {"conftest.py": "def pytest_runtest_logfinish():\n    raise ValueError('mid')\n"},
+            "make",
+            "pytest broke off after 1 test: ValueError: mid",
+        ),
+        (
+            {"conftest.py": "raise RuntimeError('no')\n"},
+            "pytest -q",
+            "pytest broke off before any test (exit code 4): RuntimeError: no",
+        ),
+        (
+            {},
+            "pytest nosuch.py",
+            "pytest broke off before any test (exit code 4): ERROR: file or directory not found: nosuch.py",
+        ),
+    ],
+    ids=["configuration", "in mid-run", "conftest", "arguments"],
+)
+async def test_a_runner_that_breaks_off_is_no_failed_test(
+    run: RunCheck, write: Write, files: dict[str, str], command: str, reason: str
+) -> None:
+    write("test_a.py", "def test_a():\n    pass\n")
+    write("Makefile", "all:\n\t@python -m pytest\n")
+    for path, text in files.items():
+        write(path, text)
+    result = await run(command)
+    assert result.outcome is Outcome.FAILED
+    assert result.reason.startswith(reason)
+    assert not [test for test in result.tests if test.outcome == "failed"]
 
 
 async def test_an_audit_costs_at_most_a_tenth_of_a_check_of_a_second(run: RunCheck) -> None:

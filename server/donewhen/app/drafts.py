@@ -143,7 +143,7 @@ class _Look:
         if check.lacking:
             return check.lacking
         for name in (*(one for one in check.programs if not self._which(one)), *(set(check.modules) & self._unknown)):
-            return f"`{name}` is not installed here: {how_to_get(name)}"
+            return f"`{name}` is not installed here: {how_to_get(name, self._root)}"
         return None
 
     async def _chosen(

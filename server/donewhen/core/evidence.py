@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Literal, cast
 
 from donewhen.core.errors import UsageError
+from donewhen.core.failure_text import clipped, failure_text
 
 Severity = Literal["error", "warning", "information"]
 
@@ -359,9 +360,6 @@ def check_evidence(evidence: Sequence[Observation], about: str) -> None:
 
 
 SHOWN = 3
-LONGEST = 200
-"""Characters of one message."""
-
 COLLECTION = "collection failure"
 """How the message of a test begins that stands for a file which pytest could not import."""
 
@@ -410,15 +408,9 @@ def short_name(name: str) -> str:
     return short if len(short) <= _LONGEST_NAME else short[: _LONGEST_NAME - 1] + "…"
 
 
-def clipped(text: str) -> str:
-    """The first line that says something, bounded."""
-    line = next((" ".join(line.split()) for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
-
-
 def _test(test: TestCase) -> str:
     place = f"{test.path}:{(test.line or 0) + 1}: " if test.path else ""
-    message = clipped(test.message) or test.outcome
+    message = failure_text(test.message) or test.outcome
     if message.startswith(COLLECTION):
         return place + (message.removeprefix(COLLECTION).removeprefix(": ") or COLLECTION)
     return f"{place}{short_name(test.name)}: {message}"

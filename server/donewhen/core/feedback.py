@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from donewhen.core.evidence import CheckResult, Evidence, Problem, clipped
+from donewhen.core.evidence import CheckResult, Evidence, Problem
+from donewhen.core.failure_text import clipped
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.integrity import PROOF_FINDINGS, IntegrityFinding
 from donewhen.core.verdict import PROVEN, RequirementView

@@ -151,8 +151,11 @@ _PYTEST_PLUGINS = {
     "snapshot-update": "syrupy", "html": "pytest-html", "count": "pytest-repeat", "mocker": "pytest-mock",
     "httpx_mock": "pytest-httpx", "benchmark": "pytest-benchmark", "requests_mock": "requests-mock", "freezer":
     "pytest-freezer", "snapshot": "syrupy", "live_server": "pytest-django", "respx_mock": "respx",
+    "asyncio_mode": "pytest-asyncio", "asyncio_default_fixture_loop_scope": "pytest-asyncio", "timeout_method":
+    "pytest-timeout", "DJANGO_SETTINGS_MODULE": "pytest-django", "env": "pytest-env", "anyio_mode": "anyio",
+    "mock_use_standalone_module": "pytest-mock", "env_files": "pytest-dotenv", "qt_api": "pytest-qt",
 }  # fmt: skip
-"""By option and by fixture: the plugin that has it."""
+"""By option, by fixture and by key of its configuration: the plugin that has it."""
 
 
 def _python_module(match: re.Match[str], command: str) -> str:
@@ -251,6 +254,7 @@ class {Name}(__import__('unittest').TestCase):
         ("pytest", "py.test"),
         always_reports=True,
         no_tests_exit=5,
+        usage_exit=4,
         report_options=globs("--junitxml --junit-xml"),
         prints=(
             Form(
@@ -275,6 +279,7 @@ class {Name}(__import__('unittest').TestCase):
         durations=(rf"(?P<before>\b{_COUNTED}\b{FEW}? in ){SECONDS}s(?: \(\d+:\d\d:\d\d\))?",),
         causes=(
             Cause(r"unrecognized arguments: (?P<name>\S+)", _plugin),
+            Cause(r"\bUnknown config option: (?P<name>\w+)", _plugin),
             Cause(r"^E\s+fixture '(?P<name>\w+)' not found", _plugin),
         ),
         affected=Affected(

@@ -338,7 +338,8 @@ class Tool(Files):
       are shown none);
     - `causes`: what helps where it fails for a cause that is known;
     - `always_reports`: the report that the server asks for is written whenever it really ran, so that what is printed
-      proves nothing. `no_tests_exit`: the exit code that says that there was no test;
+      proves nothing. `no_tests_exit`: the exit code that says that there was no test,
+      `usage_exit` the one that says that it did not even look for any;
     - `report_options`, `report_variables`: by which it is told where to write its JUnit report;
     - `affected`: how it is asked for the tests that a change may affect;
     - `line`, `signs`: how it is found in a workspace; `hooks`: of pre-commit, by id, and the command that each is;
@@ -359,6 +360,7 @@ class Tool(Files):
     causes: tuple[Cause, ...] = ()
     always_reports: bool = False
     no_tests_exit: int | None = None
+    usage_exit: int | None = None
     report_options: tuple[str, ...] = ()
     report_variables: tuple[str, ...] = ()
     affected: Affected | None = None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
 
 from donewhen.core.commands.wrapped import Segment
-from donewhen.core.evidence import clipped
+from donewhen.core.failure_text import clipped
 from donewhen.ecosystems import ECOSYSTEMS, TOOLS
+from donewhen.ecosystems.javascript import MANAGERS
 from donewhen.ecosystems.output import multiline
+from donewhen.regular import read_text
 
 _ERROR = re.compile(
     r"^(?:E\s+)?(?:(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit)\b(?::.*)?"
@@ -77,17 +82,17 @@ _MODULES = frozenset(name for name, how in _HOW.items() if "pip install" in how)
 
 
 def not_installed(
-    output: str, exit_code: int | None, parts: Sequence[Segment], which: Callable[[str], str | None]
+    output: str, exit_code: int | None, parts: Sequence[Segment], which: Callable[[str], str | None], root: Path
 ) -> str | None:
     """What is missing and how to get it; None if nothing is known to be missing.
 
     A file of the workspace that is missing (`./check.sh`) is not a program to install.
     """
-    return _program(output, exit_code, parts, which) or _module(output, parts)
+    return _program(output, exit_code, parts, which, root) or _module(output, parts, root)
 
 
 def _program(
-    output: str, exit_code: int | None, parts: Sequence[Segment], which: Callable[[str], str | None]
+    output: str, exit_code: int | None, parts: Sequence[Segment], which: Callable[[str], str | None], root: Path
 ) -> str | None:
     for name in (match["name"].strip() for pattern in _NOT_FOUND for match in pattern.finditer(output)):
         if "/" in name or which(name) is not None:
@@ -95,18 +100,37 @@ def _program(
         # In `missing || other`, only the other one counts.
         needed = any(name in part.words and part.then != "||" for part in parts)
         if needed or exit_code == 127:
-            return f"`{name}` is not installed here: {how_to_get(name)}"
+            return f"`{name}` is not installed here: {how_to_get(name, root)}"
     return None
 
 
-def _module(output: str, parts: Sequence[Segment]) -> str | None:
+def _module(output: str, parts: Sequence[Segment], root: Path) -> str | None:
     for match in _NO_MODULE.finditer(output):
         name = match["name"]
         if name in _MODULES and any(part.tool[:1] == (name,) and part.then != "||" for part in parts):
-            return f"`{name}` is not installed here: {how_to_get(name)}"
+            return f"`{name}` is not installed here: {how_to_get(name, root)}"
     return None
 
 
-def how_to_get(name: str) -> str:
-    """What to do for a missing program, as the end of a sentence."""
-    return _HOW.get(name, "install it, or put its folder on PATH before Done When is started")
+def how_to_get(name: str, root: Path) -> str:
+    """What to do for a program that is missing in the workspace, as the end of a sentence."""
+    how = _HOW.get(name, "")
+    if {name, *re.findall(r"--save-dev ([^`]+)", how)} & _listed_packages(root):
+        manager = next((one for one in MANAGERS if any((root / lock).is_file() for lock in one.locks)), MANAGERS[-1])
+        return f"`{manager.name} install`"
+    return how or "install it, or put its folder on PATH before Done When is started"
+
+
+def _listed_packages(root: Path) -> frozenset[str]:
+    """What the workspace's package.json depends on."""
+    try:
+        package: object = json.loads(read_text(root / "package.json", "utf-8", "replace"))
+    except (OSError, ValueError, RecursionError):
+        return frozenset()
+    return frozenset(
+        name for key in ("dependencies", "devDependencies") for name in _json_object(_json_object(package).get(key))
+    )
+
+
+def _json_object(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from donewhen.evidence.text import is_sensitive
@@ -15,6 +16,10 @@ from donewhen.regular import read_bytes
 
 _HASHED = 1024 * 1024  # larger programs are distinguished by their times: hashing them would hold up the server
 _BIN = "Scripts" if os.name == "nt" else "bin"
+_SITE = "Lib/site-packages" if os.name == "nt" else "lib/python*/*-packages"
+_DISTRIBUTION = (".dist-info", ".egg-info", ".egg-link")
+_NODE_PACKAGES = ("node_modules/.package-lock.json", "node_modules/.pnpm/lock.yaml", "node_modules/.yarn-integrity")
+"""Where the managers of Node's packages write down what they have installed."""
 # They differ between terminals and have no effect on checks.
 _NOISE_NAMES = (
     "_ PWD OLDPWD SHLVL COLUMNS LINES WINDOWID TERM_SESSION_ID XDG_SESSION_ID SSH_CLIENT SSH_CONNECTION SSH_TTY "
@@ -47,6 +52,7 @@ class CheckEnvironment:
         self._inherited = inherited
         self.interpreter = interpreter
         self._digests: dict[tuple[str, int, int, int], str] = {}
+        self._listed: dict[tuple[str, int], str] = {}
         self.bytecode = bytecode or scratch / "pycache"
 
     def inherited(self) -> Mapping[str, str]:
@@ -113,24 +119,45 @@ class CheckEnvironment:
         return os.pathsep.join(str(self._root / entry) for entry in entries)
 
     def digest(self, program: str | None, variables: Mapping[str, str]) -> str:
-        """sha256 of the program's path and content, the variables that can matter, and the platform."""
+        """sha256 of the program's path and content, the Python that comes first on PATH, what is installed for it and
+        for Node, the variables that can matter, and the platform."""
         relevant = sorted(
             f"{name}={value}"
             for name, value in variables.items()
             if name not in _NOISE and not name.startswith(_NOISE_PREFIXES)
         )
-        parts = [sys.platform, platform.machine(), program or "", self._content(program), *relevant]
+        python = self.which("python", variables) or self.which("python3", variables)
+        installed = [
+            *self._distributions(python),
+            *(self._content(str(self._root / one), whole=True) for one in _NODE_PACKAGES),
+        ]
+        programs = [program or "", self._content(program), self._content(python)]
+        parts = [sys.platform, platform.machine(), *programs, *installed, *relevant]
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
-    def _content(self, program: str | None) -> str:
-        """Of the file that the program's links end at; read again only when it changed."""
+    def _distributions(self, python: str | None) -> Sequence[str]:
+        """What is installed for a Python, as its `NAME-VERSION.dist-info` say; listed again only when that changed."""
+        if python is None:
+            return ()
+        found: list[str] = []
+        for folder in sorted(Path(python).parent.parent.glob(_SITE)):
+            with contextlib.suppress(OSError):
+                key = (str(folder), folder.stat().st_mtime_ns)
+                if key not in self._listed:
+                    names = sorted(one.name for one in folder.iterdir() if one.name.endswith(_DISTRIBUTION))
+                    self._listed[key] = hashlib.sha256("\0".join(names).encode("utf-8", "surrogateescape")).hexdigest()
+                found.append(self._listed[key])
+        return found
+
+    def _content(self, program: str | None, *, whole: bool = False) -> str:
+        """Of the file that the program's links end at; read again only when it changed. `whole`: whatever its size."""
         if program is None:
             return ""
         try:
             path = Path(program).resolve()
             stat = path.stat()
             key = (str(path), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-            if stat.st_size > _HASHED:
+            if stat.st_size > _HASHED and not whole:
                 return ":".join(map(str, key))
             if key not in self._digests:
                 self._digests[key] = hashlib.sha256(read_bytes(path)).hexdigest()

@@ -22,7 +22,8 @@ class Observed:
     same command line has overwritten. `checked_nothing` is the line in which a linter says that it had no file.
     `printed_by` are the forms of the runners whose output it is where no runner was named or reported. `miscounted`
     says that the report contains a different number of tests from the one that its runner counted. `located`: it names
-    places, which say what failed.
+    places, which say what failed. `broke_off` is what ended the `runner` itself, `usage_exit` its exit code where it
+    did not come to any test.
     """
 
     process: ProcessResult
@@ -39,6 +40,9 @@ class Observed:
     miscounted: str = ""
     printed_by: tuple[str, ...] = ()
     located: bool = False
+    broke_off: str = ""
+    runner: str = ""
+    usage_exit: int | None = None
 
 
 Decision = tuple[Outcome, str]
@@ -75,6 +79,8 @@ def _by_totals(seen: Observed, totals: TestTotals) -> Decision:
         skipped = f" ({totals.skipped} skipped)" if totals.skipped else ""
         return Outcome.NO_TESTS, f"no test was executed{skipped}"
     if not _exit_as_expected(seen):
+        if seen.broke_off:
+            return Outcome.FAILED, _broke_off(seen, totals)
         return Outcome.FAILED, _failures(seen, totals) if totals.failed else _other_exit(seen, totals)
     if totals.failed and seen.expected_exit == 0:
         return Outcome.FAILED, f"{_failures(seen, totals)}, although the exit code is 0"
@@ -110,6 +116,8 @@ def _exit_as_expected(seen: Observed) -> bool:
 def _exit(seen: Observed) -> str:
     code = seen.process.exit_code or 0
     text = f"exit code {code}"
+    if code == seen.usage_exit:
+        text = f"{seen.runner} broke off before any test ({text})"
     if code - 128 in list(signal.Signals) and code != seen.expected_exit:
         text += f" (as after {signal.Signals(code - 128).name})"  # what a shell makes of it
     return text if seen.expected_exit in (0, code) else f"{text}, {seen.expected_exit} expected"
@@ -117,6 +125,14 @@ def _exit(seen: Observed) -> str:
 
 def _other_exit(seen: Observed, totals: TestTotals) -> str:
     return f"{_exit(seen)}, although {_passes(totals)}" if totals.executed else _exit(seen)
+
+
+def _broke_off(seen: Observed, totals: TestTotals) -> str:
+    files = sum(test.message.startswith(COLLECTION) for test in seen.tests)
+    ran = totals.executed - files
+    when = f"after {counted(ran, 'test')}" if ran else "before any test"
+    failed = f" ({totals.failed - files} failed)" if totals.failed > files else ""
+    return f"{seen.runner} broke off {when}{failed}: {seen.broke_off}"
 
 
 def _passes(totals: TestTotals) -> str:

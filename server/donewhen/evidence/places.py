@@ -4,12 +4,16 @@ the workspace's own, and messages with a line."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from donewhen.core.evidence import Problem, Severity
-from donewhen.ecosystems import TOOLS, Matcher
+from donewhen.core.failure_text import expected_and_got, failure_text
+from donewhen.core.globs import any_matches
+from donewhen.ecosystems import ECOSYSTEMS, TOOLS, Matcher
 from donewhen.ecosystems.table import Reach
 from donewhen.evidence.text import first_line
 from donewhen.regular import read_text
@@ -106,13 +110,30 @@ def frames(text: str, places: Places) -> list[Place]:
         if match is not None and (path := places.find(match["path"])) is not None:
             found = innermost_first if javascript else outermost_first
             found.append((path, max(int(match["line"]) - 1, 0)))
-    return [*outermost_first, *reversed(innermost_first)]
+    return _own([*outermost_first, *reversed(innermost_first)])
+
+
+_INSTALLED = tuple(glob for ecosystem in ECOSYSTEMS for glob in ecosystem.vendored)
+
+
+@cache
+def is_installed(path: str) -> bool:
+    """True for a file of a package that was installed, or is kept, in the workspace: nobody mends it there."""
+    return any_matches(_INSTALLED, path)
+
+
+def _own(found: list[Place]) -> list[Place]:
+    """Without those in installed packages, where there are others."""
+    return [place for place in found if not is_installed(place[0])] or found
 
 
 def find_in_stacks(lines: Sequence[str], places: Places) -> Iterator[Problem]:
     """One problem for each trace, on its innermost frame in the workspace; two where a unit test failed elsewhere."""
     yield from _python(lines, places)
-    yield from _javascript(lines, places)
+    yield from _doctests(lines, places)
+    outside: list[str] = []
+    yield from _tap(lines, places, outside)
+    yield from _javascript(outside, places)
 
 
 def _python(lines: Sequence[str], places: Places) -> Iterator[Problem]:
@@ -129,7 +150,7 @@ def _python(lines: Sequence[str], places: Places) -> Iterator[Problem]:
             if (path := places.find(frame["path"])) is not None:
                 seen.append((path, max(int(frame["line"]) - 1, 0)))
         elif inside and (raised := _RAISED.match(line)):
-            yield from _python_problems(seen, raised["message"], test)
+            yield from _python_problems(_own(seen), raised["message"], test)
             inside, seen, test = False, [], ""
 
 
@@ -143,22 +164,103 @@ def _python_problems(seen: Sequence[Place], message: str, test: str) -> Iterator
         yield Problem(path, line, text, source="unittest" if test else "python")
 
 
+def _doctests(lines: Sequence[str], places: Places) -> Iterator[Problem]:
+    """Python's own `doctest`: a place, the example that failed, what was expected and what it gave."""
+    for index, line in enumerate(lines[:-1]):
+        if lines[index + 1] == "Failed example:" and (frame := _FRAME.match(line)) is not None:
+            rest = takewhile(lambda line: not line.startswith("***"), lines[index + 1 : index + 1 + _LONGEST_MESSAGE])
+            if (path := places.find(frame["path"])) is not None:
+                yield Problem(path, max(int(frame["line"]) - 1, 0), failure_text("\n".join(rest)), source="doctest")
+
+
+_LONGEST_MESSAGE = 200
+"""Lines."""
+_TAP_GROUP = re.compile(r"^# (?!Subtest: |(?:tests|suites|pass|fail|ok)\b)(?P<name>\S.*)$")
+_TAP_FAILURE = re.compile(r"^\s*not ok\b *\d*(?: *-)? *(?P<name>.*?)(?: \{)?$")
+_TAP_FIELD = re.compile(r"^ *(?P<key>\w+):(?: +(?P<value>.*))?$")
+_TAP_PLACE = re.compile(r"(?P<path>(?:file://)?[^\s():'\"]+):(?P<line>\d+):(?P<column>\d+)")
+
+
+def _tap(lines: Sequence[str], places: Places, outside: list[str]) -> Iterator[Problem]:
+    """The failed tests of the Test Anything Protocol that say more in a block of YAML. Other lines go to `outside`."""
+    rest = iter(lines)
+    group = title = ""
+    for line in rest:
+        if line.strip() == "---" and title:
+            fields = _tap_fields(takewhile(lambda line: line.strip() != "...", rest))
+            yield from _tap_problem(group, title, fields, places)
+            title = ""
+            continue
+        group = found["name"] if (found := _TAP_GROUP.match(line)) else group
+        title = found["name"] if (found := _TAP_FAILURE.match(line)) else ""
+        outside.append(line)
+
+
+def _tap_fields(block: Iterable[str]) -> dict[str, str]:
+    """Each key of the block with its text. It is YAML only nearly: values are not always quoted that should be."""
+    fields: dict[str, list[str]] = {}
+    key, indent = "", None
+    for line in block:
+        inner = len(line) - len(line.lstrip())
+        indent = inner if indent is None else indent
+        if inner <= indent and (match := _TAP_FIELD.match(line)) is not None:
+            key, value = match["key"], (match["value"] or "").strip()
+            fields[key] = [] if value in ("", "|", "|-", ">", ">-") else [value.strip("'")]
+        elif key:
+            fields[key].append(line.strip())
+    return {key: "\n".join(said) for key, said in fields.items()}
+
+
+def _tap_problem(group: str, title: str, fields: Mapping[str, str], places: Places) -> Iterator[Problem]:
+    if fields.get("failureType") == "subtestsFailed":
+        return
+    printed = [match for key in ("at", "stack", "location") for match in _TAP_PLACE.finditer(fields.get(key, ""))]
+    spots = [spot for match in printed for spot in _js_spot(match, places)]
+    expected, actual = fields.get("expected", fields.get("wanted")), fields.get("actual", fields.get("found"))
+    said = fields.get("error") or fields.get("message") or ""
+    if expected is not None and actual is not None:
+        said = expected_and_got(" ".join(expected.split()), " ".join(actual.split()))
+    yield from _js_problem(": ".join(filter(None, (group, title))), [said], spots)
+
+
 def _javascript(lines: Sequence[str], places: Places) -> Iterator[Problem]:
-    test = message = ""
+    test = ""
+    said: list[str] = []
+    spots: list[_Spot] = []
     plain = False
-    waiting = False  # a message whose first frame in the workspace has not come yet
     for line in _whole_titles(lines):
-        if raised := next((match for one in _JS_RAISED if (match := one.match(line))), None):
-            message, waiting = raised["message"].strip(), True
-        elif header := next(((match, next_line) for one, next_line in _JS_TITLES if (match := one.match(line))), None):
-            test, message, waiting = header[0]["name"].strip().removesuffix(":"), "", True
-            plain = header[1]
-        elif waiting and (frame := _JS_FRAME.match(line)) and (path := places.find(frame["path"])) is not None:
-            text = ": ".join(part for part in (test, message) if part)
-            yield Problem(path, int(frame["line"]) - 1, text, int(frame["column"]) - 1, source="stack")
-            waiting = False
-        elif plain and not message:
-            message = line.strip()
+        raised = next((match["message"] for one in _JS_RAISED if (match := one.match(line))), None)
+        header = next(((match["name"], next_line) for one, next_line in _JS_TITLES if (match := one.match(line))), None)
+        if raised is None and header is None:
+            if (frame := _JS_FRAME.match(line)) is not None:
+                spots += _js_spot(frame, places)
+            elif not spots and (plain or said) and len(said) < _LONGEST_MESSAGE:
+                said.append(line)
+            continue
+        yield from _js_problem(test, said, spots)
+        if raised is not None:
+            said = [raised.strip()]
+        elif header is not None:
+            test, plain, said = header[0].strip().removesuffix(":"), header[1], []
+        spots = []
+    yield from _js_problem(test, said, spots)
+
+
+_Spot = tuple[str, int, int]
+"""A file of the workspace, and a line and a column in it, from 0."""
+
+
+def _js_spot(frame: re.Match[str], places: Places) -> list[_Spot]:
+    path = places.find(frame["path"])
+    return [(path, max(int(frame["line"]) - 1, 0), max(int(frame["column"]) - 1, 0))] if path is not None else []
+
+
+def _js_problem(test: str, said: Sequence[str], spots: Sequence[_Spot]) -> Iterator[Problem]:
+    """At the innermost of the spots that is no installed package's, if one is not."""
+    text = ": ".join(dict.fromkeys(part for part in (test, failure_text("\n".join(said))) if part))
+    if text and spots:
+        path, line, column = next((spot for spot in spots if not is_installed(spot[0])), spots[0])
+        yield Problem(path, line, text, column, source="stack")
 
 
 def _whole_titles(lines: Sequence[str]) -> Iterator[str]:
@@ -202,11 +304,13 @@ _SEVERITY: dict[str, Severity] = {
 def find_problems(output: str, places: Places) -> tuple[Problem, ...]:
     """The places in existing files of the workspace that the output (without escape sequences) names.
 
-    At most 200, each once, errors first and otherwise in the order of the output.
+    At most 200, each once, errors first and otherwise in the order of the output; those in installed packages only
+    where there are no others.
     """
     places = places.within(_go_packages(output, places.root))
     lines = [line[:_LONGEST_LINE].rstrip() for line in output.split("\n")]
-    found = dict.fromkeys([*find_in_stacks(lines, places), *_matched(lines, places)])
+    found = list(dict.fromkeys([*find_in_stacks(lines, places), *_matched(lines, places)]))
+    found = [problem for problem in found if not is_installed(problem.path)] or found
     return tuple(sorted(found, key=lambda problem: problem.severity != "error")[:_MOST])
 
 

@@ -216,6 +216,8 @@ class CommandChecker:
         broken: str | None,
         test_run: bool,
     ) -> Observed:
+        runner = plan.runs.runner
+
         def which(name: str) -> str | None:
             return self._environment.which(name, plan.variables)
 
@@ -226,13 +228,16 @@ class CommandChecker:
             totals=totals,
             tests=report.tests if report else printed_failures(output, plan.runs.all_forms(output)),
             broken_report=broken,
-            not_installed=not_installed(output, process.exit_code, plan.parts, which),
-            no_tests_exit=plan.runs.runner.no_tests_exit if plan.runs.runner else None,
+            not_installed=not_installed(output, process.exit_code, plan.parts, which, self._root),
+            no_tests_exit=runner.no_tests_exit if runner else None,
+            usage_exit=runner.usage_exit if runner else None,
+            runner=runner.name if runner else report.runner.partition(" ")[0] if report else "",
             printed_by=plan.runs.form_of(output) if report is None else (),
             timeout=plan.timeout,
             printed_failures=_overwritten_failures(report, output, plan),
             checked_nothing=checked_nothing(output, plan.parts, totals),
             miscounted=_miscounted(report, output),
+            broke_off=report.broke_off if report is not None else "",
         )
 
 
@@ -299,7 +304,12 @@ def _explained(
         return reason
     failed = seen.totals.failed if seen.totals is not None else 0
     first, more = first_problems(seen.tests, problems)
-    if not first and not failed and (line := telling_line(output, errors_only=seen.totals is not None)):
+    if (
+        not first
+        and not failed
+        and not seen.broke_off
+        and (line := telling_line(output, errors_only=seen.totals is not None))
+    ):
         first = (line,)
     messages = "\n".join(test.message for test in seen.tests if test.outcome in ("failed", "error"))
     return reason_text(reason, first, more, hint_for(f"{output}\n{messages}", check.command))

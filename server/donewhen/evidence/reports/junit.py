@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import dedent
 
 from donewhen.core.evidence import COLLECTION, Problem, TestCase, TestOutcome
+from donewhen.core.failure_text import clipped, failure_text
 from donewhen.evidence.places import Places, frames
-from donewhen.evidence.text import counted, first_line, strip_ansi
+from donewhen.evidence.text import counted, strip_ansi
 from donewhen.regular import read_bytes
 
 _LARGEST = 64 * 1024 * 1024
@@ -30,7 +32,8 @@ class Report:
     it, unique in the report. `least` and `most` bound how many tests the runner may claim: pytest counts a test that
     passed and failed in its teardown once or twice, as its version has it. `miscounted` says where the report declares
     a different number from the one that it contains; `extra` is how many more, where that is all: pytest 9 counts each
-    subtest that passed, and has no element for it. `runner` is the name that it gives for the runner.
+    subtest that passed, and has no element for it. `runner` is the name that it gives for the runner. `broke_off` is
+    what ended the runner itself: no test's failure.
     """
 
     tests: tuple[TestCase, ...]
@@ -40,6 +43,7 @@ class Report:
     miscounted: str = ""
     runner: str = ""
     extra: int = 0
+    broke_off: str = ""
 
 
 def read_junit(path: Path, places: Places) -> Report:
@@ -69,7 +73,11 @@ def _report(root: ElementTree.Element, places: Places) -> Report:
     problems: list[Problem] = []
     last: dict[str, int] = {}
     times: Counter[str] = Counter()
+    broke_off = ""
     for element in _cases(root):
+        if (element.get("classname"), element.get("name")) == _RUNNER_ITSELF:
+            broke_off = _last_line(element)
+            continue
         test, found = _case(element, places)
         problems += found
         if test.name in last and _teardown_only(element):
@@ -83,7 +91,17 @@ def _report(root: ElementTree.Element, places: Places) -> Report:
         tests.append(replace(test, name=numbered(test.name, times[test.name])))
     least, most = _range(root)
     miscounted, extra = _miscounted(root)
-    return Report(tuple(tests), tuple(problems), least, most, miscounted, _runner(root), extra)
+    return Report(tuple(tests), tuple(problems), least, most, miscounted, _runner(root), extra, broke_off)
+
+
+_RUNNER_ITSELF = ("pytest", "internal")
+"""What pytest reports its own end as, beside the tests."""
+
+
+def _last_line(element: ElementTree.Element) -> str:
+    """What was raised, without the module of its class."""
+    lines = [line.strip() for child in element for line in (child.text or "").splitlines() if line.strip()]
+    return re.sub(r"^[\w.]+\.(?=\w+: )", "", clipped(strip_ansi(lines[-1]))) if lines else "internal error"
 
 
 def numbered(name: str, time: int) -> str:
@@ -204,11 +222,17 @@ def _message(detail: ElementTree.Element) -> str:
     said, text = strip_ansi(detail.get("message") or "").strip(), strip_ansi(detail.text or "").strip()
     if said == COLLECTION and (raised := _RAISED.findall(text)):
         said = f"{said}: {raised[-1].strip()}"
-    return (said or text)[:_LONGEST_MESSAGE]
+    if said.endswith(_CUT):
+        said = dedent("\n".join(_SAID.findall(text))).strip() or text
+    whole = said or text
+    return whole if len(whole) <= _LONGEST_MESSAGE else f"{failure_text(whole)}\n{whole}"[:_LONGEST_MESSAGE]
 
 
 _RAISED = re.compile(r"^E  +(\S.*)$", re.MULTILINE)
 """The lines of a traceback in which pytest says what was raised."""
+_SAID = re.compile(r"^E(?: {3}(.*))?$", re.MULTILINE)
+_CUT = "full report in element text]"
+"""How a message ends of which pytest leaves lines out."""
 
 
 def _located(test: TestCase, text: str, places: Places) -> tuple[TestCase, list[Problem]]:
@@ -222,5 +246,5 @@ def _located(test: TestCase, text: str, places: Places) -> tuple[TestCase, list[
     spots = [(test.path, test.line or 0)]
     if entries and entries[-1][0] != test.path:
         spots.append((entries[-1][0], entries[-1][1]))
-    message = f"{test.name.rsplit('::', 1)[-1]}: {first_line(test.message) or 'failed'}"
+    message = f"{test.name.rsplit('::', 1)[-1]}: {failure_text(test.message) or 'failed'}"
     return test, [Problem(path, line, message, source="test") for path, line in spots]
