@@ -30,6 +30,14 @@ STOPS: dict[str, dict[str, Any]] = {
         "sessionId": "abc", "timestamp": 1704614400000, "cwd": "/w", "transcriptPath": "/h/t", "stopReason": "end_turn",
         "stop_hook_active": True,
     },
+    "vscode": {
+        "timestamp": "2026-11-26T10:55:20.092Z", "hook_event_name": "Stop", "session_id": "abc",
+        "transcript_path": "/h/t.jsonl", "stop_hook_active": True, "cwd": "/w",
+    },
+    "openhands": {
+        "event_type": "Stop", "tool_name": None, "tool_input": None, "tool_response": None, "message": None,
+        "session_id": "abc", "working_dir": "/w", "metadata": {"reason": "finished"},
+    },
 }  # fmt: skip
 STARTS: dict[str, dict[str, Any]] = {
     "claude": {"session_id": "abc", "cwd": "/w", "hook_event_name": "SessionStart", "source": "startup"},
@@ -37,14 +45,22 @@ STARTS: dict[str, dict[str, Any]] = {
     "cursor": {"conversation_id": "abc", "workspace_roots": ["/w"], "hook_event_name": "sessionStart"},
     "gemini": {"session_id": "abc", "cwd": "/w", "hook_event_name": "SessionStart", "source": "startup"},
     "copilot": {"sessionId": "abc", "timestamp": 1, "cwd": "/w", "source": "new", "initialPrompt": "do it"},
-}
+    "vscode": {"timestamp": "2026-11-26T10:55:18.226Z", "hook_event_name": "SessionStart", "session_id": "abc",
+               "source": "new", "model": "m", "cwd": "/w"},
+    "openhands": {"event_type": "SessionStart", "session_id": "abc", "working_dir": "/w", "metadata": {}},
+}  # fmt: skip
 BLOCKS = {
     "claude": {"decision": "block", "reason": "R1"},
     "codex": {"decision": "block", "reason": "R1"},
     "cursor": {"followup_message": "R1"},
     "gemini": {"decision": "deny", "reason": "R1"},
     "copilot": {"decision": "block", "reason": "R1"},
-}
+    "vscode": {
+        "decision": "block", "reason": "R1",
+        "hookSpecificOutput": {"hookEventName": "Stop", "decision": "block", "reason": "R1"},
+    },
+    "openhands": {"decision": "deny", "reason": "R1"},
+}  # fmt: skip
 
 
 def test_the_command_line_offers_the_agents_that_have_a_form() -> None:
@@ -57,7 +73,7 @@ def test_a_stop_is_told_from_its_own_fields(name: str) -> None:
     assert form.name == name
     asked = read_call(form, STOPS[name])
     assert (asked.event, asked.session, asked.folders, asked.open) == ("stop", "abc", ("/w",), True)
-    assert asked.again is (name != "cursor")
+    assert asked.again is (name not in ("cursor", "openhands"))
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -91,6 +107,30 @@ def test_what_a_person_ended_or_asked_a_plan_of_is_not_sent_back(name: str, chan
 def test_an_agent_that_reads_the_settings_of_another_is_answered_in_its_own_form() -> None:
     assert form_of(STOPS["cursor"], "claude").name == "cursor"
     assert form_of(STOPS["copilot"], "claude").name == "copilot"
+
+
+@pytest.mark.parametrize("named", [None, *AGENTS])
+@pytest.mark.parametrize(
+    "spelt",
+    [
+        {"hook_event_name": "Stop", "session_id": "abc", "timestamp": "2026-11-26T10:55:20.092Z"},
+        {"hookEventName": "Stop", "sessionId": "abc", "timestamp": "2026-02-09T10:30:00.000Z"},
+        {"hookEventName": "Stop", "sessionId": "abc"},
+        # Copilot's own command line, where a hook has VS Code's name.
+        {
+            "hook_event_name": "Stop",
+            "session_id": "abc",
+            "timestamp": "2026-02-09T10:30:00Z",
+            "stop_reason": "end_turn",
+        },
+    ],
+)
+def test_vs_codes_own_agent_is_held_whosever_settings_it_read(spelt: dict[str, Any], named: str | None) -> None:
+    sent = {**spelt, "cwd": "/w", "stop_hook_active": False}
+    form = form_of(sent, named)
+    asked = read_call(form, sent)
+    assert (asked.event, asked.session, asked.folders, asked.open, asked.again) == ("stop", "abc", ("/w",), True, False)
+    assert form.answer("R1", "") == BLOCKS["vscode"]
 
 
 @pytest.mark.parametrize(

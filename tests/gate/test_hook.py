@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,24 @@ def test_it_gives_up_where_nothing_changed_between_two_stops(place: Place) -> No
     assert place.stop().block  # it worked on: that is worth another look
 
 
+@pytest.mark.parametrize("limit", [1, 2])
+def test_the_run_says_that_the_agent_stopped_unproven_and_why(place: Place, limit: int) -> None:
+    place.write("GOAL.md", f"---\nmax_iterations: {limit}\n---\n" + GOAL)
+    place.start()
+    place.write("product.txt", "nearly\n")
+    assert place.stop().block
+    if limit == 1:
+        place.write("product.txt", "nearer\n")
+    why = "it was sent back once in this session" if limit == 1 else "nothing changed since it was last sent back"
+    for _ in range(2):
+        assert not place.stop().block
+        said = place.call("status").out
+        assert re.search(rf"the agent stopped unproven at \d\d:\d\d: {why}", said), said
+    place.write("product.txt", "done\n")
+    assert "is proven" in place.stop("the next session").note
+    assert "stopped unproven" not in place.call("status").out
+
+
 def test_a_session_is_sent_back_no_more_often_than_the_goal_says(place: Place) -> None:
     place.write("GOAL.md", "---\nmax_iterations: 2\n---\n" + GOAL)
     place.start()
@@ -109,11 +128,34 @@ def test_without_a_goal_it_says_nothing(tmp_path: Path) -> None:
         ('{"hook_event_name": "Stop"}', "session_id"),
     ],
 )
-def test_what_can_not_be_read_is_an_error_that_holds_no_agent(place: Place, sent: str, wrong: str) -> None:
-    said = place.call("gate", sent=sent)
+def test_a_call_that_no_form_knows_holds_the_agent_once_and_says_why(place: Place, sent: str, wrong: str) -> None:
+    held = place.call("gate", sent=sent)
+    assert (held.code, held.answer["decision"]) == (0, "block")
+    assert held.answer["hookSpecificOutput"]["reason"] == held.block
+    assert wrong in held.block
+    assert "donewhen check GOAL.md" in held.block
+    again = place.call("gate", sent=sent)
+    assert (again.code, again.answer) == (1, {})
+    for said in (held, again):
+        assert wrong in said.err
+        assert "donewhen gate install" in said.err
+
+
+def test_a_call_that_no_form_knows_is_answered_in_the_form_of_the_agent_that_is_named(place: Place) -> None:
+    held = place.call("gate", "--agent", "cursor", sent={"event": "finished", "chat": 1})
+    assert "could not read" in held.answer["followup_message"]
+
+
+def test_a_start_that_no_form_knows_does_not_let_the_stop_go(place: Place) -> None:
+    for event in ("begins", "ends"):
+        assert place.call("gate", sent={"hook_event_name": event, "session_id": "s"}).block
+    assert not place.call("gate", sent={"hook_event_name": "ends", "session_id": "s"}).block
+
+
+@pytest.mark.parametrize("sent", ["", "{", '{"hook_event_name": "Stop"}'])
+def test_without_a_goal_a_call_that_no_form_knows_is_an_error_alone(tmp_path: Path, sent: str) -> None:
+    said = Place(tmp_path).call("gate", sent=sent)
     assert (said.code, said.answer) == (1, {})
-    assert wrong in said.err
-    assert "donewhen gate install" in said.err
 
 
 def test_a_wrong_option_never_ends_with_the_code_that_blocks_agents(place: Place) -> None:
@@ -141,6 +183,16 @@ def test_a_person_who_stopped_the_agent_or_the_run_is_respected(place: Place) ->
     place.forget_agents()
     place.start("the next session")  # of another process: it begins anew
     assert place.stop("the next session").block
+
+
+def test_a_person_pauses_the_run_while_an_agent_works(place: Place) -> None:
+    place.start()
+    run = read_record(place.root, place.state).runs["GOAL.md"]
+    place.forget_agents()
+    paused = place.call("pause", run)
+    assert (paused.code, place.statuses()) == (0, ["paused"]), paused.err
+    place.write("product.txt", "nearly\n")
+    assert place.stop().block == ""
 
 
 def test_inside_of_a_run_the_run_itself_looks(place: Place) -> None:

@@ -14,7 +14,7 @@ from donewhen.version import __version__
 from donewhen.wire.reports import FORMATS
 
 RESPONSES = ("approve", "deny", "edit", "text", "end")
-AGENTS = ("claude", "codex", "cursor", "gemini", "copilot")
+AGENTS = ("claude", "codex", "cursor", "gemini", "copilot", "vscode", "openhands")
 """Those that `cli/gate/forms.py` has a form for."""
 FLEET_ACTIONS = ("run", "status", "stop", "pause", "resume", "answer", "worker")
 REMEMBERED = ("run", "workspace")

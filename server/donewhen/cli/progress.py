@@ -15,7 +15,7 @@ from donewhen.core.summary import room_text
 from donewhen.core.verdict import RequirementView, graded
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunStep, RunView
-from donewhen.wire.snapshot import halt_text
+from donewhen.wire.snapshot import halt_text, shown_halt
 
 MAX_REASON = 300
 """Characters in one line of a reason."""
@@ -151,8 +151,9 @@ def stale_lines(view: RunView) -> list[str]:
 
 
 def _ended_as(state: RunState) -> str:
-    if state.halt is not None and state.halted:
-        return one_line(halt_text(state.halt), 500)
+    halt = shown_halt(state)
+    if halt is not None and halt.resumable:
+        return one_line(halt_text(halt), 500)
     return f"{state.status}: {one_line(state.reason)}" if state.reason else f"{state.status}"
 
 

@@ -117,19 +117,20 @@ class Control(Reading):
         if run_id not in self._active:
             if owner is not None and owner.run_id == run_id:
                 return await self._request(run_id, operation, arguments, owner.pid)
-            if self._setup.people.inside(run_id):
-                seen = Seen(self._setup.people.me(), inside=True)
-                raise ActRefused(refusal(operation, run_id, seen, at_work=False) or "")
-            await self._refuse_beside_an_agent(run_id, operation)
+            if arguments.get("by") != "run":  # a pause by the run is nobody's act
+                await self._refuse_what_no_person_does(run_id, operation)
             # Before anything else is on record: when it died must stay known.
             await self._mark_interrupted(run_id)
         # Once begun, it runs to its end even if the caller goes away: the question is withdrawn by its own answer.
         performing = self._perform(run_id, operation, arguments, self._setup.people.me())
         return await asyncio.shield(asyncio.ensure_future(performing))
 
-    async def _refuse_beside_an_agent(self, run_id: str, operation: str) -> None:
-        """An agent elsewhere is at work while its run stands still: what comes from neither an editor nor a terminal
-        may be its doing."""
+    async def _refuse_what_no_person_does(self, run_id: str, operation: str) -> None:
+        """What comes from inside the run. And an agent elsewhere is at work while its run stands still: what comes from
+        neither an editor nor a terminal may be its doing."""
+        if self._setup.people.inside(run_id):
+            seen = Seen(self._setup.people.me(), inside=True)
+            raise ActRefused(refusal(operation, run_id, seen, at_work=False) or "")
         state = await self._records.state(run_id)
         if not state.works_elsewhere or not state.halted:
             return
@@ -235,7 +236,7 @@ class Control(Reading):
 
     async def _pause(self, run_id: str, person: Person, reason: str, by: PausedBy = "person") -> None:
         state = await self._now(run_id)
-        if state.interrupted is not None and not state.ended:
+        if (state.interrupted is not None or state.halted) and not state.ended and state.paused is None:
             await self._act(run_id, e.RunPaused(reason, by))
             return
         if not state.active:

@@ -60,7 +60,7 @@ def _standing(record: RunRecord, event: Event) -> RunRecord:
     match event:
         case GoalAmended(goal=goal):
             return replace(record, title=goal.title, goal_path=goal.path)
-        case RunPaused() if record.standing in ("running", "interrupted"):
+        case RunPaused() if record.standing in ("running", "interrupted", "waiting"):
             return replace(record, standing="paused")
         case RunInterrupted() if record.standing in ("running", "paused"):
             return replace(record, standing="interrupted")

@@ -512,8 +512,9 @@ def wire_time(at: float) -> str:
 
 
 def shown_halt(state: RunState) -> Halted | None:
-    """The halt that the run stands at, or that ended it; None if the run ended otherwise."""
-    return None if state.ended and state.end_status != "blocked" else state.halt
+    """The halt that the run stands at, or that ended it; None if it ended otherwise, or was paused since."""
+    over = state.paused is not None or (state.ended and state.end_status != "blocked")
+    return None if over else state.halt
 
 
 def halt_text(halt: Halted) -> str:

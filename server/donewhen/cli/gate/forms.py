@@ -28,7 +28,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One agent. `events` are the names of its events. `marks` are fields that none of the others sends.
+    """One agent. `events` are the names of its events. `marks` are fields that none of the others sends with these.
 
     `project` and `user` are its settings files, relative to the workspace and to the home folder. `entry` is what one
     hook is there, with `{command}`; `wrapped`: in a list of hooks of its own. `base` is what a new file holds besides.
@@ -44,7 +44,6 @@ class Form:
     entry: Mapping[str, Any]
     names: Mapping[Event, str]
     marks: tuple[str, ...] = ()
-    session: str = "session_id"
     done: str = ""
     wrapped: bool = True
     base: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -58,8 +57,19 @@ class Form:
         """What the hook prints: go on with this `text`, or None: stop, with a `note` for the person where the agent
         shows one."""
         if text is not None:
-            return {key: text if value == TEXT else value for key, value in self.block.items()}
+            return _with_text(self.block, text)
         return {self.done: note} if self.done and note else {}
+
+
+def _with_text(block: Mapping[str, Any], text: str) -> dict[str, Any]:
+    return {
+        key: _with_text(cast("Mapping[str, Any]", value), text)
+        if isinstance(value, Mapping)
+        else text
+        if value == TEXT
+        else value
+        for key, value in block.items()
+    }
 
 
 TEXT = "{text}"
@@ -112,7 +122,6 @@ FORMS: Mapping[str, Form] = {
             {"command": COMMAND, "timeout": PATIENCE},
             {"start": "sessionStart", "stop": "stop"},
             marks=("conversation_id", "cursor_version"),
-            session="conversation_id",
             wrapped=False,
             base={"version": 1},
             stops={"status": ("completed",)},
@@ -143,14 +152,53 @@ FORMS: Mapping[str, Form] = {
             {"type": "command", "command": COMMAND, "timeoutSec": PATIENCE},
             {"start": "sessionStart", "stop": "agentStop"},
             marks=("sessionId",),
-            session="sessionId",
             wrapped=False,
             base={"version": 1},
             stops={"stopReason": ("end_turn",)},
         ),
+        # VS Code's own agent, hooks reference (code.visualstudio.com/docs/agents/reference/hooks-reference), and what
+        # 1.139 does: it reads the hooks of Copilot's files, and Claude Code's where `chat.useClaudeHooks` is set, and
+        # calls them in this form. It takes a block from `hookSpecificOutput` alone. Copilot's CLI sends the same for
+        # events in Pascal case, and takes `decision`, so the answer has both. A hook without a timeout gets 30 s.
+        Form(
+            "vscode",
+            "VS Code's own agent",
+            {"Stop": "stop", "SessionStart": "start"},
+            {
+                "decision": "block",
+                "reason": TEXT,
+                "hookSpecificOutput": {"hookEventName": "Stop", "decision": "block", "reason": TEXT},
+            },
+            ".github/hooks/donewhen.json",
+            ".copilot/hooks/donewhen.json",
+            {**_SECONDS, "timeoutSec": PATIENCE},
+            {"start": "SessionStart", "stop": "Stop"},
+            marks=("timestamp", "hookEventName"),
+            done="systemMessage",
+            wrapped=False,
+            base={"version": 1},
+        ),
+        # OpenHands, hooks (docs.openhands.dev/openhands/usage/customization/hooks), and its SDK 1.58: `event_type`,
+        # `session_id` and `working_dir`; only `deny` sends it back. It reads one file, and waits 60 s by default.
+        Form(
+            "openhands",
+            "OpenHands",
+            {"Stop": "stop", "SessionStart": "start"},
+            {"decision": "deny", "reason": TEXT},
+            ".openhands/hooks.json",
+            ".openhands/hooks.json",
+            _SECONDS,
+            {"start": "SessionStart", "stop": "Stop"},
+            marks=("event_type",),
+        ),
     )
 }
 """By name, in the order in which they are offered."""
+
+EVENTS = ("hook_event_name", "hookEventName", "event_type")
+"""The fields in which agents name the event."""
+SESSIONS = ("conversation_id", "sessionId", "session_id")
+"""The fields by which they tell one session from another."""
 
 
 class NotAHook(ValueError):
@@ -158,33 +206,55 @@ class NotAHook(ValueError):
 
 
 def form_of(sent: Mapping[str, Any], named: str | None) -> Form:
-    """Whose call it is: by what only that agent sends, since some agents read the settings of others too; else the one
-    that is named; else Claude Code, whose form the others follow."""
-    for form in FORMS.values():
+    """Whose call it is: by its event and what only that agent sends with it, since some agents read the settings of
+    others too; else the one that is named; else Claude Code, whose form the others follow."""
+    event = event_of(sent)
+    fitting = [form for form in FORMS.values() if event is None or event in form.events]
+    for form in fitting:
         if any(mark in sent for mark in form.marks):
             return form
-    by_event = [form for form in FORMS.values() if sent.get("hook_event_name") in form.events]
-    if named is not None and (FORMS[named] in by_event or not by_event):
+    if named is not None and (FORMS[named] in fitting or not fitting):
         return FORMS[named]
-    return by_event[0] if by_event else FORMS[named or "claude"]
+    return fitting[0] if fitting else FORMS[named or "claude"]
+
+
+def event_of(sent: Mapping[str, Any]) -> str | None:
+    """The agent's name of the event; None where the call doesn't name it."""
+    return next((str(sent[name]) for name in EVENTS if sent.get(name) is not None), None)
+
+
+def session_of(sent: Mapping[str, Any]) -> str | None:
+    """The agent's id of its session."""
+    return next((one for name in SESSIONS if isinstance(one := sent.get(name), str) and one), None)
+
+
+def folders_of(sent: Mapping[str, Any]) -> tuple[str, ...]:
+    """The folders in which the agent works."""
+    roots = sent.get("workspace_roots")
+    several = cast("list[Any]", roots) if isinstance(roots, list) else []
+    named = [sent.get("cwd"), sent.get("working_dir"), *several]
+    return tuple(one for one in named if isinstance(one, str) and one)
 
 
 def read_call(form: Form, sent: Mapping[str, Any]) -> Asked:
     """What the hook says. Raises NotAHook."""
-    name = sent.get("hook_event_name")
-    event = form.events.get(str(name)) if name is not None else _unnamed(form, sent)
+    name = event_of(sent)
+    event = form.events.get(name) if name is not None else _unnamed(form, sent)
     if event is None:
         known = " and ".join(form.names.values())
-        raise NotAHook(f"{form.title} calls the gate for the event {name!r}: only {known} are for it")
-    session = sent.get(form.session) or sent.get("session_id")
-    if not isinstance(session, str) or not session:
-        raise NotAHook(f"it has no `{form.session}`, by which {form.title} tells one session from another")
-    roots = sent.get("workspace_roots")
-    named: list[Any] = [sent.get("cwd"), *(cast("list[Any]", roots) if isinstance(roots, list) else ())]
-    folders = tuple(one for one in named if isinstance(one, str) and one)
+        called = f"for the event {name}" if name else "without the name of an event"
+        raise NotAHook(f"{form.title} calls the gate {called}: only {known} are for it")
+    session = session_of(sent)
+    if session is None:
+        raise NotAHook(f"it has no session's id ({', '.join(SESSIONS)}), by which {form.title} tells sessions apart")
     by_itself = all(sent.get(key, values[0]) in values for key, values in form.stops.items())
     asked_for = not any(sent.get(key) in values for key, values in form.refuses.items())
-    return Asked(event, session, folders, by_itself and asked_for, sent.get("stop_hook_active") is True)
+    return Asked(event, session, folders_of(sent), by_itself and asked_for, sent.get("stop_hook_active") is True)
+
+
+def block_unread(named: str | None, text: str) -> dict[str, Any]:
+    """The answer to a call that no form knows: what holds most agents, and the one that is named."""
+    return {**FORMS["vscode"].answer(text, ""), **FORMS[named or "vscode"].answer(text, "")}
 
 
 def _unnamed(form: Form, sent: Mapping[str, Any]) -> Event | None:

@@ -1,7 +1,7 @@
 """One call of an agent's hook: looks whether the goal is proven, and answers in the agent's own form.
 
-It never ends with the exit code by which agents take a hook to block them, and whatever goes wrong lets them stop: a
-gate that can't look must not hold an agent for ever.
+It never ends with the exit code by which agents take a hook to block them. A call that it can't read holds the agent
+once, with the reason; what goes wrong after that lets it stop: a gate that can't look must not hold an agent for ever.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from argparse import Namespace
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,7 +25,16 @@ from donewhen.app.gate import (
     unchanged,
 )
 from donewhen.cli.calling import Call, call_of
-from donewhen.cli.gate.forms import FORMS, Asked, NotAHook, form_of, read_call
+from donewhen.cli.gate.forms import (
+    Asked,
+    NotAHook,
+    block_unread,
+    event_of,
+    folders_of,
+    form_of,
+    read_call,
+    session_of,
+)
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, HeldElsewhere, UnknownRun, UnreadableRun
 
 if TYPE_CHECKING:  # a fresh proof is told without the engine
@@ -37,16 +47,17 @@ SHOWN = 9_000
 IN_A_RUN = "DONEWHEN_RUN_TOKEN"
 PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
 _ONCE_MORE = 2
-UNCHANGED = "nothing changed since it was sent back last"
+UNCHANGED = "nothing changed since it was last sent back"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a look found. `said` is what is unproven, for the agent; None: there is nothing to send it back for, and
-    `note` tells the person why."""
+    `note` tells the person why. `let_go`: why it may stop although something is unproven that it could go on with."""
 
     said: str | None
     note: str = ""
+    let_go: str = ""
 
 
 async def gate(call: Call) -> int:
@@ -63,18 +74,13 @@ async def _answered(call: Call) -> int:
     named: str | None = call.arguments.agent
     sent = await _read(call)
     if isinstance(sent, str):
-        form = FORMS[named or "claude"]
-        call.terminal.message(f"donewhen: error: the gate got {sent}. {_HOW}")
-        call.terminal.document(form.answer(None, ""))
-        return 1
+        return _unread(call, named, {}, f"the gate got {sent}")
     form = form_of(sent, named)
     try:
         asked = read_call(form, sent)
         found = await _looked(call, asked)
     except NotAHook as wrong:
-        call.terminal.message(f"donewhen: error: {wrong}. {_HOW}")
-        call.terminal.document({})
-        return 1
+        return _unread(call, named, sent, str(wrong))
     except DoneWhenError as error:
         # The agent may stop: the person reads that nothing was proven, and why.
         found = Found(None, f"Done When could not look whether the goal is proven: {error}")
@@ -83,6 +89,28 @@ async def _answered(call: Call) -> int:
     return 0
 
 
+def _unread(call: Call, named: str | None, sent: dict[str, Any], wrong: str) -> int:
+    """The answer to a call that no form knows. It may be an agent that stops: so where there is a goal, each session is
+    held once for each of its events, and told why."""
+    call.terminal.message(f"donewhen: error: {wrong}. {_HOW}")
+    placed = None if call.terminal.environ.get(IN_A_RUN) else _placed(call, folders_of(sent))
+    if placed is not None and sent.get("stop_hook_active") is not True:
+        call, goal = placed
+        record = read_record(call.root, call.state_dir)
+        name = f"unread {event_of(sent)} of {session_of(sent) or agent_above()}"
+        session = record.session(name)
+        if not session.blocks and _keep(call, record.with_session(name, replace(session, blocks=1))):
+            call.terminal.document(block_unread(named, _HELD.format(wrong=wrong, goal=goal)))
+            return 0
+    call.terminal.document({})
+    return 1
+
+
+_HELD = (
+    "Done When could not read what this agent's hook sent: {wrong}. So nobody knows whether the goal in {goal} is "
+    "proven. Run `donewhen check {goal}`, go on until everything is met, and tell the person that the hook must be set "
+    "up again with `donewhen gate install AGENT`. After that you may stop: this is said once."
+)
 _HOW = "It expects the JSON that the agent's hook sends on standard input: `donewhen gate install AGENT` sets that up"
 
 
@@ -105,7 +133,7 @@ async def _read(call: Call) -> dict[str, Any] | str:
 async def _looked(call: Call, asked: Asked) -> Found:
     if call.terminal.environ.get(IN_A_RUN):
         return Found(None)  # the run that started this agent looks itself, with a start of its own
-    placed = _placed(call, asked)
+    placed = _placed(call, asked.folders)
     if placed is None:
         return Found(None)
     call, goal = placed
@@ -116,14 +144,14 @@ async def _looked(call: Call, asked: Asked) -> Found:
     return await _stopped(call, goal, record, asked)
 
 
-def _placed(call: Call, asked: Asked) -> tuple[Call, str] | None:
+def _placed(call: Call, folders: tuple[str, ...]) -> tuple[Call, str] | None:
     """The workspace that the agent works in, and its goal; None where there is none, or several to choose from."""
     environ = call.terminal.environ
     if getattr(call.arguments, "workspace", None) or environ.get("DONEWHEN_WORKSPACE"):
         goal = _goal_in(call.root)
         return None if goal is None else (call, goal)
     named = [environ.get(name, "") for name in PROJECT_VARIABLES]
-    for folder in dict.fromkeys([*filter(None, named), *asked.folders, str(call.root)]):
+    for folder in dict.fromkeys([*filter(None, named), *folders, str(call.root)]):
         root = _with_goal(Path(folder))
         if root is None:
             continue
@@ -200,21 +228,32 @@ async def _stopped(call: Call, goal: str, record: GateRecord, asked: Asked) -> F
         if not standing.said:
             return Found(None, standing.note)
         if standing.signature == session.last:
-            return Found(None, _given_up(standing, UNCHANGED))
+            async with call.runs() as runs:
+                return await _let_go(runs, record, goal, _given_up(standing, UNCHANGED))
     async with call.runs() as runs:
         try:
             record, view = await _audited(runs, record, goal)
             record = record.with_standing(goal, standing := _standing(view))
         except AlreadyRunning:  # a run of a person's: only how things stand can be told beside it
             standing = _standing(view := await runs.check(goal))
-    found = _found(view, standing, session, _most(call, goal))
-    if session.agent is None:
-        session = replace(session, agent=agent_above())
-    if found.said is not None:
-        session = replace(session, blocks=session.blocks + 1, last=standing.signature)
-    kept = _keep(call, record.with_session(asked.session, session))
-    if found.said is not None and asked.again and not kept:
-        return Found(None, _given_up(standing, "how often it was sent back can't be kept"))
+        found = _found(view, standing, session, _most(call, goal))
+        if session.agent is None:
+            session = replace(session, agent=agent_above())
+        if found.said is not None:
+            session = replace(session, blocks=session.blocks + 1, last=standing.signature)
+        kept = _keep(call, record.with_session(asked.session, session))
+        if found.said is not None and asked.again and not kept:
+            found = _given_up(standing, "how often it was sent back can't be kept")
+        return await _let_go(runs, record, goal, found)
+
+
+async def _let_go(runs: Runs, record: GateRecord, goal: str, found: Found) -> Found:
+    """Says at the run, until the next look, that the agent stopped unproven: nobody may have seen the hook's note."""
+    view = await _known(runs, record, goal) if found.let_go else None
+    if view is not None and view.state.halted and view.state.paused is None:
+        at = datetime.now().astimezone().strftime("%H:%M")
+        with suppress(DoneWhenError):  # another hook may be looking at this moment
+            await runs.pause(view.state.run_id, f"the agent stopped unproven at {at}: {found.let_go}", "run")
     return found
 
 
@@ -304,9 +343,10 @@ def _found(view: RunView, standing: Standing, session: Session, most: int) -> Fo
     if not standing.said or state.paused is not None or (state.ended and state.mode == "pursue"):
         return Found(None, standing.note)
     if session.last == standing.signature:
-        return Found(None, _given_up(standing, UNCHANGED))
+        return _given_up(standing, UNCHANGED)
     if session.blocks >= most:
-        return Found(None, _given_up(standing, f"it was sent back {most} times in this session"))
+        often = "once" if most == 1 else f"{most} times"
+        return _given_up(standing, f"it was sent back {often} in this session")
     return Found(standing.said, standing.note)
 
 
@@ -355,8 +395,8 @@ def _note(view: RunView) -> str:
     return f"Done When: NOT proven ({count}){why}; {report}"
 
 
-def _given_up(standing: Standing, why: str) -> str:
-    return f"{standing.note}. The agent may stop: {why}"
+def _given_up(standing: Standing, why: str) -> Found:
+    return Found(None, f"{standing.note}. The agent may stop: {why}", why)
 
 
 def _keep(call: Call, record: GateRecord) -> bool:

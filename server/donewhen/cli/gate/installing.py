@@ -73,10 +73,12 @@ def _text(file: Path) -> str:
 
 
 def _without(form: Form, file: Path, text: str) -> str:
+    """Without the gate's hooks, whichever of the agents that read this file they were written for."""
     if not text.strip():
         return text
+    ours = tuple(f"gate --agent {one.name}" for one in FORMS.values() if one.project == form.project)
     try:
-        left = without_items(text, ("hooks",), lambda item: f"gate --agent {form.name}" in item)
+        left = without_items(text, ("hooks",), lambda item: any(one in item for one in ours))
     except NotJson as wrong:
         raise UsageError(f"{file} can't be changed: {wrong}: mend it, and try again") from wrong
     empty = ("{}", "".join(json.dumps(form.base).split()))
