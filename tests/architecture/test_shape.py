@@ -63,3 +63,10 @@ def test_the_numbers_of_conformance_stay_in_tests() -> None:
     for path in sources:
         found = ids & set(re.findall(r"\b[AC]\d{1,2}\b", path.read_text(encoding="utf-8")))
         assert not found, f"{path} names {sorted(found)}"
+
+
+def test_files_of_a_workspace_are_read_within_it() -> None:
+    """`regular` is the door: a path that is joined before it is read follows any link."""
+    joined = re.compile(r"\bread_(?:bytes|text|start)\(\s*[\w.]*(?:root|_top)\b[\w.()]* / ")
+    found = [f"{module.path}: {match[0]}" for module in modules() for match in joined.finditer(module.text)]
+    assert not found, found

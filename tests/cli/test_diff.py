@@ -69,3 +69,20 @@ def test_a_place_is_rejected_by_the_patch_that_is_printed(tmp_path: Path) -> Non
     text = (place.root / "long.txt").read_text()
     assert (text.startswith("two\n"), text.endswith("three\n")) == (True, True)
     assert place.call("check").code == 0
+
+
+@pytest.mark.parametrize(
+    "link", ["ln -s ../key new.txt", "ln -s $PWD/../key new.txt", "ln -s .. up; ln -s up/key new.txt"]
+)
+def test_nothing_is_shown_of_what_a_link_leads_to(tmp_path: Path, link: str) -> None:
+    place = Place(tmp_path)
+    place.write("GOAL.md", "# Ship it\n\n- [ ] It is there\n  - check: `test -L new.txt`\n")
+    place.write("../key", "THE-TEXT-OF-A-KEY\n")
+    argv = ("run", "--worker", "command", "--worker-command", f"sh -c '{link}'", "--approve", "auto")
+    ran = place.call(*argv)
+    assert ran.code == 0, ran.err
+    told = [ran, place.call("diff"), place.call("diff", "--json"), place.call("report", "--format", "json")]
+    place.call("revert", json.loads(told[2].out)["runId"], "0", "--force")
+    told.append(place.call(*argv, "--json"))
+    assert "THE-TEXT" not in "".join(one.out + one.err for one in told)
+    assert "new.txt" in told[1].out

@@ -127,7 +127,7 @@ def test_a_link_inside_the_workspace_is_written_through(tmp_path: Path) -> None:
 )
 def test_texts_keep_their_encoding_and_line_ends(tmp_path: Path, data: bytes, content: str, changed: bytes) -> None:
     (tmp_path / "a").write_bytes(data)
-    text = read_text_keeping(tmp_path / "a")
+    text = read_text_keeping(tmp_path, "a")
     assert (text.content, text.digest) == (content, _digest(data))
     assert text.encode(text.content) == data
     assert text.encode(text.content + "c\n") == changed
@@ -136,9 +136,9 @@ def test_texts_keep_their_encoding_and_line_ends(tmp_path: Path, data: bytes, co
 def test_what_is_no_text_is_said(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\0\1")
     with pytest.raises(WorkspaceError, match="not a text file"):
-        read_text_keeping(tmp_path / "a")
+        read_text_keeping(tmp_path, "a")
     with pytest.raises(WorkspaceError, match="can't be read"):
-        read_text_keeping(tmp_path / "absent")
+        read_text_keeping(tmp_path, "absent")
     (tmp_path / "a").write_bytes(b"\xe9")
     with pytest.raises(WorkspaceError, match="can't hold"):
-        read_text_keeping(tmp_path / "a").encode("\u4e2d")
+        read_text_keeping(tmp_path, "a").encode("\u4e2d")

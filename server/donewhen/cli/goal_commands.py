@@ -220,7 +220,7 @@ async def _models_hints(call: Call, path: str) -> tuple[Sequence[GoalHint], Usag
             if adviser is not None:
                 call.terminal.message(f"asking {adviser.model} …")
                 try:
-                    said = await adviser.hints(read_text(call.root / path, "utf-8", "replace"))
+                    said = await adviser.hints(read_text(path, "utf-8", "replace", within=call.root))
                 finally:
                     spent = _told_cost(call, adviser)
     except DoneWhenError as failed:

@@ -6,6 +6,8 @@ end is kept, since the end of a runner's output is what decides.
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Mapping, Sequence
 
 from donewhen.core.evidence import CheckResult, Evidence, Problem
@@ -84,6 +86,37 @@ def keep_ends(text: str, limit: int) -> str:
     head = limit // 4
     tail = limit - head
     return f"{text[:head]}\n[... {len(text) - limit} characters cut ...]\n{text[-tail:]}"
+
+
+MOST_LINES = 4_000
+"""Lines between the first and the last that changed in a diff that is worked out."""
+_HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+
+
+def changed_lines(old: Sequence[str], new: Sequence[str], around: int = 3) -> list[str]:
+    """The hunks of a unified diff, whose lines are as they were given. What is alike at both ends is left out before
+    lines are compared, and what is too long to be compared is only said to differ: that would take minutes."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    first, last = max(head - around, 0), max(tail - around, 0)
+    old, new = old[first : len(old) - last], new[first : len(new) - last]
+    if max(len(old), len(new)) > MOST_LINES:
+        return [f"@@ -{first + 1},{len(old)} +{first + 1},{len(new)} @@", "(too long to be compared line by line)"]
+    lines = list(difflib.unified_diff(old, new, n=around, lineterm=""))[2:]
+    return [_moved(line, first) if line.startswith("@@") else line for line in lines]
+
+
+def _moved(heading: str, by: int) -> str:
+    """The heading of a hunk of what begins so many lines into the file."""
+    found = _HUNK.match(heading)
+    if found is None:
+        return heading
+    old, old_size, new, new_size = found.groups(default="")
+    return f"@@ -{int(old) + by}{old_size} +{int(new) + by}{new_size} @@"
 
 
 def _printed(view: RequirementView, evidence: Mapping[str, Evidence]) -> str:

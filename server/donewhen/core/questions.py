@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from donewhen.core.calls import Message, ToolCall
-from donewhen.core.feedback import keep_ends
+from donewhen.core.feedback import changed_lines, keep_ends
 from donewhen.core.integrity import TRIAL_FINDINGS, IntegrityFinding
 from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.work import Interrupt
@@ -36,7 +35,8 @@ def finding_diff(path: str, before: bytes | None, after: bytes | None, limit: in
         return f"{path} is not a text file, and was {_happened(before, after)}"
     old, new = (text.splitlines() for text in texts if text is not None)
     names = ("/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}")
-    return keep_ends("\n".join(difflib.unified_diff(old, new, *names, lineterm="", n=CONTEXT_LINES)), limit)
+    lines = changed_lines(old, new, CONTEXT_LINES)
+    return keep_ends("\n".join([f"--- {names[0]}", f"+++ {names[1]}", *lines] if lines else []), limit)
 
 
 def findings_preview(findings: Sequence[KnownFinding]) -> str:

@@ -4,9 +4,7 @@ files. It works for the runs of any process, and records nothing."""
 from __future__ import annotations
 
 import asyncio
-import difflib
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +15,7 @@ from donewhen.core.acts import REFUSED, UNASKED, hint_in
 from donewhen.core.calls import CallFinished, CallStarted, MessageKept, ToolCall, ToolFinished, ToolStarted
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.evidence import AffectedRun, CheckResult, Trial
-from donewhen.core.feedback import keep_ends
+from donewhen.core.feedback import changed_lines, keep_ends
 from donewhen.core.fold.acts import ACTS, Acted, act_words
 from donewhen.core.goal import Goal
 from donewhen.core.plugging import RunHalted
@@ -33,9 +31,6 @@ MAX_TEXT = 20_000
 MAX_TITLE = 300
 LARGEST_FILE = 400_000
 """Bytes of a file whose edits are shown as diffs."""
-MOST_LINES = 4_000
-"""Lines between the first and the last that changed in a diff that is worked out."""
-AROUND = 3
 
 MAX_FOLLOWED = 8
 """Runs whose steps are kept in memory."""
@@ -49,7 +44,6 @@ _KINDS: Mapping[str, StepKind] = {
     "search": "reads",
     "report": "reports",
 }
-_HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
 
 class FileSource(Protocol):
@@ -182,12 +176,15 @@ class Steps:
 
     def _on_disk(self, path: str) -> str | None:
         try:
-            return read_text(self._root / path, limit=LARGEST_FILE)
+            place = self._root / path
+            if place.is_symlink():
+                return str(place.readlink())  # as the trees have it
+            return read_text(path, limit=LARGEST_FILE, within=self._root)
         except FileNotFoundError:
             return None
 
     async def _show(self, edit: _Edit, before: str | None, after: str | None) -> None:
-        hunks = await asyncio.to_thread(_hunks, before or "", after or "")
+        hunks = await asyncio.to_thread(changed_lines, (before or "").splitlines(), (after or "").splitlines())
         added = sum(line.startswith("+") for line in hunks)
         removed = sum(line.startswith("-") for line in hunks)
         shown = keep_ends(self._mask("\n".join(hunks)), MAX_TEXT)
@@ -497,32 +494,6 @@ def _relative(path: str, root: Path) -> str:
 
 def _plain_lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _hunks(before: str, after: str) -> list[str]:
-    """The hunks of a unified diff. What is alike at both ends is left out before lines are compared."""
-    old, new = before.splitlines(), after.splitlines()
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    first, last = max(head - AROUND, 0), max(tail - AROUND, 0)
-    old, new = old[first : len(old) - last], new[first : len(new) - last]
-    if max(len(old), len(new)) > MOST_LINES:
-        return [f"@@ -{first + 1},{len(old)} +{first + 1},{len(new)} @@", "(too long to be compared line by line)"]
-    lines = list(difflib.unified_diff(old, new, n=AROUND, lineterm=""))[2:]
-    return [_moved(line, first) if line.startswith("@@") else line for line in lines]
-
-
-def _moved(heading: str, by: int) -> str:
-    """The heading of a hunk of what begins so many lines into the file."""
-    found = _HUNK.match(heading)
-    if found is None:
-        return heading
-    old, old_size, new, new_size = found.groups(default="")
-    return f"@@ -{int(old) + by}{old_size} +{int(new) + by}{new_size} @@"
 
 
 _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {

@@ -19,6 +19,7 @@ from donewhen.core.commands.wrapped import segments
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.events import EvidenceRecorded, TrialsAbandoned, TrialsFinished, TrialsStarted
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, Trial, TrialKind
+from donewhen.core.feedback import MOST_LINES
 from donewhen.core.goal import Check
 from donewhen.core.integrity import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
 from donewhen.core.proof import tried_checks
@@ -49,6 +50,7 @@ from donewhen.core.trials.outcome import (
     plant_in_script,
 )
 from donewhen.core.trials.untried import (
+    LARGEST_SOURCE,
     Special,
     Suppressed,
     heeded,
@@ -259,7 +261,10 @@ class _Trials:
         old = (present | frozenset(changed)) - came
         stood = old | _above(old)
         there = (came | (_above(came) - stood), stood)
-        return _divided(files, changed, contents, *there), _divided(standing_files, changed, contents, *there)
+        return (
+            await asyncio.to_thread(_divided, files, changed, contents, *there),
+            await asyncio.to_thread(_divided, standing_files, changed, contents, *there),
+        )
 
     async def _runs_doctests(self, commands: Sequence[str]) -> bool:
         """By a command, or by the configuration as it was at the start."""
@@ -347,9 +352,11 @@ class _Trials:
         wrote = frozenset(path for path, one in tree.parts.items() if one.proof or tree.contents[path][0] is None)
         for path in sorted(candidates, key=lambda path: (path in wrote, not _NAMED_TEST.search(basename(path))))[:20]:
             content = await asyncio.to_thread(workspace.read, path)
-            if content is None or (path in others and not _may_hold_tests(path, content)):
+            if content is None or len(content) > LARGEST_SOURCE:
                 continue
-            planted = plant(path, content, name, telling)
+            if path in others and not _may_hold_tests(path, content):
+                continue
+            planted = await asyncio.to_thread(plant, path, content, name, telling)
             if planted is not None:
                 return planted
         return None
@@ -571,7 +578,7 @@ class _Trials:
         parts = self._run.parts
         started = await parts.probes.started(self._run.state.goal, parts.workspace)
         tools = heeded(line for check in checks for line in started.get(check.id, (check.command,)))
-        came = more_suppressed({path: tree.contents[path] for path in tree.parts}, tools)
+        came = await asyncio.to_thread(more_suppressed, {path: tree.contents[path] for path in tree.parts}, tools)
         mask = self._run.parts.mask
         gone = list[IntegrityFinding]()
         if all(checks_files(check.command) for check in checks) and "failed" in self._run.state.at_start.values():
@@ -617,7 +624,7 @@ class _Trials:
         for path in [path for path in tests if path in present][:MAX_TESTS_READ]:
             content = await asyncio.to_thread(workspace.read, path)
             texts.append((content or b"")[:MAX_TEST_READ].decode("utf-8", "replace"))
-        return special_cases(changes, proof, texts)
+        return await asyncio.to_thread(special_cases, changes, proof, texts)
 
     def _special(self, specials: Sequence[Special], judged: str, tree: _Tree) -> list[IntegrityFinding]:
         """One finding for what says by itself that it looks at its tests, or for what the judge takes for a special
@@ -730,7 +737,8 @@ def _moves(path: str, tree: _Tree) -> _Moves:
         return []
     before, now = tree.contents[path]
     old = (shown if isinstance(shown, bytes) else before or b"")[:MAX_TEST_READ].splitlines()
-    return SequenceMatcher(None, old, (now or b"")[:MAX_TEST_READ].splitlines()).get_opcodes()
+    new = (now or b"")[:MAX_TEST_READ].splitlines()
+    return SequenceMatcher(None, old, new).get_opcodes() if max(len(old), len(new)) <= MOST_LINES else []
 
 
 def _moved(line: int, moves: _Moves) -> int:

@@ -689,7 +689,7 @@ class Addressing:
             if known is None or known[0] != digest:
                 if left <= 0 or size <= 0:
                     continue
-                text = _text(root / path)
+                text = _text(root, path)
                 left, size = left - 1, size - len(text)
                 known = self._files[path] = (digest, addressed(text))
                 time.sleep(0)  # lets the event loop's thread run
@@ -778,7 +778,7 @@ def _texts(results: Sequence[CheckResult], commands: Sequence[ObservedCommand]) 
 def _holds(root: Path, paths: Sequence[str], line: str) -> bool:
     left = _SEARCHED_BYTES
     for path in paths[:_SEARCHED_FILES]:
-        text = _text(root / path)
+        text = _text(root, path)
         left -= len(text)
         if line and line in text:
             return True
@@ -788,9 +788,10 @@ def _holds(root: Path, paths: Sequence[str], line: str) -> bool:
     return False
 
 
-def _text(path: Path) -> str:
+def _text(root: Path, path: str) -> str:
+    """Of what a link leads to nothing: that is read under its own name."""
     try:
-        return _decoded(read_bytes(path)) if path.is_file() else ""
+        return "" if (root / path).is_symlink() else _decoded(read_bytes(path, within=root))
     except OSError:
         return ""
 

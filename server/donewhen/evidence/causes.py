@@ -124,7 +124,7 @@ def how_to_get(name: str, root: Path) -> str:
 def _listed_packages(root: Path) -> frozenset[str]:
     """What the workspace's package.json depends on."""
     try:
-        package: object = json.loads(read_text(root / "package.json", "utf-8", "replace"))
+        package: object = json.loads(read_text("package.json", "utf-8", "replace", within=root))
     except (OSError, ValueError, RecursionError):
         return frozenset()
     return frozenset(

@@ -370,7 +370,7 @@ _GO_RESULT = re.compile(r"^(?:FAIL|ok|\?)[ \t]+(?P<package>[\w.~/-]+)(?:\s|$)", 
 def _go_packages(output: str, root: Path) -> list[str]:
     """The folders of the Go packages that are named: go test prints files without their folder."""
     try:
-        module = re.search(r"^module\s+(\S+)", read_text(root / "go.mod"), re.MULTILINE)
+        module = re.search(r"^module\s+(\S+)", read_text("go.mod", within=root), re.MULTILINE)
     except (OSError, UnicodeDecodeError):
         return []
     if module is None:

@@ -326,7 +326,7 @@ def _sarif_problems(output: str, plan: _Plan) -> tuple[Problem, ...]:
     path = plan.reports.written_sarif()
     if path is not None:
         with contextlib.suppress(OSError):
-            return read_sarif(read_text(path, "utf-8", "replace"), plan.places) or ()
+            return read_sarif(read_text(path.name, "utf-8", "replace", within=path.parent), plan.places) or ()
     if not output.lstrip().startswith("{"):
         return ()
     return read_sarif(output, plan.places) or ()

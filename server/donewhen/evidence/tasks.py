@@ -50,7 +50,7 @@ def _make(root: Path, words: Sequence[str], folder: str) -> Iterator[Task]:
     folder = posixpath.normpath(posixpath.join(folder, inside[-1])) if inside else folder
     named = option_values(words, ("-f", "--file", "--makefile"))
     names = named or ["GNUmakefile", "makefile", "Makefile"]
-    text = next((t for n in names if (t := text_of(root / folder / n)) is not None), "")
+    text = next((t for n in names if (t := text_of(root, posixpath.join(folder, n))) is not None), "")
     for target in _make_targets(words):
         yield Task(recipe(text, target), folder)
 
@@ -84,7 +84,7 @@ def _package_script(root: Path, words: Sequence[str], folder: str) -> Iterator[T
     if not verb or verb in _NOT_SCRIPTS:
         return
     script = names[1] if verb in ("run", "run-script") and len(names) > 1 else "test" if verb == "t" else verb
-    scripts = _scripts(text_of(root / folder / "package.json") or "")
+    scripts = _scripts(text_of(root, posixpath.join(folder, "package.json")) or "")
     for name in (f"pre{script}", script, f"post{script}"):
         if name in scripts:
             yield Task((scripts[name],), folder)
@@ -109,7 +109,7 @@ def _lines_of(*names: str) -> Resolver:
 
     def resolve(root: Path, words: Sequence[str], folder: str) -> Iterator[Task]:
         del words
-        text = next((t for name in names if (t := text_of(root / folder / name)) is not None), "")
+        text = next((t for name in names if (t := text_of(root, posixpath.join(folder, name))) is not None), "")
         lines = [line.strip() for line in text.splitlines()]
         found = [
             re.sub(r"^(?:commands\w*\s*=|- (?:cmd: )?|@)\s*", "", line) for line in lines if not line.startswith("#")
@@ -119,12 +119,10 @@ def _lines_of(*names: str) -> Resolver:
     return resolve
 
 
-def text_of(path: Path) -> str | None:
+def text_of(root: Path, path: str) -> str | None:
     """A small file's text; None for one that can't be read or is large."""
     try:
-        if path.stat().st_size > _LARGEST:
-            return None
-        return read_bytes(path).decode("utf-8", "replace")
+        return read_bytes(path, _LARGEST, within=root).decode("utf-8", "replace")
     except (OSError, ValueError):
         return None
 
@@ -253,7 +251,7 @@ def _script(root: Path, command: Command) -> Iterator[Task]:
     named = next((w for w in words[1:] if not w.startswith("-")), None) if by_shell else words[0]
     if named is None or named.startswith(("/", "~", "$")) or ("/" not in named and not by_shell):
         return
-    text = text_of(root / posixpath.normpath(posixpath.join(command.folder, named))) or ""
+    text = text_of(root, posixpath.normpath(posixpath.join(command.folder, named))) or ""
     if (
         by_shell
         or _SHELL_SCRIPT.fullmatch(named)

@@ -10,7 +10,7 @@ from donewhen.core.errors import GoalFileError
 from donewhen.core.goal import Goal
 from donewhen.goalfile.parse import SIZE_LIMIT
 from donewhen.goalfile.source import ParsedGoalFile
-from donewhen.regular import read_start
+from donewhen.regular import LeadsOut, read_start
 
 GOAL_FILE = "GOAL.md"
 GOAL_SUFFIX = ".goal.md"
@@ -40,7 +40,7 @@ class WorkspaceGoalFiles:
         relative = self.relative(path)
         from donewhen.goalfile.parse import parse  # lazy: Markdown and YAML take 3 MB, and an idle server needs neither
 
-        content = _content(self._real(relative), relative)
+        content = _content(self._root, relative)
         return parse(content, path=relative, name=goal_name(relative), plugged=self._plugged)
 
     def relative(self, path: str) -> str:
@@ -50,15 +50,6 @@ class WorkspaceGoalFiles:
             if full.is_relative_to(root):
                 return full.relative_to(root).as_posix()
         raise GoalFileError(f"{path} is outside of the workspace {self._root}: open the folder that it is in")
-
-    def _real(self, relative: str) -> Path:
-        try:
-            real = (self._root / relative).resolve()
-        except (OSError, RuntimeError, ValueError) as error:
-            raise GoalFileError(f"{relative} can't be read: {error}") from error
-        if not real.is_relative_to(self._root.resolve()):
-            raise GoalFileError(f"{relative} is a link that leads out of the workspace: copy the file here instead")
-        return real
 
 
 def goal_name(path: str) -> str:
@@ -88,19 +79,19 @@ def _rank(path: str) -> tuple[bool, int, str]:
     return path.rsplit("/", 1)[-1] != GOAL_FILE, path.count("/"), path
 
 
-def _content(real: Path, relative: str) -> bytes:
+def _content(root: Path, relative: str) -> bytes:
     try:
-        if real.is_dir():
-            raise GoalFileError(f"{relative} is a folder: name the goal file in it")
-        if real.exists() and not real.is_file():
-            raise GoalFileError(f"{relative} is not a regular file")
         # One byte more than is allowed shows that it is too large, whatever its size.
-        return read_start(real, SIZE_LIMIT + 1)
-    except GoalFileError:
-        raise
+        return read_start(relative, SIZE_LIMIT + 1, within=root)
+    except LeadsOut:
+        raise GoalFileError(
+            f"{relative} is a link that leads out of the workspace: copy the file here instead"
+        ) from None
     except FileNotFoundError:
         raise GoalFileError(f"there is no {relative} here: `donewhen init` drafts one") from None
     except (OSError, ValueError) as error:
+        if (root / relative).is_dir():
+            raise GoalFileError(f"{relative} is a folder: name the goal file in it") from None
         raise GoalFileError(f"{relative} can't be read: {getattr(error, 'strerror', None) or error}") from error
 
 

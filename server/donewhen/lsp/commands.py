@@ -96,13 +96,13 @@ async def proposed(session: Session, argument: a.RunProposed) -> dict[str, str |
     place = locate(folder.root / str(path), (folder.root,)) if inside else None
     if asked is None or place is None:
         return {"before": None, "after": None}
-    before = await asyncio.to_thread(_text, place.absolute)
+    before = await asyncio.to_thread(_text, place.root, place.path)
     return {"before": before, "after": None if before is None else patched(before, asked.preview)}
 
 
-def _text(path: Path) -> str | None:
+def _text(root: Path, path: str) -> str | None:
     try:
-        return read_bytes(path).decode()
+        return read_bytes(path, within=root).decode()
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError):
@@ -183,7 +183,7 @@ async def _evidence_text(session: Session, run_id: str, evidence_id: str) -> str
     """Its file; as JSON where there is none, or it can't be read."""
     folder = await folder_of(session, run_id)
     file = await folder.runs.evidence_file(run_id, evidence_id)
-    text = None if file is None else await asyncio.to_thread(_text, file)
+    text = None if file is None else await asyncio.to_thread(_text, file.parent, file.name)
     if text:
         return text
     found = await evidence(session, read(a.RunEvidence, {"runId": run_id, "evidenceId": evidence_id}))

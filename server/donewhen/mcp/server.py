@@ -205,7 +205,7 @@ class _Asked:
     # ---- resources
 
     async def goal_text(self) -> str:
-        return await asyncio.to_thread(read_text, self._root / self._goal(None), "utf-8", "replace")
+        return await asyncio.to_thread(read_text, self._goal(None), "utf-8", "replace", within=self._root)
 
     async def receipt(self) -> str:
         view = await self._runs.report((await self._newest(self._goal(None))).state.run_id)

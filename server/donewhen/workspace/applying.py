@@ -36,7 +36,7 @@ def standing(root: Path, path: str) -> Content | None:
         raise NotADirectoryError(20, "a folder above it is a link", path)
     if stat.S_ISLNK(status.st_mode):
         return Content(LINK, os.fsencode(place.readlink()))
-    return Content(EXECUTABLE if status.st_mode & 0o100 else FILE, read_bytes(place))
+    return Content(EXECUTABLE if status.st_mode & 0o100 else FILE, read_bytes(path, within=root))
 
 
 def in_the_way(root: Path, changes: Sequence[Change]) -> Sequence[str]:

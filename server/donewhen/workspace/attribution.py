@@ -23,6 +23,9 @@ class ClientSaves:
         """The editor saved this text."""
         self._digests[path] = frozenset(hashlib.sha256(content).digest() for content in _variants(text))
 
+    def __contains__(self, path: str) -> bool:
+        return path in self._digests
+
     def holds(self, path: str, content: bytes) -> bool:
         """Whether the content is what the client last saved, whatever its line ends and encoding mark."""
         return hashlib.sha256(content).digest() in self._digests.get(path, frozenset())

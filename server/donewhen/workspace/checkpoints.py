@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import difflib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from donewhen.core.errors import OtherRevision, WorkspaceError
-from donewhen.regular import read_bytes
+from donewhen.core.feedback import changed_lines
+from donewhen.regular import LeadsOut, read_bytes
 from donewhen.workspace.manifest import EXECUTABLE, LINK, NESTED, Entry, Manifest, encoded
 from donewhen.workspace.objects import FOLDER, STORE, ObjectStore, PackWriter, rows_of
 from donewhen.workspace.scanning import blob_id, read_entry
@@ -170,7 +170,7 @@ class Checkpoints:
     def _standing(self, path: str, kept: Kept | None) -> bytes | None:
         if kept is None or kept.mode == NESTED:
             return None
-        content = _on_disk(self._root / path, kept.mode)
+        content = _on_disk(self._root, path, kept.mode)
         if content is None or blob_id(content) != kept.blob:
             raise OtherRevision  # the file has changed since it was listed
         return content
@@ -196,7 +196,7 @@ class Checkpoints:
         try:
             with self._objects.writing() as writer:
                 for path in wanted:
-                    content = _on_disk(self._root / path, tree[path].mode)
+                    content = _on_disk(self._root, path, tree[path].mode)
                     if content is None:
                         del actual[path]
                     else:
@@ -282,10 +282,11 @@ def _restorable(then: Kept | None, now: Kept | None) -> bool:
     return not ((then is not None and then.mode == NESTED) or (now is not None and now.mode == NESTED))
 
 
-def _on_disk(path: Path, mode: str) -> bytes | None:
+def _on_disk(root: Path, path: str, mode: str) -> bytes | None:
+    """None for what is no longer there, or is something else by now."""
     try:
-        return os.fsencode(path.readlink()) if mode == LINK else read_bytes(path)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return os.fsencode((root / path).readlink()) if mode == LINK else read_bytes(path, within=root)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, LeadsOut):
         return None
 
 
@@ -342,8 +343,12 @@ def _lines(change: Change) -> Iterator[str]:
     before, after = _split(change.before), _split(change.after)
     old = "/dev/null" if change.before is None else f"a/{path}"
     new = "/dev/null" if change.after is None else f"b/{path}"
-    for line in difflib.unified_diff(before, after, old, new):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+    yield f"--- {old}\n+++ {new}\n"
+    for line in changed_lines(before, after):
+        if line.endswith("\n"):
+            yield line
+        else:
+            yield f"{line}\n" if line.startswith(("@@ ", "(")) else f"{line}\n\\ No newline at end of file\n"
 
 
 def _mode_lines(change: Change) -> Iterator[str]:

@@ -328,7 +328,8 @@ class FolderWorkspace:
 
     def read(self, path: str) -> bytes | None:
         try:
-            return read_bytes(self._root / path)
+            place = self._root / path
+            return os.fsencode(place.readlink()) if place.is_symlink() else read_bytes(path, within=self._root)
         except OSError:
             return None
 
@@ -402,7 +403,7 @@ class FolderWorkspace:
 
     def is_persons(self, path: str) -> bool:
         try:
-            return self._saves.holds(path, read_bytes(self._root / path))
+            return path in self._saves and self._saves.holds(path, read_bytes(path, within=self._root))
         except OSError:
             return False
 

@@ -219,7 +219,7 @@ class GuardedFolder:
             raise WorkspaceError(f"{path} is not a regular file")
         if size > MAX_TEXT:
             raise WorkspaceError(f"{path} is too large to be read as text: {size:,} bytes; look at a part of it")
-        text = read_text_keeping(target)
+        text = read_text_keeping(self._top, path)
         return FileText(path, text.content, text.digest, text.encoding, text.mark, text.newline)
 
     def _write(self, path: str, content: str, before: FileText | None) -> FileText:

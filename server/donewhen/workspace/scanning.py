@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.regular import read_start
+from donewhen.regular import LIMIT, read_start
 from donewhen.workspace.ignoring import Coverage
 from donewhen.workspace.manifest import (
     EXECUTABLE,
@@ -224,6 +224,10 @@ _FLAGS = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
+LARGEST_READ = LIMIT
+"""Bytes; a larger file counts by its size, its times and its inode."""
+_MOST_HOLES = 8
+"""A file that is so many times as large as what of it is on the disk counts so, too."""
 _FINE_NS = 50_000_000
 _COARSE_NS = 2_000_000_000
 _CTIME_IS_CHANGE = sys.platform != "win32"
@@ -267,12 +271,22 @@ def _read_file(path: str, before: int) -> Entry | None:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return None
+        if _beyond_reading(status):
+            return _marker(b"large\0" + stat_key(status), stat_key(status))
         content = os.read(descriptor, min(status.st_size, _CHUNK) + 1)
         if len(content) == status.st_size:
             return _entry(_mode(status), content, status, before)
         return _stream(descriptor, content, status, before)
     finally:
         os.close(descriptor)
+
+
+def _beyond_reading(status: os.stat_result) -> bool:
+    """True for a file whose stat stands for its content: reading it takes long, and one of holes takes no place on the
+    disk to make."""
+    held = getattr(status, "st_blocks", status.st_size) * 512
+    holes = status.st_size > max(_CHUNK, held * _MOST_HOLES)
+    return holes or status.st_size > LARGEST_READ
 
 
 def _entry(mode: str, content: bytes, status: os.stat_result, before: int) -> Entry:
@@ -284,7 +298,7 @@ def _stream(descriptor: int, start: bytes, status: os.stat_result, before: int) 
     whole = hashlib.sha256(start)
     blob = hashlib.sha1(b"blob %d\0%b" % (status.st_size, start), usedforsecurity=False)
     size = len(start)
-    while content := os.read(descriptor, _CHUNK):
+    while size <= LARGEST_READ and (content := os.read(descriptor, _CHUNK)):
         whole.update(content)
         blob.update(content)
         size += len(content)

@@ -32,7 +32,7 @@ def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | Non
     for a path outside of the workspace or inside `.git`.
     """
     target = inside(root, path)
-    present = _present(target, path)
+    present = _present(root, target, path)
     if (None if present is None else hashlib.sha256(present).hexdigest()) != expected_digest:
         raise ChangedMeanwhile(path, None if present is None else present.decode("utf-8", "replace"))
     top = root.resolve()
@@ -163,20 +163,20 @@ _MARKS = (
 )
 
 
-def read_text_keeping(path: Path) -> Text:
-    """Reads a text so that it can be written back in its encoding and with its line ends.
+def read_text_keeping(root: Path, path: str) -> Text:
+    """Reads a text of the workspace `root` so that it can be written back in its encoding and with its line ends.
 
     Raises WorkspaceError for a file that is not text, or can't be read. A text with mixed line ends keeps each one.
     """
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, within=root)
     except OSError as error:
-        raise WorkspaceError(f"{path.name} can't be read: {error.strerror}") from error
+        raise WorkspaceError(f"{path} can't be read: {error.strerror}") from error
     digest = hashlib.sha256(data).hexdigest()
     mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
     if not encoding and b"\0" in data:
-        raise WorkspaceError(f"{path.name} is not a text file")
-    content, encoding = _decode(data[len(mark) :], encoding, path.name)
+        raise WorkspaceError(f"{path} is not a text file")
+    content, encoding = _decode(data[len(mark) :], encoding, path)
     crlf = content.count("\r\n")
     if crlf and crlf == content.count("\n"):
         return Text(content.replace("\r\n", "\n"), digest, encoding, mark, "\r\n")
@@ -190,9 +190,9 @@ def _decode(data: bytes, encoding: str, name: str) -> tuple[str, str]:
     raise WorkspaceError(f"{name} is not valid {encoding} text")
 
 
-def _present(target: Path, path: str) -> bytes | None:
+def _present(root: Path, target: Path, path: str) -> bytes | None:
     try:
-        return read_bytes(target)
+        return read_bytes(target, within=root)
     except FileNotFoundError:
         return None
     except OSError as error:

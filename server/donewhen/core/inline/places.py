@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +116,17 @@ _PLACES: dict[Grammar, tuple[str, str]] = {
 
 def parsed(grammar: Grammar, text: bytes) -> Node | None:
     """The root of the syntax tree; None for a text that the grammar can't read whole."""
-    root = _parser(grammar).parse(text).root_node
+    from tree_sitter import Parser  # as below
+
+    root = Parser(_language(grammar)).parse(text).root_node  # one for each text: threads can't share it
     return None if root.has_error else root
 
 
 @cache
-def _parser(grammar: Grammar) -> Parser:
+def _language(grammar: Grammar) -> Language:
     # Imported here: it takes 15 ms and 5 ms more for each grammar, and most processes need none of them.
-    from tree_sitter import Language, Parser
+    from tree_sitter import Language
 
     module, name = _PLACES[grammar]
     capsule: object = getattr(import_module(module), name)()
-    return Parser(Language(capsule))
+    return Language(capsule)

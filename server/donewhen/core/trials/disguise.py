@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from donewhen.core.globs import any_matches
 from donewhen.core.trials.untried import lines_that_came, product_lines, source_suffix
@@ -39,7 +40,8 @@ def disguised(changes: Mapping[str, tuple[bytes | None, bytes | None]]) -> tuple
         if not table or now is None:
             continue
         came = dict(lines_that_came(product_lines(path, now), stood))
-        answers = {number: _answered(line, _counting(line, table, came.values())) for number, line in came.items()}
+        using = _Using(came.values())
+        answers = {number: _answered(line, table, using) for number, line in came.items()}
         one = _laid(
             path,
             now.decode("utf-8", "replace"),
@@ -64,21 +66,44 @@ def _table(path: str, suffix: str) -> list[Disguise]:
 _SOURCES = frozenset(suffix for ecosystem in ECOSYSTEMS for suffix in ecosystem.sources)
 
 
-def _counting(line: str, table: list[Disguise], came: Iterable[str]) -> list[Disguise]:
-    """Those of the table that count on this line."""
-    given = _GIVEN.match(line)
-    names = re.findall(r"\w+", given[1]) if given is not None else []
-    using = [other for other in came if any(re.search(rf"\b{name}\b", other) for name in names)]
-    return [one for one in table if not one.where or any(re.search(one.where, each) for each in (line, *using))]
+class _Using:
+    """Which of the lines that came name a word, and where a disguise counts for the sake of them."""
+
+    def __init__(self, came: Iterable[str]) -> None:
+        self._lines = list(came)
+        self._counts: dict[tuple[str, str], bool] = {}
+
+    @cached_property
+    def _by_word(self) -> Mapping[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for at, line in enumerate(self._lines):
+            for word in dict.fromkeys(re.findall(r"\w+", line)):
+                found.setdefault(word, []).append(at)
+        return found
+
+    def counts(self, one: Disguise, line: str) -> bool:
+        """True if it counts on this line, for what stands there or where the names are used that it gives a value."""
+        if not one.where or re.search(one.where, line):
+            return True
+        given = _GIVEN.match(line)
+        return any(self._counts_at(one.where, name) for name in re.findall(r"\w+", given[1])) if given else False
+
+    def _counts_at(self, where: str, name: str) -> bool:
+        if (where, name) not in self._counts:
+            lines = (self._lines[at] for at in self._by_word.get(name, ()))
+            self._counts[where, name] = any(re.search(where, line) for line in lines)
+        return self._counts[where, name]
 
 
 _GIVEN = re.compile(r"\s*(?:(?:export|const|let|var|local|if|mut)\s+)*([\w\s,()]+?)(?:\s*:\s*[^=]+)?\s*(?::=|:?=(?!=))")
 """The names that a line gives its value."""
 
 
-def _answered(line: str, table: list[Disguise]) -> str:
+def _answered(line: str, table: list[Disguise], using: _Using) -> str:
     """The line with each question in it replaced, the first that begins where two overlap."""
-    matches = [(match.start(), match, one) for one in table for match in re.finditer(one.asks, line)]
+    asked = ((one, list(re.finditer(one.asks, line))) for one in table)
+    counting = ((one, found) for one, found in asked if found and using.counts(one, line))
+    matches = [(match.start(), match, one) for one, found in counting for match in found]
     made: list[str] = []
     at = 0
     for start, match, one in sorted(matches, key=lambda each: (each[0], -each[1].end())):
@@ -90,17 +115,29 @@ def _answered(line: str, table: list[Disguise]) -> str:
 
 def _laid(path: str, text: str, answers: Mapping[int, str], *, parses: bool) -> Disguised | None:
     """None where nothing can be answered. A question in a place where the answer can't stand is left as it is."""
-    lines = text.splitlines(keepends=True)
-    fits = parses and _parses(text)
-    told: list[tuple[int, str]] = []
-    for number, answer in answers.items():
-        was, ending = lines[number], lines[number][len(lines[number].rstrip("\r\n")) :]
-        lines[number] = answer + ending
-        if fits and not _parses("".join(lines)):
-            lines[number] = was
-        else:
-            told.append((number, was.strip()[:120]))
-    return Disguised(path, "".join(lines).encode(), tuple(told)) if told else None
+    was = text.splitlines(keepends=True)
+    fits, lines = parses and bool(answers) and _parses(text), list(was)
+    left = max(3, _MOST_PARSED // (len(text) + 1))
+    groups = [sorted(answers)] if answers else []
+    told: list[int] = []
+    while groups:  # all at once, then halves of those among which one doesn't fit
+        group = groups.pop()
+        for number in group:
+            lines[number] = answers[number] + was[number][len(was[number].rstrip("\r\n")) :]
+        left -= 1
+        if not fits or (left >= 0 and _parses("".join(lines))):
+            told += group
+            continue
+        for number in group:
+            lines[number] = was[number]
+        if len(group) > 1 and left > 0:
+            groups += [group[len(group) // 2 :], group[: len(group) // 2]]
+    shown = tuple((number, was[number].strip()[:120]) for number in sorted(told))
+    return Disguised(path, "".join(lines).encode(), shown) if told else None
+
+
+_MOST_PARSED = 10_000_000
+"""Characters that are parsed to find the answers that fit; at least three times a whole source."""
 
 
 def _parses(text: str) -> bool:

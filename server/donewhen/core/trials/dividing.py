@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from donewhen.core import inline
 from donewhen.core.proof_files import ProofFiles, adds_only, holds_tests, lists_more, shared_of
+from donewhen.core.trials.untried import LARGEST_SOURCE, is_source
 from donewhen.ecosystems import Shared
 
 _HEADING = re.compile(r"^\s*\[{1,2}\s*(?P<name>[^\]\n]+?)\s*\]{1,2}\s*(?:[#;].*)?$")
@@ -132,7 +134,17 @@ class Divided:
 
 
 def divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | None) -> Divided:
-    """`before` and `now` are None if the file isn't there."""
+    """`before` and `now` are None if the file isn't there. A source of the product that is too large to be looked into
+    is one that nothing tells about."""
+    one = _divided(files, path, before, now)
+    if one.doubt or not one.product or now is None or len(now) <= LARGEST_SOURCE or not is_source(path, now):
+        return one
+    size = f"{len(now) / 1_000_000:.1f} MB"
+    doubt = f"{path} is too large to be looked into ({size}): nothing here tells whether it asks if it is being tested"
+    return replace(one, doubt=doubt)
+
+
+def _divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | None) -> Divided:
     standing = files.classify(path)
     if standing.role == "vendored" and before is None:
         return Divided(path, False, True, reverted=Before())  # a dependency more
@@ -185,6 +197,8 @@ def _inline(path: str, before: bytes | None, now: bytes | None, *, tested: bool)
     was, text = _text(before), _text(now)
     if was is None or text is None:
         return Divided(path, False, True, reverted=Before())
+    if max(len(was), len(text)) > LARGEST_SOURCE:
+        return _doubtful(path)
     if not holds_tests(path, was) and not holds_tests(path, text):
         return Divided(path, False, True, reverted=Before())
     old, new = inline.divided(path, was, tested=tested), inline.divided(path, text, tested=tested)
@@ -228,13 +242,8 @@ def _either(path: str) -> Divided:
 
 def _gained(before: bytes, now: bytes) -> bool:
     """Every line that was there is there still."""
-    left = [line.strip().rstrip(b",;") for line in now.splitlines()]
-    for line in (line.strip().rstrip(b",;") for line in before.splitlines()):
-        if line and line not in left:
-            return False
-        if line:
-            left.remove(line)
-    return True
+    was, left = (Counter(line.strip().rstrip(b",;") for line in text.splitlines()) for text in (before, now))
+    return all(not line or count <= left[line] for line, count in was.items())
 
 
 def _text(content: bytes | None) -> str | None:

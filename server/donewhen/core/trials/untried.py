@@ -13,6 +13,8 @@ from donewhen.core.inline import lines_of_product
 from donewhen.ecosystems import ECOSYSTEMS
 
 MAX_PLACES = 20
+LARGEST_SOURCE = 1_000_000
+"""Bytes of a source that is looked into: a larger one would hold up everything else for minutes."""
 _LITERAL = re.compile(
     r"""(?P<quote>["'`])(?P<text>(?:\\.|(?!(?P=quote)).){3,200})(?P=quote)|(?<![\w.])(?P<number>\d{3,})(?![\w.])"""
 )
@@ -103,9 +105,15 @@ def _asks(suffix: str) -> re.Pattern[str] | None:
     return re.compile("|".join(marks)) if any(suffix in one.sources for one in ECOSYSTEMS) else None
 
 
+def is_source(path: str, content: bytes | None) -> bool:
+    """True for a program's text, in a language that is known here."""
+    suffix = source_suffix(path, content)
+    return any(suffix in one.sources for one in ECOSYSTEMS)
+
+
 def product_lines(path: str, content: bytes | None) -> list[tuple[int, str]]:
-    """The lines of a source with their numbers, but for those of tests among them."""
-    if content is None or b"\0" in content:
+    """The lines of a source with their numbers, but for those of tests among them; none of one that is too large."""
+    if content is None or len(content) > LARGEST_SOURCE or b"\0" in content:
         return []
     return lines_of_product(path, content.decode("utf-8", "replace"))
 

@@ -94,14 +94,14 @@ class _View:
 def _goal_file(goal: Goal, view: _View) -> FileFact | None:
     if goal.path is None:
         return None
-    data = _bytes(view.root / goal.path)
+    data = _bytes(view.root, goal.path)
     digest = hashlib.sha256(data).hexdigest() if data is not None else ""
     text = "" if data is None else data.decode("utf-8", "replace")[:_SHOWN]
     return FileFact(goal.path, view.goal_digest or digest, text)
 
 
-def _bytes(path: Path) -> bytes | None:
+def _bytes(root: Path, path: str) -> bytes | None:
     try:
-        return None if path.stat().st_size > _LARGEST else read_bytes(path)
+        return read_bytes(path, _LARGEST, within=root)
     except OSError:
         return None

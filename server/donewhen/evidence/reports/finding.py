@@ -34,7 +34,7 @@ def configured_options(root: Path) -> str:
     """`addopts` of pytest's configuration; empty if there is none, or where it can't be read."""
     for name, section in _SECTIONS:
         try:
-            text = read_text(root / name)
+            text = read_text(name, within=root)
             found = _from_ini(text, section) if section else _from_toml(text)
         except (OSError, ValueError, configparser.Error):
             continue  # pytest itself will say what is wrong with it

@@ -108,7 +108,7 @@ class Folder:
 
     def _read(self, name: str) -> str:
         try:
-            return read_start(self._root / name, _MOST_BYTES).decode("utf-8-sig", errors="replace")
+            return read_start(name, _MOST_BYTES, within=self._root).decode("utf-8-sig", errors="replace")
         except (OSError, ValueError):
             return ""
 
