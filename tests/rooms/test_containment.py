@@ -17,6 +17,7 @@ import random
 import select
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -29,10 +30,15 @@ import pytest_asyncio
 import yaml
 from _pytest.mark.structures import ParameterSet
 
-from donewhen.ports import Grants, RoomLimits
+from donewhen.core.goal import Check
+from donewhen.evidence.runner import CommandChecker
+from donewhen.ports import Checker, Grants, Processes, RoomLimits
 from donewhen.workers.activity import plain
+from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Mounter, Mounts, mounters
+from donewhen.workspace.rooms.overlay import OverlayRooms
 from tests.rooms.conftest import variables_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
@@ -67,6 +73,7 @@ class World:
 
     folder: Path
     rooms: MountedLiveRooms
+    trials: OverlayRooms
     variables: dict[str, str]
     victim: subprocess.Popen[bytes]
     listeners: list[socket.socket]
@@ -82,7 +89,8 @@ class World:
     def seen(self) -> dict[str, str]:
         """All that must stay as it is."""
         places = [self.folder / name for name in ("beside", "home", "state", "config")]
-        places += [self.root / name for name in (".git", ".vscode", ".github", "GOAL.md")]
+        deeper = [f"a/b/c/repository/{name}" for name in (".git", ".vscode", ".envrc")]
+        places += [self.root / name for name in (".git", ".vscode", ".github", "GOAL.md", *deeper)]
         found: dict[str, str] = {}
         for place in places:
             for file in (place, *sorted(place.rglob("*"))) if place.exists() else ():
@@ -134,7 +142,13 @@ def built(folder: Path, kind: str, stack: contextlib.ExitStack) -> World:
         "work/src/a.py": "a = 1\n",
         "work/GOAL.md": "# Goal\n",
         "work/.github/workflows/ci.yml": "on: push\n",
+        "work/a/b/c/repository/.git/HEAD": "ref: refs/heads/main\n",
+        "work/a/b/c/repository/.git/hooks/pre-commit": "exit\n",
+        "work/a/b/c/repository/.vscode/tasks.json": "{}",
+        "work/a/b/c/repository/.envrc": "x",
         "beside/file": "file\n",
+        "beside/.git/HEAD": "ref: refs/heads/main\n",
+        "home/.git/HEAD": "ref: refs/heads/main\n",
         "home/.ssh/key": SECRET,
         "home/.netrc": SECRET,
         "home/.aws/credentials": SECRET,
@@ -146,6 +160,8 @@ def built(folder: Path, kind: str, stack: contextlib.ExitStack) -> World:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
+    for name, leads in {"other": "../beside", "keys": "../home", "a/up": "../.."}.items():
+        (folder / "work" / name).symlink_to(leads)
     (folder / "state" / "runs").mkdir(parents=True)
     python = [sys.executable, "-c"]
     make = f"import sqlite3; b = sqlite3.connect('{folder}/state/runs/ledger.db'); b.execute('create table runs (a)')"
@@ -161,6 +177,12 @@ def built(folder: Path, kind: str, stack: contextlib.ExitStack) -> World:
     mounts = Mounts(hidden=(folder / "state", folder / "config"))
     root, state = folder / "work", folder / "state"
     rooms = MountedLiveRooms(root, state / "rooms", lambda: variables, mounts, programs=programs)
+
+    def inside(processes: Processes, at: Path, scratch: Path, written: Path | None) -> Checker:
+        return CommandChecker(processes, at, scratch, lambda: variables, written=written)
+
+    held = Mounts(hidden=mounts.hidden, network=False, contained=True)
+    trials = OverlayRooms(found[-1], state / "rooms", SystemProcesses(), inside, lambda: variables, held)
     signals = folder / "signals"
     victim = stack.enter_context(a_server(signals))
     names = {
@@ -177,9 +199,9 @@ def built(folder: Path, kind: str, stack: contextlib.ExitStack) -> World:
         f"\0{names['abstract']}",
     )]  # fmt: skip
     if os.access("/run", os.W_OK):
-        Path("/run/donewhen-test.sock").unlink(missing_ok=True)
-        listeners.append(listening(socket.AF_UNIX, "/run/donewhen-test.sock"))
-        stack.callback(lambda: Path("/run/donewhen-test.sock").unlink(missing_ok=True))
+        session = Path(f"/run/{names['abstract']}.sock")
+        listeners.append(listening(socket.AF_UNIX, str(session)))
+        stack.callback(session.unlink)
     tcp = listening(socket.AF_INET, ("0.0.0.0", 0))
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind(("127.0.0.1", tcp.getsockname()[1]))
@@ -204,7 +226,7 @@ def built(folder: Path, kind: str, stack: contextlib.ExitStack) -> World:
         "shared": shared.name.lstrip("/"),
         "segment": str(segment),
     }
-    return World(folder, rooms, variables, victim, listeners, names, ours, signals)
+    return World(folder, rooms, trials, variables, victim, listeners, names, ours, signals)
 
 
 @contextlib.contextmanager
@@ -267,7 +289,8 @@ def test_there_are_ways_enough() -> None:
 TELLING = {
     "an absolute path", "a link in place of a folder that is guarded", "keys in the home folder", "another root",
     "the memory of the server", "a socket without a path", "a port of the machine", "a daemon without a trace",
-    "a fork bomb", "the ledger", "hooks of git", "the goal file",
+    "a fork bomb", "the ledger", "hooks of git", "the goal file", "a link to a repository",
+    "a program that runs with its owner's rights",
 }  # fmt: skip
 """One way of each sort, tried by default with what contains commands first; the slow suite tries all with both."""
 
@@ -287,25 +310,63 @@ async def test_no_way_leads_out(world: World, way: Way) -> None:
         done = await room.processes.run(
             command, cwd=world.root, environment={**world.variables, "MARK": mark}, token="t", timeout=40
         )
-    after = world.seen()
-    assert {name: value for name, value in after.items() if before.get(name) != value} == {}
-    assert sorted(before) == sorted(after)
     assert set(seen_inside) - set(before) <= {str(world.root / ".vscode")}
-    assert SECRET not in done.output
-    assert OUT not in done.output
+    unchanged(world, before, done.output, mark)
     for file in world.root.rglob("*"):
         if file.is_file() and not file.is_symlink() and file.stat().st_size < 1_000_000:
             assert SECRET.encode() not in file.read_bytes(), file
-    assert world.came() == []
-    assert world.victim.poll() is None
-    assert not world.signals.exists()
-    assert processes_with(mark) == []
+            assert not file.stat().st_mode & (stat.S_ISUID | stat.S_ISGID), file
     assert "\x1b" not in plain(done.output)
     assert "\x9b" not in plain(done.output)
     if way.limit:
         assert f"room_{way.limit}" in done.limit, done
     else:
         assert done.limit == ""
+
+
+def unchanged(world: World, before: dict[str, str], output: str, mark: str) -> None:
+    after = world.seen()
+    assert {name: value for name, value in after.items() if before.get(name) != value} == {}
+    assert sorted(before) == sorted(after)
+    assert SECRET not in output
+    assert OUT not in output
+    assert world.came() == []
+    assert world.victim.poll() is None
+    assert not world.signals.exists()
+    assert processes_with(mark) == []
+
+
+OF_TRIALS = {"a socket with a path", "a link to a repository"}
+"""Tried by default in the rooms of trials; the slow suite tries all there that no limit ends."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        pytest.param(
+            kind,
+            way,
+            marks=[] if kind == KINDS[0] and way.name in OF_TRIALS else [pytest.mark.slow],
+            id=f"{kind}-{way.name}",
+        )
+        for kind in KINDS
+        for way in WAYS
+        if not way.limit and not way.network and "memory" not in way.name
+    ],
+    indirect=["kind"],
+)
+async def test_no_way_leads_out_of_a_trial(world: World, way: Way) -> None:
+    """Where checks are contained, what tries them is, too."""
+    mark = f"donewhen-way-{time.time_ns()}"
+    command, before = world.script(way, mark), world.seen()
+    workspace = FolderWorkspace(world.root, world.folder / "kept", watch=False)
+    await workspace.open([])
+    try:
+        async with world.trials.open(workspace, []) as room:
+            done = await room.checker.run(Check.of(f"({command})\n: {mark}"), timeout=40, token="t")
+    finally:
+        await workspace.close()
+    unchanged(world, before, done.output, mark)
 
 
 async def test_the_observer_sees_what_gets_out(world: World) -> None:

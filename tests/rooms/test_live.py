@@ -266,6 +266,43 @@ async def test_what_was_refused_more_processes_is_told_though_nobody_looked(tmp_
 
 
 @contained
+async def test_what_others_start_is_not_counted(live: Live) -> None:
+    """Half of a busy machine's tasks come and go while a command runs."""
+    async with live.rooms.open(Grants(limits=RoomLimits(processes=20))) as room:
+        running = asyncio.ensure_future(live.run(room, "touch started; while [ ! -e through ]; do sleep 0.05; done"))
+        while not (live.root / "started").exists():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        others = (
+            "for i in $(seq 60); do (while [ ! -e through ]; do sleep 0.1; done) & done; sleep 1; touch through; wait"
+        )
+        await PlainRun(live)(others)
+        done = await running
+    assert (done.limit, done.exit_code) == ("", 0)
+
+
+@contained
+async def test_a_state_folder_behind_a_link_is_hidden(live: Live, tmp_path: Path) -> None:
+    (live.state / "runs" / "record").write_text("secret")
+    (tmp_path / "led").symlink_to(live.state)
+    rooms = MountedLiveRooms(
+        live.root, live.state / "rooms", lambda: live.variables, Mounts(hidden=(tmp_path / "led",))
+    )
+    async with rooms.open(Grants()) as room:
+        done = await live.run(room, f"cat {live.state}/runs/record {tmp_path}/led/runs/record")
+    assert "secret" not in done.output
+
+
+@contained
+async def test_a_file_that_names_a_repository_elsewhere_shows_nothing_but_repositories(live: Live) -> None:
+    (live.root / "fake").mkdir()
+    (live.root / "fake" / "HEAD").write_text("ref: refs/heads/main")
+    (live.root / "fake" / "commondir").write_text(f"{live.home}/.ssh")
+    for named in (live.home / ".ssh", live.root / "fake"):
+        (live.root / ".git").write_text(f"gitdir: {named}\n")
+        assert "secret" not in (await live.once(f"cat {live.home}/.ssh/key")).output
+
+
+@contained
 async def test_a_check_finds_its_program_where_rooms_hide_folders(live: Live, tmp_path: Path) -> None:
     for folder in (tmp_path / "environment", live.home / "environment", live.state / "environment"):
         (folder / "bin").mkdir(parents=True)

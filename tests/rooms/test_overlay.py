@@ -166,7 +166,7 @@ async def test_the_best_rooms_that_work_are_chosen(site: Site, tmp_path: Path, k
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied'; exit 1\n")
     broken.chmod(0o755)
-    works = next(one for one in mounters(site.variables) if one.name == kind)
+    works = [one for one in mounters(site.variables) if one.name == kind][-1]
     inside = site.rooms._inside  # type: ignore[attr-defined]
     cases: list[tuple[list[Mounter], str, str]] = [
         ([Bubblewrap(broken)], "copy", "Permission denied"),

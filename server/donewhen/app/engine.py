@@ -175,7 +175,16 @@ def engine_setup(
         glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=_CheckerWithPlugins(checker, plugins),
         prepare=contained.prepare,
-        rooms=_rooms(folder, processes, checker, context, bytecode, runtime, network=_network_of_trials(current())),
+        rooms=_rooms(
+            folder,
+            processes,
+            checker,
+            context,
+            bytecode,
+            runtime,
+            network=_network_of_trials(current()),
+            contained=current().contains_checks,
+        ),
         affected_command=partial(affected_command, root),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
@@ -225,6 +234,7 @@ def _rooms(
     runtime: Path,
     *,
     network: bool,
+    contained: bool,
 ) -> Rooms:
     """The rooms where checks are tried: nothing of ours is visible there except the bytecode of other checks."""
 
@@ -241,7 +251,7 @@ def _rooms(
             written=written,
         )
 
-    mounts = Mounts(hidden=hidden_folders(folder, runtime), cached=(bytecode,), network=network)
+    mounts = Mounts(hidden=hidden_folders(folder, runtime), cached=(bytecode,), network=network, contained=contained)
     return BestRooms(folder / "rooms", processes, inside, checker.variables, mounts)
 
 

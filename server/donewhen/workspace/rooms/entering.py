@@ -73,6 +73,8 @@ def _counts_processes() -> bool:
 def _show(folder: str, kind: str, place: str, shown: str, size: int) -> None:
     """Mounts one thing. The current folder is the root of the old tree, in which everything looks as before."""
     source = f".{shown}"
+    if kind == "masked" and not os.path.lexists(place):
+        return  # a socket may be gone by now
     if kind in ("empty", "vain", "layered") or (kind != "masked" and os.path.isdir(source)):  # noqa: PTH112
         os.makedirs(place, exist_ok=True)  # noqa: PTH103
     elif not os.path.lexists(place):

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -146,15 +146,14 @@ class RoomWatch:
         while True:
             await asyncio.sleep(_GLANCE)
             now = time.monotonic()
-            more, most = _tasks() - tasks, self._limits.processes
-            if 0 < 2 * most < more:  # a closer look at so many takes too long
-                return self._too_many()
-            many = 0 < most // 2 < more
-            if not many and now - looked < _LOOK:
+            # The machine's tasks may be anybody's: that there are more is a reason to look whose they are.
+            many = 0 < self._limits.processes // 2 < _tasks() - tasks
+            if now < looked or (not many and now - looked < _LOOK):
                 continue
-            said = await asyncio.to_thread(self._look, leader, used, available)
-            if said:
+            threads = await asyncio.to_thread(_threads_of, leader)
+            if said := await asyncio.to_thread(self._look, threads, used, available):
                 return said
+            tasks = _tasks() - sum(threads.values())
             looked = time.monotonic() + (time.monotonic() - now)  # if looking takes long, it is done less often
 
     def failed_of(self, output: str) -> str:
@@ -169,15 +168,16 @@ class RoomWatch:
     def _too_many(self) -> str:
         return _said(f"{self._limits.processes:,} processes and threads at once", "room_processes")
 
-    def _look(self, leader: int, used: Mapping[Path, int], available: int) -> str:
-        threads = _threads_of(leader)
+    def _look(self, threads: Mapping[int, int], used: Mapping[Path, int], available: int) -> str:
         if 0 < self._limits.processes < sum(threads.values()):
             return self._too_many()
         gone = available - _available()
         scarce = available - gone < _LEAST_FREE * _total() and gone > min(self._memory, _total() // 2)
-        # Memory shared since a fork is resident in each process: a closer look is needed only if the sum is too large.
-        much = sum(_resident(pid) for pid in threads) > self._memory
-        if scarce or (much and sum(_proportional(pid) for pid in threads) > self._memory):
+        # Shared memory is resident in each process: a closer look is needed only if the sum is too large. Memory in a
+        # file without a name need not be resident in any.
+        unnamed = _in_unnamed_files(threads)
+        much = sum(_resident(pid) for pid in threads) + unnamed > self._memory
+        if scarce or (much and _proportional(threads, unnamed) > self._memory):
             return _said(f"{size_text(self._memory)} of memory", "room_memory")
         if self._limits.disk and any(_used(place) - before > self._limits.disk for place, before in used.items()):
             return _said(f"{size_text(self._limits.disk)} of the disk", "room_disk")
@@ -232,23 +232,43 @@ def _stat(name: str) -> list[bytes]:
 
 
 def _resident(pid: int) -> int:
-    """A process's private memory, without anything that it shares with others."""
+    """All of a process's memory that is resident, whoever shares it."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123  # the hot path
             fields = file.read().split()
     except OSError:
         return 0
-    return (int(fields[1]) - int(fields[2])) * _PAGE if len(fields) > 2 else 0
+    return int(fields[1]) * _PAGE if len(fields) > 1 else 0
 
 
-def _proportional(pid: int) -> int:
-    """Private memory plus its part of shared memory, if the kernel reports it."""
-    try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123  # as above
-            found = re.search(rb"(?m)^Pss_Anon:\s+(\d+) kB$", file.read())
-    except OSError:
-        found = None
-    return int(found[1]) * 1024 if found is not None else _resident(pid)
+def _in_unnamed_files(pids: Iterable[int]) -> int:
+    """The memory in files that `memfd_create` made and that these processes have open."""
+    found: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        folder = f"/proc/{pid}/fd"
+        with contextlib.suppress(OSError):  # it has ended
+            for name in os.listdir(folder):  # noqa: PTH208  # the hot path
+                with contextlib.suppress(OSError):
+                    if os.readlink(f"{folder}/{name}").startswith("/memfd:"):  # noqa: PTH115  # as above
+                        status = os.stat(f"{folder}/{name}")  # noqa: PTH116  # as above
+                        found[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(found.values())
+
+
+_PARTS = re.compile(rb"(?m)^Pss_(Anon|Shmem):\s+(\d+) kB$")
+
+
+def _proportional(pids: Iterable[int], unnamed: int) -> int:
+    """The memory of these processes, each with its part of what it shares, if the kernel reports that. What is in files
+    without a name may also be mapped."""
+    private = mapped = 0
+    for pid in pids:
+        parts: dict[bytes, int] = {}
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123  # as above
+            parts = {name: int(size) * 1024 for name, size in _PARTS.findall(file.read())}
+        private += parts.get(b"Anon", 0) if parts else _resident(pid)
+        mapped += parts.get(b"Shmem", 0)
+    return private + max(mapped, unnamed)
 
 
 def _tasks() -> int:

@@ -24,7 +24,7 @@ from donewhen.ports import Grants, Processes, ProcessResult
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.guarding import Guarded, git_folders
-from donewhen.workspace.rooms.home import elsewhere, home_of, interpreters, is_file, is_folder, is_link, is_there
+from donewhen.workspace.rooms.home import elsewhere, home_of, interpreters, is_file, is_link, is_there
 from donewhen.workspace.rooms.limits import Counted, RoomWatch, counted, most_memory
 from donewhen.workspace.rooms.mounting import (
     Bubblewrap,
@@ -33,10 +33,15 @@ from donewhen.workspace.rooms.mounting import (
     Mounter,
     Mounts,
     Shape,
+    confined,
+    files_of_keys,
+    folders_of,
     in_vain,
-    mount_places,
     mounters,
+    name_resolution,
     of_home,
+    of_others,
+    of_the_session,
     sources,
     temporary,
     with_programs,
@@ -44,19 +49,9 @@ from donewhen.workspace.rooms.mounting import (
 from donewhen.workspace.rooms.places import place_in
 from donewhen.workspace.shielding import shielded
 
-CONFINING = Path(__file__).with_name("confining.py")
 _PATIENCE = 10.0
 _SMALL = 1024 * 1024
 """Bytes that may be written in place of something hidden: a file or two that show its mount point."""
-_SESSION = (Path("/run"), Path("/var/run"))
-_FILES_OF_KEYS = (
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "AWS_SHARED_CREDENTIALS_FILE",
-    "AWS_CONFIG_FILE",
-    "KUBECONFIG",
-    "NETRC",
-)
-_FOLDERS_OF_KEYS = ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "GNUPGHOME", "DOCKER_CONFIG", "PASSWORD_STORE_DIR")
 _BEGUN = """end='
 ' left=
 n=$1; shift
@@ -191,14 +186,14 @@ class MountedLiveRooms:
         made = [_own(place, folder) for place in temporary()]
         for home in _homes(variables):
             made += [_own(home, folder), *of_home(home, variables), *map(in_vain, interpreters(home, variables))]
-        hidden = [place for place in self._hidden(variables) if is_folder(place) and not is_link(place)]
+        hidden = folders_of((*self._mounts.hidden, *of_the_session(variables)))
         outer = [place for place in hidden if not place.is_relative_to(root)]
         made += [Mount("empty", place, size=_SMALL) for place in outer]
         covered = [mount.place for mount in made if mount.kind != "vain"]
         back = elsewhere((*temporary(), *outer), variables)
         made += [in_vain(place) for place in back]
         made += [Mount("seen", place) for place in self._around(grants, covered)]
-        made += [Mount("masked", place) for place in _named(_FILES_OF_KEYS, variables) if is_file(place)]
+        made += files_of_keys(variables)
         made += [
             Mount("written", place) for place in grants.writes if is_there(place) and not place.is_relative_to(root)
         ]
@@ -209,7 +204,7 @@ class MountedLiveRooms:
         made += [Mount("empty", place, size=_SMALL) for place in inner]
         history = root / ".git" in grants.writes
         made += self._guarded.take(grants.guarded, undone, history=history, without=inner)
-        made += [Mount("masked", place) for place in _sockets() if _visible(place, made)]
+        made += of_others(made)
         own = Path(variables.get("TMPDIR", "")).is_relative_to(root)
         temporary_folder = {} if own else {"TMPDIR": "/tmp"}  # noqa: S108  # its own
         shape = Shape(
@@ -223,14 +218,11 @@ class MountedLiveRooms:
         )
         return with_programs(shape, grants.commands, home_of(variables), [*temporary(), *_homes(variables)])
 
-    def _hidden(self, variables: Mapping[str, str]) -> list[Path]:
-        return [*self._mounts.hidden, *_SESSION, *_named(_FOLDERS_OF_KEYS, variables)]
-
     def _around(self, grants: Grants, covered: Sequence[Path]) -> Iterable[Path]:
         """What else is visible: the repository around the workspace, the name resolution, and what is granted."""
         places = [*_repository(self._root), *(place for place in grants.reads if is_there(place))]
         if grants.network:
-            places.append(Path(os.path.realpath("/etc/resolv.conf")))
+            places.append(name_resolution())
         for place in places:
             if any(place.is_relative_to(one) and place != one for one in covered) and is_there(place):
                 yield place
@@ -259,7 +251,7 @@ class MountedLiveRoom:
             started,
             mounter,
             shape,
-            around=(sys.executable, "-I", "-S", str(CONFINING), str(group.joins) if group is not None else ""),
+            around=confined(str(group.joins) if group is not None else ""),
             before=("/bin/sh", "-c", _BEGUN, limit, str(len(expected)), *expected),
         )
         self.outside = outside
@@ -311,35 +303,12 @@ def _link_at(name: str) -> str:
     return f"{name} is a link, and nothing keeps a link from being replaced: put the file in its place"
 
 
-def _named(names: Iterable[str], variables: Mapping[str, str]) -> list[Path]:
-    values = [Path(one) for name in names for one in variables.get(name, "").split(os.pathsep) if one]
-    return [value for value in values if value.is_absolute() and len(value.parts) > 1]
-
-
 def _repository(root: Path) -> tuple[Path, ...]:
     """What git needs of a repository that is around the workspace, or keeps its data elsewhere."""
     top = next((one for one in (root, *root.parents) if git_folders(one)), None)
     if top is None:
         return ()
     return (*([top] if top != root else []), *(one for one in git_folders(top) if one != top / ".git"))
-
-
-def _sockets() -> Iterable[Path]:
-    """The sockets that have a path, and mounted sockets: whoever listens there is outside of the room."""
-    with contextlib.suppress(OSError):
-        lines = read_text("/proc/net/unix", "utf-8", "surrogateescape").splitlines()
-        paths = {line.split(" ", 7)[-1].strip() for line in lines[1:]}
-        paths |= {str(place) for place in mount_places()}
-        for path in sorted(paths):
-            with contextlib.suppress(OSError):
-                if path.startswith("/") and stat.S_ISSOCK(os.lstat(path).st_mode):
-                    yield Path(os.path.realpath(path))
-
-
-def _visible(place: Path, mounts: Sequence[Mount]) -> bool:
-    """Whether a file outside of a room is visible in it."""
-    last = next((mount for mount in reversed(mounts) if place.is_relative_to(mount.place)), None)
-    return last is None or (last.kind in ("vain", "seen", "written") and last.source is None)
 
 
 def _within(file: Path, mounts: Sequence[Mount]) -> Path | None:

@@ -6,10 +6,12 @@ nothing behind when they or their parent end.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
 import shutil
+import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +29,7 @@ from donewhen.workspace.rooms.home import (
     is_file,
     is_folder,
     is_link,
+    is_there,
     key_files,
     plain_files,
     toolchains,
@@ -34,17 +37,29 @@ from donewhen.workspace.rooms.home import (
 
 FRESH = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  # what is mounted over, not what is used
 KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
+_SESSION = (Path("/run"), Path("/var/run"))
+_FILES_OF_KEYS = (
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_CONFIG_FILE",
+    "KUBECONFIG",
+    "NETRC",
+)
+_FOLDERS_OF_KEYS = ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "GNUPGHOME", "DOCKER_CONFIG", "PASSWORD_STORE_DIR")
+_KEYS = (Path("/proc/keys"), Path("/proc/key-users"))
 ENTERING = Path(__file__).with_name("entering.py")
+CONFINING = Path(__file__).with_name("confining.py")
 
 
 @dataclass(frozen=True, slots=True)
 class Mounts:
     """What a room shows besides the workspace. `hidden` are hidden folders, `cached` those below them that may be read;
-    writes to these are discarded."""
+    writes to these are discarded. `contained`: what runs in it is not trusted, as in live rooms."""
 
     hidden: tuple[Path, ...] = ()
     cached: tuple[Path, ...] = ()
     network: bool = True
+    contained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +114,17 @@ def shape_of(root: Path, folder: Path, variables: Mapping[str, str], mounts: Mou
     home = home_of(variables)
     if home is not None and not home.is_relative_to(root):
         made += [Mount("empty", home), *of_home(home, variables)]
-    hidden = [place for place in (*mounts.hidden, *_of_the_session()) if is_folder(place)]
+    sessions = of_the_session(variables) if mounts.contained else [Path(f"/run/user/{os.getuid()}")]
+    hidden = folders_of((*mounts.hidden, *sessions))
     made += [Mount("empty", place) for place in hidden]
-    back = (*elsewhere((*fresh, *mounts.hidden), variables), *mounts.cached)
+    back = (*elsewhere((*fresh, *hidden), variables), *mounts.cached)
     made += [in_vain(place) for place in back if is_folder(place)]
+    if mounts.contained:
+        made += files_of_keys(variables)
+        named = name_resolution()
+        made += [Mount("seen", named)] if mounts.network and is_file(named) else []
     made += [Mount("layered", root), Mount("written", folder / "scratch")]
+    made += of_others(made) if mounts.contained else []
     own = Path(variables.get("TMPDIR", "")).is_relative_to(root)
     return Shape(folder, tuple(made), mounts.network, {} if own else {"TMPDIR": "/tmp"})  # noqa: S108  # its own
 
@@ -119,6 +140,28 @@ def of_home(home: Path, variables: Mapping[str, str]) -> list[Mount]:
     made = [in_vain(place) for place in shown]
     made += [Mount("masked", file) for file in key_files(home) if any(file.is_relative_to(one) for one in shown)]
     return [*made, *(Mount("seen", file) for file in plain_files(home))]
+
+
+def of_others(mounts: Sequence[Mount]) -> list[Mount]:
+    """What is covered in a room with these mounts since it is somebody else's: the sockets with a path and mounted
+    sockets, where whoever listens is outside of the room, and the names of the kernel's keys."""
+    covered = [place for place in _KEYS if is_there(place)]
+    with contextlib.suppress(OSError):
+        lines = read_text("/proc/net/unix", "utf-8", "surrogateescape").splitlines()
+        paths = {line.split(" ", 7)[-1].strip() for line in lines[1:]}
+        paths |= {str(place) for place in mount_places()}
+        for path in sorted(paths):
+            with contextlib.suppress(OSError):
+                if path.startswith("/") and stat.S_ISSOCK(os.lstat(path).st_mode):
+                    place = Path(os.path.realpath(path))
+                    covered += [place] if _visible(place, mounts) else []
+    return [Mount("masked", place) for place in dict.fromkeys(covered)]
+
+
+def _visible(place: Path, mounts: Sequence[Mount]) -> bool:
+    """Whether a file outside of a room is visible in it."""
+    last = next((mount for mount in reversed(mounts) if place.is_relative_to(mount.place)), None)
+    return last is None or (last.kind in ("vain", "seen", "written", "layered") and last.source is None)
 
 
 def showing(shape: Shape, command: str, home: Path | None) -> Shape:
@@ -255,8 +298,8 @@ class Bubblewrap:
                 return ["--ro-bind", shown, place]
             case "written":
                 return ["--bind", shown, place]
-            case "masked":
-                return ["--ro-bind", os.devnull, place]
+            case "masked":  # a socket may be gone by now
+                return ["--ro-bind", os.devnull, place] if os.path.lexists(place) else []
             case "layered":
                 below = ["--overlay-src", shown, "--overlay-src", str(folder / "layer")]
                 return [*below, "--overlay", str(folder / "upper"), str(folder / "work"), place]
@@ -311,9 +354,31 @@ def in_vain(place: Path) -> Mount:
     return Mount("seen" if mounted_below(place) else "vain", place)
 
 
-def _of_the_session() -> tuple[Path, ...]:
-    """Where the sockets of key agents are."""
-    return (Path(f"/run/user/{os.getuid()}"),)
+def of_the_session(variables: Mapping[str, str]) -> list[Path]:
+    """The folders with the sockets of this session's services, and those of keys that variables name."""
+    return [*_SESSION, *_named(_FOLDERS_OF_KEYS, variables)]
+
+
+def folders_of(places: Iterable[Path]) -> tuple[Path, ...]:
+    """Those places that are folders, by the paths at which they can be mounted over: links lead to them."""
+    return tuple(dict.fromkeys(Path(os.path.realpath(place)) for place in places if is_folder(place)))
+
+
+def files_of_keys(variables: Mapping[str, str]) -> list[Mount]:
+    """Covers the files of keys that variables name."""
+    return [
+        Mount("masked", Path(os.path.realpath(place))) for place in _named(_FILES_OF_KEYS, variables) if is_file(place)
+    ]
+
+
+def _named(names: Iterable[str], variables: Mapping[str, str]) -> list[Path]:
+    values = [Path(one) for name in names for one in variables.get(name, "").split(os.pathsep) if one]
+    return [value for value in values if value.is_absolute() and len(value.parts) > 1]
+
+
+def name_resolution() -> Path:
+    """The file that says who resolves names, often in a folder of the session."""
+    return Path(os.path.realpath("/etc/resolv.conf"))
 
 
 _ESCAPES = ((r"\134", "\\"), (r"\040", " "), (r"\011", "\t"), (r"\012", "\n"))
@@ -329,6 +394,12 @@ def _unescaped(field: str) -> str:
     for code, char in reversed(_ESCAPES):
         field = field.replace(code, char)
     return field
+
+
+def confined(group: str = "") -> tuple[str, ...]:
+    """The words of the program that takes from a room's commands what namespaces leave them. `group`: the file for
+    joining a control group."""
+    return (sys.executable, "-I", "-S", str(CONFINING), group)
 
 
 # Commands in a room: each begins with the program that mounts it.

@@ -17,7 +17,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Checker, Laid, Processes, Workspace
 from donewhen.workspace.rooms.home import home_of
 from donewhen.workspace.rooms.layers import built_folders, changed_above, hide, lay_files, like_below
-from donewhen.workspace.rooms.mounting import Inside, Mounter, Mounts, mounted_below, shape_of, showing
+from donewhen.workspace.rooms.mounting import Inside, Mounter, Mounts, confined, mounted_below, shape_of, showing
 from donewhen.workspace.rooms.places import place_in
 
 LAYERS = ("layer", "upper", "work", "scratch", "stage")
@@ -85,7 +85,7 @@ class OverlayRooms:
         """Runs commands in the room whose layers are in that folder."""
         variables = self._variables()
         shape = showing(shape_of(root, folder, variables, self._mounts), naming, home_of(variables))
-        return Inside(self._processes, self._mounter, shape)
+        return Inside(self._processes, self._mounter, shape, around=confined() if self._mounts.contained else ())
 
 
 class OverlayRoom:
