@@ -163,11 +163,12 @@ export async function send(services: Services, open: Open, given: Choice | Omit<
     const requirementId = open.interrupt.about.replace(/^requirement:/, '');
     await vscode.commands.executeCommand(`donewhen.${given.instead}`, { runId, goalUri, requirementId });
   } else if (trusted()) {
-    const { response, remember } = given;
-    const reply = 'instead' in given ? { ...(response && { response }), ...(remember && { remember }) } : given;
+    const { response, remember, text } = given;
+    const words = response === 'text' ? { text } : {};
+    const reply = 'instead' in given ? { ...(response && { response }), ...(remember && { remember }), ...words } : given;
     const run = await services.client.request('donewhen.run.answer', { runId, interruptId: open.interrupt.id, ...reply });
-    if (run.status === 'interrupted') {
-      // Whoever answers wants it to go on; a pause is a person's own.
+    if (run.status === 'interrupted' || (run.status === 'paused' && run.pausedBy === 'run')) {
+      // Whoever answers wants it to go on; a person's pause stays.
       await services.client.request('donewhen.run.resume', { runId });
     }
   }

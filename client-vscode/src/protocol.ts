@@ -310,9 +310,10 @@ export interface Asked {
 export interface Choice {
   readonly label: string;
   readonly detail: string;
-  readonly response: 'approve' | 'deny' | 'end' | null;
+  readonly response: 'approve' | 'deny' | 'edit' | 'text' | 'end' | null;
   readonly remember: 'run' | 'workspace' | null;
   readonly instead: 'addCheck' | 'chooseJudge' | null;
+  readonly text: string;
 }
 
 export interface Section {

@@ -19,6 +19,7 @@ from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
 from donewhen.config import Settings
 from donewhen.core.acts import PausedBy, ReadWhen
+from donewhen.core.answers import checked_answer
 from donewhen.core.errors import DoneWhenError, UnknownRun, WrongAnswer
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, TestTotals
@@ -194,8 +195,11 @@ class FakeRuns:
         shown = self._called("answer", run_id, interrupt_id, answer)
         if answer.response in self.wrong:
             raise WrongAnswer(f"{interrupt_id} takes no {answer.response}")
+        asked = next((one for one in shown.state.interrupts if one.id == interrupt_id), None)
+        if asked is not None:
+            checked_answer(asked, answer.response, answer.text, answer.input, answer.reason, answer.remember)
         left = tuple(i for i in shown.state.interrupts if i.id != interrupt_id)
-        if left:
+        if left or shown.state.paused is not None:
             return self._change(interrupts=left)
         return self._change(interrupts=(), ended=True, end_status="complete")
 

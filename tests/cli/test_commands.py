@@ -250,7 +250,7 @@ def test_findings_are_settled_at_the_terminal_with_their_changes_in_sight(
     call = desk(tmp_path, view(interrupts=(asked,)), interactive=True, typed=[typed])
     assert call("run") == 0
     assert call.runs.calls[1:] == [("answer", RUN, "I1", answer)]
-    assert "F1 test_weakened\n-assert 1\n`approve [REASON]` accepts it" in call.err
+    assert "F1 test_weakened\n-assert 1\n`approve [REASON]` to accept it" in call.err
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_a_run_that_waits_without_a_person_is_paused_and_says_how_to_go_on(tmp_p
     call = desk(tmp_path, view(interrupts=(question(),)))
     assert call("run") == 3
     assert call.runs.calls[1][:2] == ("pause", RUN)
-    assert f"donewhen answer {RUN} I1 approve" in call.err
+    assert f"donewhen answer {RUN} I1 'YOUR ANSWER'" in call.err
     assert f"donewhen resume {RUN}" in call.err
     assert "Which encoding?" in call.out
 
@@ -357,8 +357,9 @@ def test_a_waiting_run_says_the_same_in_json(tmp_path: Path) -> None:
     ("typed", "answer"),
     [
         (["utf-8 please"], Answer("text", text="utf-8 please")),
-        (["approve"], Answer("approve")),
-        (["n not now"], Answer("deny", reason="not now")),
+        (["approve", "approve it"], Answer("text", text="approve it")),
+        (["n not now"], Answer("text", text="n not now")),
+        (["deny"], Answer("deny")),
         (["text", "text yes"], Answer("text", text="yes")),
     ],
 )
@@ -375,7 +376,7 @@ def test_an_approval_takes_no_plain_text(tmp_path: Path) -> None:
     assert call("run") == 0
     answer = call.runs.calls[1][3]
     assert (answer.response, answer.input) == ("edit", {"command": "git push --dry-run"})
-    assert "answer with `approve`" in call.err
+    assert "answer I1 with `approve`" in call.err
 
 
 def test_a_remark_waives_nothing(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from donewhen.cli.display import LinesDisplay, picture
 from donewhen.cli.formatting import bounded, spending
 from donewhen.cli.parser import parse
 from donewhen.cli.progress import closing, opening
-from donewhen.cli.questions import choices, typed_answer
+from donewhen.cli.questions import typed_answer
 from donewhen.cli.terminal import Terminal
+from donewhen.core.answers import answers_hint
 from donewhen.core.errors import JudgeOutage, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Limits
@@ -324,7 +325,7 @@ def test_only_a_clear_word_approves(line: str) -> None:
 
 def test_a_tool_without_a_text_of_its_own_is_edited_as_json() -> None:
     write = replace(command(), tool="write_file", input={"path": "a", "content": "b"})
-    assert "`edit INPUT`" in choices(write)
+    assert "`edit INPUT`" in answers_hint(write)
     assert typed_answer('edit {"path": "c", "content": "b"}', write).input == {"path": "c", "content": "b"}
     with pytest.raises(UsageError, match="JSON object"):
         typed_answer("edit c", write)

@@ -27,7 +27,7 @@ def test_every_command_of_the_contract_is_there() -> None:
 def test_only_what_is_missing_is_asked_for() -> None:
     with pytest.raises(UsageError, match="required: ITERATION\n"):
         parse(["revert", "run-1"])
-    with pytest.raises(UsageError, match="required: response\n"):
+    with pytest.raises(UsageError, match="required: ANSWER\n"):
         parse(["answer", "run-1", "I1"])
 
 
@@ -75,7 +75,6 @@ def test_an_unknown_word_names_the_nearest(argv: list[str], near: str, tmp_path:
     "argv",
     [
         ["answer", "run-1"],
-        ["answer", "run-1", "I1", "maybe"],
         ["waive", "run-1"],
         ["pause"],
         ["status", "a", "b"],

@@ -135,12 +135,12 @@ def test_what_is_answered_while_nobody_runs_is_there_when_it_goes_on(
 @pytest.mark.parametrize(
     ("title", "argv", "why"),
     [
-        ("Question", ["approve", "--for", "run"], "is asked each time"),
+        ("Question", ["approve"], "answer I1 with your answer as text"),
         ("Question", ["text", "x", "--for", "run"], "only `approve` can be kept"),
         ("Approve", ["deny", "--for", "workspace"], "only `approve` can be kept"),
         ("Start", ["approve", "--for", "run"], "is asked each time"),
-        ("Start", ["text", "later"], "approve, deny"),
-        ("Start", ["edit", "{}"], "approve, deny"),
+        ("Start", ["text", "later"], "answer I1 with `yes` to start it"),
+        ("Start", ["edit", "{}"], "answer I1 with `yes` to start it"),
     ],
 )
 def test_what_an_interrupt_does_not_take_leaves_it_open(title: str, argv: list[str], why: str, place: Plugged) -> None:
@@ -197,7 +197,7 @@ def test_a_person_at_the_terminal_accepts_the_start_and_keeps_an_approval(place:
         env={**place.environment(), "TERM": "xterm"},
     )  # fmt: skip
     os.close(terminal)
-    _until(master, b"or enter doesn't:")
+    _until(master, b"(or enter) not to:")
     os.write(master, b"yes\n")
     shown = _until(master, b"instead of doing it:")
     assert b"always in this workspace" in shown.replace(b"\r\n", b" ")

@@ -11,7 +11,8 @@ import pytest
 
 from donewhen.app.doctor import PluginFacts
 from donewhen.cli.parser import parse
-from donewhen.cli.questions import choices, typed_answer, worded_answer
+from donewhen.cli.questions import given_answer, typed_answer
+from donewhen.core.answers import answers_hint
 from donewhen.core.errors import UsageError
 from donewhen.core.events import RunOptions
 from donewhen.core.plugging import Halted
@@ -149,7 +150,7 @@ def test_the_prompt_offers_to_keep_an_approval(line: str, answer: Answer, tmp_pa
 
 @pytest.mark.parametrize("line", ["r", "w", "run"])
 def test_what_can_not_be_kept_is_not_offered(line: str) -> None:
-    assert "always" not in choices(approval())
+    assert "always" not in answers_hint(approval())
     with pytest.raises(UsageError):
         typed_answer(line, approval())
     assert typed_answer("run fast", question()) == Answer("text", text="run fast")
@@ -179,7 +180,7 @@ def test_a_typed_word_that_is_false_like_is_an_answer(line: str) -> None:
 
 
 def test_an_answer_to_an_interrupt_that_is_not_known_here_is_the_engines_to_judge() -> None:
-    assert worded_answer("edit", "ls", None) == Answer("edit", text="ls")
+    assert given_answer("edit", "ls", None) == Answer("edit", text="ls")
 
 
 # ------------------------------------------------------------------------------------------------ the start
@@ -192,7 +193,7 @@ def test_an_answer_to_an_interrupt_that_is_not_known_here_is_the_engines_to_judg
 def test_the_summary_is_asked_about_and_enter_changes_nothing(line: str, response: Any, tmp_path: Path) -> None:
     call = desk(tmp_path, view(interrupts=(START,)), interactive=True, typed=[line])
     assert call("run") == 0
-    assert "Worker: agent\nAt most $5.00\nI1 Start this run? `yes` starts it, `no` or enter doesn't:" in call.err
+    assert "Worker: agent\nAt most $5.00\nI1 Start this run? `yes` to start it, `no` (or enter) not to:" in call.err
     assert ("answer", RUN, "I1", Answer(response)) in call.runs.calls
 
 
@@ -200,13 +201,13 @@ def test_the_summary_is_asked_about_and_enter_changes_nothing(line: str, respons
 def test_an_unclear_word_starts_nothing(tmp_path: Path) -> None:
     call = desk(tmp_path, view(interrupts=(START,)), interactive=True, typed=["sure", "start", "ok"])
     assert call("run") == 3  # the input ended: it is paused
-    assert call.err.count("answer with `yes` starts it") == 3
+    assert call.err.count("answer I1 with `yes` to start it") == 3
     assert not any(one[0] == "answer" for one in call.runs.calls)
 
 
 @pytest.mark.parametrize("line", ["edit x", "text later", "r", "run"])
 def test_the_start_takes_yes_or_no_alone(line: str) -> None:
-    with pytest.raises(UsageError, match="starts it"):
+    with pytest.raises(UsageError, match="to start it"):
         typed_answer(line, replace(START, remembers=False))
 
 

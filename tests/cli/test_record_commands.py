@@ -10,7 +10,7 @@ import pytest
 
 from donewhen.core.errors import AlreadyRunning, GoalFileError, HeldElsewhere, LedgerTooNew, NotResumable
 from donewhen.core.work import Answer
-from donewhen.engine.api import LimitChanges
+from donewhen.engine.api import LimitChanges, RunView
 from donewhen.ports import RunSummary
 from tests.cli.fakes import GOAL, RUN, complete, desk, lines, question, view
 
@@ -99,7 +99,7 @@ def test_following_watches_and_changes_nothing(tmp_path: Path) -> None:
         (["accept", RUN, "F1", "--reason", "meant"], ("accept", RUN, "F1", "meant", False)),
         (["accept", RUN, "--all", "--reason", "meant"], ("accept", RUN, None, "meant", False)),
         (["accept", RUN, "--all", "--undo"], ("accept", RUN, None, "", True)),
-        (["answer", RUN, "I1", "end", "not", "so"], ("answer", RUN, "I1", Answer("end", reason="not so"))),
+        (["answer", RUN, "I1", "end", "not", "so"], ("answer", RUN, "I1", Answer("text", text="end not so"))),
         (["dispute", RUN, "R1", "--reason", "look again"], ("dispute", RUN, "R1", "look again")),
     ],
 )
@@ -285,3 +285,33 @@ def test_a_workspace_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     call = desk(tmp_path, recorded=False)
     assert call("--workspace", str(tmp_path / "none"), "status") == 2
     assert "not a folder" in call.err
+
+
+# -------------------------------------------------------------------------------------- what comes after an answer
+
+ASKED = (question(),)
+PAUSED = {"paused": "waits for a person: I1 Which encoding?", "paused_by": "run"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "argv", "said"),
+    [
+        (view(interrupts=(question(), question(2))), ["answer", RUN, "I1", "utf-8"], "answered I1; I2 still waits"),
+        (complete(), ["answer", RUN, "I1", "utf-8"], "answered I1; the run has ended"),
+        (view(), ["waive", RUN, "R2", "--reason", "x"], "R2 is waived; the run continues by itself"),
+        (
+            view(**PAUSED, interrupts=ASKED),
+            ["answer", RUN, "I1", "x"],
+            f"answered I1; continue with: donewhen resume {RUN}",
+        ),
+        (view(**PAUSED), ["waive", RUN, "R2", "--undo"], f"R2 counts again; continue with: donewhen resume {RUN}"),
+        (view(**PAUSED), ["accept", RUN, "--all", "--reason", "x"], "accepted all findings; continue with: donewhen"),
+        (view(**PAUSED), ["dispute", RUN, "R1", "--reason", "x"], "disputed R1; continue with: donewhen resume"),
+    ],
+)
+def test_an_act_says_what_was_done_and_what_comes_next(
+    shown: RunView, argv: list[str], said: str, tmp_path: Path
+) -> None:
+    call = desk(tmp_path, shown)
+    assert call(*argv) == 0
+    assert said in call.err

@@ -321,7 +321,8 @@ def test_c20_what_was_left_unproven_while_a_run_was_paused_is_not_asked_again() 
     asked = next_of(story)
     assert isinstance(asked, Ask)
     story.then(e.InterruptOpened(asked.interrupts[0]), e.RunPaused("waits for a person"))
-    story.then(e.InterruptAnswered("I1", Answer("deny")), e.RunResumed()).audit()
+    assert story.then(e.InterruptAnswered("I1", Answer("deny"))).state.reason == "everything that was asked is answered"
+    story.then(e.RunResumed()).audit()
     stop = next_of(story)
     assert isinstance(stop, Stop)
     assert stop.status == "blocked"

@@ -117,7 +117,7 @@ def test_an_editor_is_served_as_far_as_it_goes(editor: Editor, folder: Path, kin
     editor.diagnostics(goal, lambda marks: [one["code"] for one in marks if one["severity"] == 1] == ["R1"])
     editor.save(folder / "note.txt", "well")
     question = editor.wait_for(lambda m: m.get("method") == "window/showMessageRequest")
-    assert [one["title"] for one in question["params"]["actions"]] == ["Leave it", "Waive"]
+    assert [one["title"] for one in question["params"]["actions"]] == ["Leave it unproven", "Waive"]
     if kind.answers:
         editor.reply(question, {"title": "Waive"})
     else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from donewhen import GoalRun, Halt, NotResumable, Question, UsageError, start_goal
+from donewhen import GoalRun, Halt, NotResumable, Question, UsageError, arun_goal, start_goal
 from donewhen.core.errors import UnknownInterrupt, WrongAnswer
 from donewhen.plugins import PluginContext, ResumeDirective, TurnAhead, TurnBehind, hookimpl
 
@@ -156,6 +156,21 @@ async def test_an_edit_is_no_answer_to_a_question() -> None:
         waits = await run.outcome()
         with pytest.raises(WrongAnswer):
             await run.answer(waits.interrupts[0].id, Answer("edit", input={"a": 1}))
+        with pytest.raises(WrongAnswer, match="answered with deny, text, not 'approve'"):
+            await run.answer(waits.interrupts[0].id, Answer("approve"))
+
+
+async def test_yes_to_a_question_is_a_text_for_its_worker() -> None:
+    heard: list[str] = []
+
+    def worker(prompt: str) -> object:
+        heard.append(prompt)
+        return Question("Shall I?") if len(heard) == 1 else "done"
+
+    outcome = await arun_goal("Do it", worker, checks=[is_done], on_interrupt=lambda asked: True)
+    assert outcome.status == "complete"
+    assert "yes" in heard[1]
+    assert "a person says" not in heard[1]
 
 
 class Budgeted:

@@ -17,7 +17,7 @@ from donewhen.core.work import Interrupt
 from donewhen.lsp.actions import REASON, finding_actions, goal_actions, run_actions, suggestion_actions
 from donewhen.lsp.goal_view import GoalView
 from donewhen.lsp.hover import goal_hover, requirement_text
-from donewhen.lsp.interrupts import choices, text
+from donewhen.lsp.interrupts import text
 from donewhen.lsp.lenses import goal_hints, goal_lenses
 from donewhen.lsp.navigation import goal_links, goal_symbols, matching
 from donewhen.lsp.progress import message, percentage
@@ -339,24 +339,6 @@ def test_named_files_are_linked_and_nothing_outside_of_the_workspace(tmp_path: P
 
 
 # --------------------------------------------------------------------- interrupts and progress
-
-
-@pytest.mark.parametrize(
-    ("interrupt", "expected"),
-    [
-        (Interrupt("I1", "approval", "Run?"), [("Deny", "deny"), ("Approve", "approve")]),
-        (Interrupt("I1", "question", "?", "requirement:r-1"), [("Leave it", "deny"), ("Waive", "approve")]),
-        (Interrupt("I1", "question", "?", "claim:blocked"), [("Go on", "deny"), ("End the run", "approve")]),
-        (
-            Interrupt("I1", "question", "?", "findings"),
-            [("Let the worker undo it", "deny"), ("End the run", "end"), ("Accept all", "approve")],
-        ),
-        (Interrupt("I1", "question", "Keep?", "restore"), [("Keep them", "approve"), ("Discard them", "deny")]),
-        (Interrupt("I1", "question", "?", "claim:question"), [("No", "deny"), ("Yes", "approve")]),
-    ],
-)
-def test_the_buttons_of_an_interrupt(interrupt: Interrupt, expected: list[tuple[str, str]]) -> None:
-    assert [(one.title, one.response) for one in choices(interrupt)] == expected
 
 
 def test_a_long_preview_is_cut() -> None:

@@ -91,7 +91,7 @@ def test_a_question_is_asked_with_buttons_and_its_answer_counts(editor: Editor, 
     editor.start(root=root)
     run_id = start(editor, root)
     question = editor.expect("window/showMessageRequest")
-    assert [action["title"] for action in question["params"]["actions"]] == ["Leave it", "Waive"]
+    assert [action["title"] for action in question["params"]["actions"]] == ["Leave it unproven", "Waive"]
     waiting = editor.snapshot(run_id, lambda s: bool(s["interrupts"]))
     assert waiting["status"] == "waiting"
     (asked,) = waiting["interrupts"]
@@ -114,7 +114,7 @@ def test_an_answer_by_command_withdraws_the_message_and_a_late_reply_is_ignored(
     editor.execute("donewhen.run.answer", answer)
     editor.snapshot(run_id, lambda s: s["status"] == "complete")
     assert editor.expect("$/cancelRequest")["params"]["id"] == question["id"]
-    editor.reply(question, {"title": "Leave it"})
+    editor.reply(question, {"title": "Leave it unproven"})
     assert "I1" in editor.execute_error("donewhen.run.answer", answer)["message"]
     assert editor.goodbye() == 0
 

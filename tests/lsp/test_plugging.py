@@ -19,7 +19,7 @@ from donewhen.core.work import Interrupt
 from donewhen.lsp.goal_diagnostics import DiagnosticContext, collect
 from donewhen.lsp.host import Host
 from donewhen.lsp.hover import goal_hover
-from donewhen.lsp.interrupts import choices, text
+from donewhen.lsp.interrupts import text
 from donewhen.lsp.lenses import goal_lenses
 from donewhen.lsp.server import Connect, serve_streams
 from tests.cli.plugged import plugged_services
@@ -56,21 +56,8 @@ def test_the_hover_on_the_title_says_who_halted_it_and_why(resumable: bool) -> N
     assert f" · {word}: plugin office: it is closed" in hover.contents.value
 
 
-def test_an_approval_that_can_be_kept_has_buttons_for_it() -> None:
-    asked = Interrupt("I1", "approval", "Run `x`?", remembers=True)
-    offered = choices(asked)
-    assert [(one.title, one.response, one.remember) for one in offered] == [
-        ("Deny", "deny", ""),
-        ("Approve", "approve", ""),
-        ("Approve for this run", "approve", "run"),
-        ("Always in this workspace", "approve", "workspace"),
-    ]
-    assert [one.title for one in choices(replace(asked, remembers=False))] == ["Deny", "Approve"]
-
-
-def test_what_changes_nothing_comes_first_at_the_start_too() -> None:
+def test_the_start_is_asked_with_its_summary() -> None:
     start = Interrupt("I1", "approval", "Start this run?", about="start", preview="Worker: agent\nAt most $5")
-    assert [(one.title, one.response) for one in choices(start)] == [("Don't start", "deny"), ("Start", "approve")]
     assert text(start) == "Start this run?\nWorker: agent\nAt most $5"
 
 
@@ -278,7 +265,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("Approve", {"response": "text", "text": "x", "remember": "workspace"}, "only `approve`"),
     ("Approve", {"response": "edit", "remember": "run", "input": {"command": "ls"}}, "only `approve`"),
     ("Approve", {"response": "edit"}, "new input"),
-    ("Question", {"response": "approve", "remember": "run"}, "asked each time"),
+    ("Question", {"response": "approve"}, "answered with deny, text"),
     ("Question", {"response": "edit", "input": {}}, "edit"),
     ("Start", {"response": "approve", "remember": "workspace"}, "asked each time"),
     ("Start", {"response": "text", "text": "later"}, "approve, deny"),

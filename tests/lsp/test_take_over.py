@@ -190,7 +190,7 @@ def test_what_was_asked_is_asked_again_by_the_window_that_took_over(windows: Win
     assert second.expect("$/cancelRequest")["params"]["id"] == question["id"]
     second.reply(message, {"title": "Take over"})
     again = second.expect("window/showMessageRequest")
-    assert [action["title"] for action in again["params"]["actions"]] == ["Leave it", "Waive"]
+    assert [action["title"] for action in again["params"]["actions"]] == ["Leave it unproven", "Waive"]
     second.reply(again, {"title": "Waive"})
     second.snapshot(run_id, lambda s: s["status"] == "complete")
     assert second.goodbye() == 0

@@ -6,14 +6,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from donewhen.core.answers import form_of
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.state import RunState
-from donewhen.core.work import Answer
+from donewhen.core.work import Answer, ResponseKind
 from donewhen.engine.runs import Supervisor
 from tests.simulation.machine import Machine, Process
 from tests.simulation.scenario import GOAL_FILE, PROTECTED
 
 Act = Callable[["People"], Awaitable[None]]
+
+
+KINDS: tuple[ResponseKind, ...] = ("approve", "approve", "deny", "text")
+"""Of answers; what is approved more often gets further."""
 
 
 class People:
@@ -119,7 +124,7 @@ class People:
     async def _answered(self, state: RunState) -> None:
         random, word = self._machine.random, self._word("answer")
         asked = state.interrupts[0]
-        response = random.choice(("approve", "approve", "deny", "text"))
+        response = random.choice([one for one in KINDS if one in form_of(asked).takes])
         given = Answer(response, word, reason=word)
         if await self._does(word, lambda runs: runs.answer(self._run_id, asked.id, given), kept=True):
             self._machine.answers.append((asked.id, word))

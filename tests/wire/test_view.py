@@ -447,7 +447,7 @@ def test_earlier_iterations_are_asked_for_by_the_hundred() -> None:
         ({"about": "worker", "kind": "question"}, ["Yes", "No"]),
         (
             {"about": "requirement:R2", "kind": "question"},
-            ["Add Check", "Choose Judge", "End Without Proof", "Waive"],
+            ["Add Check", "Choose Judge", "Leave It Unproven", "Waive"],
         ),
     ],
 )

@@ -21,6 +21,7 @@ from donewhen.app.gate import TREES
 from donewhen.app.services import open_runs
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings, goal_with_settings
+from donewhen.core.answers import WAITS
 from donewhen.core.attempts import MOST, Keep, Result, chosen, shares
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, NotResumable, UsageError, WorkspaceError
 from donewhen.core.questions import place as place_of
@@ -521,7 +522,7 @@ class _Pursuit:
             state = view.state
             if state.active and state.interrupts and state.pause_requested is None:
                 with suppress(DoneWhenError):  # it may have ended by itself
-                    await runs.pause(run_id, f"waits for a person: {state.interrupts[0].id}", "run")
+                    await runs.pause(run_id, f"{WAITS}: {state.interrupts[0].id}", "run")
         return last
 
     async def _begun(self, attempt: Attempt, runs: Runs, options: StartOptions | None) -> RunView | None:

@@ -17,6 +17,7 @@ from donewhen.cli.goal_commands import audited
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE, PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
 from donewhen.cli.progress import Log
 from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
+from donewhen.core.answers import answer_example
 from donewhen.core.errors import UsageError, WorkspaceError
 from donewhen.core.verdict import graded
 from donewhen.engine.api import RunView, StartOptions
@@ -100,7 +101,8 @@ def _none_proven(call: Call, group: Group, standing: Sequence[Standing]) -> int:
         for asked in one.view.state.interrupts if one.view is not None else ():
             where = shlex.quote(str(one.attempt.root))
             call.terminal.message(f"attempt {one.attempt.number} waits for a person: {one_line(asked.title)}")
-            call.terminal.message(f"  donewhen answer --workspace {where} {one.attempt.run_id} {asked.id} approve")
+            answer = f"{one.attempt.run_id} {asked.id} {answer_example(asked)}"
+            call.terminal.message(f"  donewhen answer --workspace {where} {answer}")
     call.terminal.message(f"no attempt is proven, and nothing was changed here; all are kept as {group.id}:")
     call.terminal.message(f"  donewhen attempts diff N {group.id}\n  donewhen attempts drop {group.id}")
     if waiting:

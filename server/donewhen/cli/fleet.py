@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import money, one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE, PAUSED_BY_CTRL_C, PERSON_NEEDED
-from donewhen.cli.questions import worded_answer
+from donewhen.cli.questions import given_answer
 from donewhen.cli.terminal import ending_signals
+from donewhen.core.answers import answers_usage, checked_answer
 from donewhen.core.errors import UsageError
 from donewhen.fleet.board import Board, Given, Standing
 from donewhen.fleet.iterating import EngineExecutor, Place
@@ -34,11 +35,10 @@ USES = {
     "stop": "fleet stop FLEET [GOAL]",
     "pause": "fleet pause FLEET [GOAL]",
     "resume": "fleet resume FLEET [GOAL]",
-    "answer": "fleet answer FLEET GOAL INTERRUPT_ID approve|deny|edit|text|end [TEXT]",
+    "answer": "fleet answer FLEET GOAL INTERRUPT_ID ANSWER [TEXT]",
     "worker": "fleet worker --temporal ADDRESS --queue NAME",
 }
 _COUNTS = {"run": (1, 1), "status": (1, 1), "answer": (4, None), "worker": (0, 0)}
-_RESPONSES = ("approve", "deny", "edit", "text", "end")
 
 
 class Asking(Protocol):
@@ -64,19 +64,21 @@ async def fleet(call: Call) -> int:
             board = await asking.board()
             call.terminal.document(board.document()) if call.json else _show(call, board)
             return _code(board)
-        await asking.ask(action, _arguments(action, words))
+        board = await asking.board() if action == "answer" else None
+        await asking.ask(action, _arguments(action, words, board))
         call.terminal.message(f"{words[0]}: {action} is on record")
         return COMPLETE
 
 
-def _arguments(action: str, words: Sequence[str]) -> dict[str, Any]:
+def _arguments(action: str, words: Sequence[str], board: Board | None) -> dict[str, Any]:
     goal = words[1] if len(words) > 1 else None
-    if action != "answer":
+    if board is None or goal is None:
         return {"goal": goal}
-    if words[3] not in _RESPONSES:
-        raise UsageError(f"answer with one of {', '.join(_RESPONSES)}, not {words[3]!r}")
-    response: Any = words[3]
-    said = worded_answer(response, " ".join(words[4:]) or None, None)
+    questions = board.goals[goal].questions if goal in board.goals else []
+    asked = next((one.interrupt for one in questions if one.id == words[2]), None)
+    said = given_answer(words[3], " ".join(words[4:]) or None, asked)
+    if asked is not None:
+        checked_answer(asked, said.response, said.text, said.input, said.reason)
     changed = None if said.input is None else dict(said.input)
     given = Given(words[2], said.response, said.text, changed, said.reason, said.remember)
     return {"goal": goal, "given": asdict(given)}
@@ -182,7 +184,8 @@ def _show(call: Call, board: Board) -> None:
         call.terminal.result(_line(one))
         for question in one.questions:
             call.terminal.result(f"  {question.id} {one_line(question.title)}")
-            call.terminal.result(f"  donewhen fleet answer {board.fleet.name} {one.goal.id} {question.id} approve|deny")
+            takes = answers_usage(question.interrupt)
+            call.terminal.result(f"  donewhen fleet answer {board.fleet.name} {one.goal.id} {question.id} {takes}")
     told = ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))
     of = f" of {money(board.fleet.max_cost)}" if board.fleet.max_cost is not None else ""
     paused = "; the fleet is paused" if board.paused else ""

@@ -13,7 +13,6 @@ from donewhen.settings.table import BY_NAME, GROUPS, SETTINGS
 from donewhen.version import __version__
 from donewhen.wire.reports import FORMATS
 
-RESPONSES = ("approve", "deny", "edit", "text", "end")
 AGENTS = ("claude", "codex", "cursor", "gemini", "copilot", "vscode", "openhands")
 """Those that `cli/gate/forms.py` has a form for."""
 FLEET_ACTIONS = ("run", "status", "stop", "pause", "resume", "answer", "worker")
@@ -189,10 +188,10 @@ def _settings(command: str, parser: Parser) -> None:
 def _person_arguments(commands: dict[str, Parser]) -> None:
     answer = commands["answer"]
     answer.add_argument("interrupt_id", metavar="INTERRUPT_ID")
-    answer.add_argument("response", choices=RESPONSES)
-    answer.add_argument(
-        "text", nargs="*", default=[], metavar="TEXT", help="the edited input, or the text of the answer"
-    )
+    worded = "the answer to a question, or approve, deny, edit, text or end: `status` lists what it takes"
+    answer.add_argument("response", metavar="ANSWER", help=worded)
+    text = "the reason, the edited input, or more of the answer"
+    answer.add_argument("text", nargs="*", default=[], metavar="TEXT", help=text)
     remembered = "keep the approval: for this run, or always in this workspace"
     answer.add_argument("--for", dest="remember", choices=REMEMBERED, metavar="|".join(REMEMBERED), help=remembered)
     commands["hint"].add_argument("text", nargs="+", metavar="TEXT", help="what it should know")

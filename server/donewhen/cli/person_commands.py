@@ -10,10 +10,11 @@ from donewhen.cli.calling import Call
 from donewhen.cli.formatting import one_line, shown_path
 from donewhen.cli.outcome import COMPLETE, PERSON_NEEDED
 from donewhen.cli.progress import met_of_total
-from donewhen.cli.questions import worded_answer
+from donewhen.cli.questions import given_answer
 from donewhen.core.acts import ReadWhen
 from donewhen.core.errors import UsageError
 from donewhen.core.resume import of_a_program, resumable
+from donewhen.core.state import RunState
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RevertOutcome, Runs, RunView
 
@@ -40,9 +41,9 @@ async def answer(call: Call) -> int:
     text = " ".join(given.text).strip() if given.text else None
     async with call.runs() as runs:
         interrupt = await _open(runs, given.run_id, given.interrupt_id)
-        reply = worded_answer(given.response, text, interrupt, given.remember or "")
+        reply = given_answer(given.response, text, interrupt, given.remember or "")
         view = await runs.answer(given.run_id, given.interrupt_id, reply)
-    return _goes_on(call, view)
+    return _done(call, view, f"answered {given.interrupt_id}")
 
 
 async def _open(runs: Runs, run_id: str, interrupt_id: str) -> Interrupt | None:
@@ -54,7 +55,8 @@ async def _open(runs: Runs, run_id: str, interrupt_id: str) -> Interrupt | None:
 async def waive(call: Call) -> int:
     given = call.arguments
     async with call.runs() as runs:
-        return _goes_on(call, await runs.waive(given.run_id, given.requirement, _reason(call), undo=given.undo))
+        view = await runs.waive(given.run_id, given.requirement, _reason(call), undo=given.undo)
+    return _done(call, view, f"{given.requirement} {'counts again' if given.undo else 'is waived'}")
 
 
 async def accept(call: Call) -> int:
@@ -62,13 +64,16 @@ async def accept(call: Call) -> int:
     if (given.finding is None) != given.all:
         raise UsageError("say which finding to accept, such as F1, or give --all")
     async with call.runs() as runs:
-        return _goes_on(call, await runs.accept(given.run_id, given.finding, _reason(call), undo=given.undo))
+        view = await runs.accept(given.run_id, given.finding, _reason(call), undo=given.undo)
+    which = "all findings" if given.all else given.finding
+    return _done(call, view, f"{'took back the acceptance of' if given.undo else 'accepted'} {which}")
 
 
 async def dispute(call: Call) -> int:
     given = call.arguments
     async with call.runs() as runs:
-        return _goes_on(call, await runs.dispute(given.run_id, given.requirement, _reason(call)))
+        view = await runs.dispute(given.run_id, given.requirement, _reason(call))
+    return _done(call, view, f"disputed {given.requirement}")
 
 
 async def hint(call: Call) -> int:
@@ -81,7 +86,7 @@ async def hint(call: Call) -> int:
         else:
             call.terminal.result(HINTED[when])
             if when == "resume":
-                call.terminal.message(f"go on with: donewhen resume {given.run_id}")
+                call.terminal.message(f"continue with: donewhen resume {given.run_id}")
     return COMPLETE
 
 
@@ -93,16 +98,20 @@ def _reason(call: Call) -> str:
     return reason
 
 
-def _goes_on(call: Call, view: RunView) -> int:
-    """Reports that the words take effect when the run is resumed, if nobody pursues it now."""
-    if resumable(view.state):
-        told = of_a_program(view.state, str(call.root))
-        call.terminal.message(told or f"go on with: donewhen resume {view.state.run_id}")
-    return _done(call, view)
+def _next(call: Call, state: RunState) -> str:
+    if state.interrupts and state.active:
+        return f"{', '.join(one.id for one in state.interrupts)} still waits for an answer"
+    if resumable(state):
+        return of_a_program(state, str(call.root)) or f"continue with: donewhen resume {state.run_id}"
+    return "the run has ended" if state.ended else "the run continues by itself"
 
 
-def _done(call: Call, view: RunView) -> int:
+def _done(call: Call, view: RunView, did: str = "") -> int:
+    """Reports how the run stands; after `did`, also what comes next: the words take effect once it is resumed, if
+    nobody pursues it now."""
     state = view.state
+    if did:
+        call.terminal.message(f"{did}; {_next(call, state)}")
     if call.json:
         call.show(view)
     else:

@@ -14,9 +14,10 @@ from donewhen.cli.calling import Call
 from donewhen.cli.display import Display
 from donewhen.cli.formatting import one_line
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
-from donewhen.cli.questions import Questions, choices
+from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
 from donewhen.core.acts import PausedBy
+from donewhen.core.answers import WAITS, answer_example, answers_hint
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.proof import findings_alone
 from donewhen.core.state import RunState
@@ -114,7 +115,7 @@ class Pursuit:
                     self.display.show(view)
                 if self._nobody_can_answer(view):
                     asked = view.state.interrupts[0]
-                    await self.runs.pause(run_id, f"waits for a person: {asked.id} {one_line(asked.title, 100)}", "run")
+                    await self.runs.pause(run_id, f"{WAITS}: {asked.id} {one_line(asked.title, 100)}", "run")
         return last
 
     def _nobody_can_answer(self, view: RunView) -> bool:
@@ -157,11 +158,11 @@ def what_next(view: RunView) -> list[str]:
     """What a person can do now, as commands."""
     state = view.state
     run_id = state.run_id
-    answers = [f"  donewhen answer {run_id} {i.id} approve" for i in state.interrupts]
+    answers = [f"  donewhen answer {run_id} {i.id} {answer_example(i)}" for i in state.interrupts]
     if exit_code(state) == PERSON_NEEDED:
         # The plugin's reason and data say what it takes; the worker takes nothing.
         data = " --data JSON" if state.halt is not None and state.halt.plugin != "worker" else ""
-        takes = [f"{i.id} takes {choices(i)}" for i in state.interrupts]
+        takes = [f"{i.id} takes {answers_hint(i)}" for i in state.interrupts]
         return [
             f"saved; go on with:{''.join(chr(10) + a for a in answers)}\n  donewhen resume {run_id}{data}",
             *takes,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from donewhen.cli.display import Display
 from donewhen.cli.formatting import bounded, one_line
 from donewhen.cli.terminal import Terminal
+from donewhen.core.answers import WAITS, answers_hint, form_of
 from donewhen.core.errors import UnknownInterrupt, UsageError, WrongAnswer
 from donewhen.core.questions import context_lines
 from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
@@ -77,7 +78,7 @@ class Questions:
             answer = await self._typed(interrupt)
             if answer is None:
                 asked = one_line(interrupt.title, 100)
-                await self._runs.pause(self._run_id, f"waits for a person: {interrupt.id} {asked}", "run")
+                await self._runs.pause(self._run_id, f"{WAITS}: {interrupt.id} {asked}", "run")
                 return
             taken = await self._taken(interrupt, answer)
 
@@ -112,21 +113,19 @@ def _question(interrupt: Interrupt, around: Sequence[str]) -> str:
     tool = f" [{interrupt.tool}]" if interrupt.tool else ""
     title = f"{interrupt.id}{tool} {one_line(interrupt.title, 500)}"
     if interrupt.about == "start":
-        return f"{preview}\n{title} {choices(interrupt)}:"
-    return f"\n{title}{preview}\n{choices(interrupt)}:"
+        return f"{preview}\n{title} {answers_hint(interrupt)}:"
+    return f"\n{title}{preview}\n{answers_hint(interrupt)}:"
 
 
 # A person's answer to an interrupt, in words: on the command line and at the prompt of `run`.
 
 
+_KINDS: Mapping[str, ResponseKind] = {kind: kind for kind in get_args(ResponseKind)}
 _WORDS: Mapping[str, ResponseKind] = {
-    "approve": "approve", "a": "approve", "yes": "approve", "y": "approve",
-    "deny": "deny", "d": "deny", "no": "deny", "n": "deny",
-    "edit": "edit", "e": "edit",
-    "text": "text", "t": "text",
+    **_KINDS, "a": "approve", "yes": "approve", "y": "approve", "d": "deny", "no": "deny", "n": "deny", "e": "edit",
+    "t": "text",
 }  # fmt: skip
-_OF_FINDINGS: Mapping[str, ResponseKind] = {"accept": "approve", "undo": "deny", "end": "end"}
-"""Further input that is accepted for questions about integrity findings."""
+_OF_FINDINGS: Mapping[str, ResponseKind] = {**_WORDS, "accept": "approve", "undo": "deny"}
 _KEPT: Mapping[str, Remember] = {"r": "run", "run": "run", "w": "workspace", "workspace": "workspace"}
 
 
@@ -135,21 +134,29 @@ def typed_answer(line: str, interrupt: Interrupt) -> Answer:
     word, _, rest = line.strip().partition(" ")
     if interrupt.about == "start" and not word:
         return Answer("deny")  # enter changes nothing
-    if interrupt.remembers and word.casefold() in _KEPT:
-        return worded_answer("approve", rest.strip(), interrupt, _KEPT[word.casefold()])
-    known: Mapping[str, ResponseKind] = {**_WORDS, **_OF_FINDINGS} if interrupt.about == "findings" else _WORDS
-    response = known.get(word.casefold())
-    if interrupt.about == "start" and response not in ("approve", "deny"):
-        raise UsageError(f"answer with {choices(interrupt)}")
-    if interrupt.kind == "question" and response == "edit":
-        response = None  # there is nothing to edit: the word is the beginning of a text
-    # A requirement is waived or not: a remark must not be taken for either.
-    free = interrupt.kind == "question" and not interrupt.about.startswith("requirement:")
-    if response is None and free and line.strip():
-        return Answer("text", text=line.strip())
-    if response is None:
-        raise UsageError(f"answer with {choices(interrupt)}")
-    return worded_answer(response, rest.strip() or None, interrupt)
+    return given_answer(word, rest.strip() or None, interrupt)
+
+
+def given_answer(word: str, text: str | None, interrupt: Interrupt | None, remember: Remember = "") -> Answer:
+    """The answer that a word means with the text that follows it, of which None is none. Where a text is an answer by
+    itself, both are that text if the word says no kind of answer that the question takes. Raises UsageError that lists
+    the possible input."""
+    if interrupt is None:
+        response = _KINDS.get(word)  # the engine says what is wrong
+        return worded_answer(response, text, None, remember) if response else Answer("text", word)
+    form, said = form_of(interrupt), word.casefold()
+    if interrupt.remembers and said in _KEPT:
+        return worded_answer("approve", text, interrupt, _KEPT[said])
+    if form.asks_for_words:
+        # "deny all of them" and "a" may be what was asked for: a word means a kind of answer where it stands alone.
+        response = _KINDS.get(said) if text is None or said == "text" else None
+    else:
+        response = (_OF_FINDINGS if interrupt.about == "findings" else _WORDS).get(said)
+    if response in form.takes:
+        return worded_answer(response, text, interrupt, remember)
+    if form.words and word and (response is None or text is not None):
+        return Answer("text", word if text is None else f"{word} {text}")
+    raise UsageError(f"answer {interrupt.id} with {answers_hint(interrupt)}")
 
 
 def worded_answer(
@@ -164,26 +171,6 @@ def worded_answer(
     if response == "text":
         return Answer("text", text=text, remember=remember)
     return Answer("edit", text=text, input=_edited(text, interrupt), remember=remember)
-
-
-def choices(interrupt: Interrupt) -> str:
-    """The possible answers, in a line."""
-    topic = interrupt.about.partition(":")[0]
-    if topic == "start":
-        return "`yes` starts it, `no` or enter doesn't"
-    if topic == "requirement":
-        return "`approve [REASON]` to waive it, `deny` to leave it unproven, or a check below it in the goal file"
-    if topic == "restore":
-        return "`approve` to keep them, or `deny` to put the files back"
-    if topic == "findings":
-        return "`approve [REASON]` accepts it, `deny [WHAT TO DO]` lets the worker undo it, `end` ends the run"
-    if topic == "claim":
-        return "`approve`, `deny [REASON]`, or text for the worker"
-    if interrupt.kind == "question":
-        return "text, `approve` or `deny`"
-    edited = "edit COMMAND" if "command" in interrupt.input else "edit INPUT"
-    kept = ", `r` to approve for this run, `w` to approve always in this workspace" if interrupt.remembers else ""
-    return f"`approve`{kept}, `deny [REASON]`, `{edited}`, or `text TEXT` for the worker instead of doing it"
 
 
 def _edited(text: str, interrupt: Interrupt | None) -> Mapping[str, Any] | None:

@@ -12,8 +12,8 @@ from donewhen.cli.display import display_for
 from donewhen.cli.formatting import one_line, status_word, when
 from donewhen.cli.progress import closing, finding_line, preview_lines, requirement_line, stale_lines
 from donewhen.cli.pursuing import Pursuit, what_next
+from donewhen.core.answers import answers_usage
 from donewhen.core.state import RunState
-from donewhen.core.work import Interrupt
 from donewhen.engine.api import Runs, RunView
 from donewhen.ports import RunSummary
 from donewhen.wire.reports import receipt
@@ -48,16 +48,9 @@ def steering(view: RunView) -> list[str]:
     run_id = view.state.run_id
     if view.state.mode == "audit":
         return []
-    answers = [f"  donewhen answer {run_id} {i.id} {_kinds(i)}" for i in view.state.interrupts]
+    answers = [f"  donewhen answer {run_id} {i.id} {answers_usage(i)}" for i in view.state.interrupts]
     others = [f"  donewhen {word}" for word in (f"status {run_id} --follow", f"pause {run_id}", f"stop {run_id}")]
     return ["it goes on in another process; steer it with:", *answers, *others]
-
-
-def _kinds(interrupt: Interrupt) -> str:
-    if interrupt.about == "start":
-        return "approve|deny"
-    kept = " [--for run|workspace]" if interrupt.remembers else ""
-    return f"approve|deny|edit TEXT|text TEXT{kept}" if interrupt.kind == "approval" else "approve|deny|text TEXT"
 
 
 async def _follow(call: Call, runs: Runs, view: RunView) -> int:

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from donewhen.core.approval import COMMAND_TOOL
 from donewhen.core.errors import UsageError
+from donewhen.core.work import Interrupt, InterruptKind
 from donewhen.fleet.manifest import Fleet, FleetGoal
 
 State = Literal["ready", "working", "waiting", "paused", "ended"]
@@ -30,6 +32,14 @@ class Question:
     title: str
     tool: str | None = None
     preview: str = ""
+    kind: InterruptKind = "approval"
+    about: str = ""
+
+    @property
+    def interrupt(self) -> Interrupt:
+        """As it was asked, as far as an answer depends on it."""
+        given = {"command": self.preview} if self.tool == COMMAND_TOOL else {}
+        return Interrupt(self.id, self.kind, self.title, self.about, self.tool, given)
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from donewhen.app.services import Services
 from donewhen.app.starting import start_options
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings, load_settings
+from donewhen.core.answers import WAITS
 from donewhen.core.errors import (
     AlreadyRunning,
     DoneWhenError,
@@ -186,7 +187,7 @@ async def _followed(runs: Runs, run_id: str) -> RunView:
     async for view in runs.follow(run_id):
         if view.state.active and view.state.interrupts:
             asked = ", ".join(one.id for one in view.state.interrupts)
-            return await runs.pause(run_id, f"waits for a person: {asked}", "run")
+            return await runs.pause(run_id, f"{WAITS}: {asked}", "run")
     return await runs.view(run_id)
 
 
@@ -223,7 +224,7 @@ def _outcome(grant: Grant, view: RunView, settings: Settings, root: Path) -> Out
             if found.short:
                 found.state, found.end = "ready", None
     elif state.interrupts:
-        found.questions = [Question(one.id, one.title, one.tool, one.preview) for one in state.interrupts]
+        found.questions = [Question(i.id, i.title, i.tool, i.preview, i.kind, i.about) for i in state.interrupts]
     elif state.halted and state.halt is not None:
         found.reason = f"{state.halt.plugin}: {state.halt.reason}; resume it in its workspace, then in the fleet"
     elif state.paused == OUT_OF_TURNS or state.interrupted is not None:

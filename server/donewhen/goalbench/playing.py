@@ -14,8 +14,9 @@ from pathlib import Path
 
 import yaml
 
+from donewhen.core.answers import yes_or_no
 from donewhen.core.errors import DoneWhenError
-from donewhen.core.work import Answer, Usage
+from donewhen.core.work import Usage
 from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
 from donewhen.goalbench.cases import Case, Content
 from donewhen.ports import Judge, Processes
@@ -162,7 +163,8 @@ async def _to_its_end(case: Case, runs: Runs, script: Path, timeout: float) -> R
         for interrupt in view.state.interrupts:
             if interrupt.id not in answered:
                 answered.add(interrupt.id)
-                await runs.answer(view.state.run_id, interrupt.id, Answer(options.answer))
+                given = yes_or_no(interrupt, yes=options.answer == "approve")
+                await runs.answer(view.state.run_id, interrupt.id, given)
     return last
 
 

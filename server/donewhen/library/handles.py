@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from donewhen.callables.threads import called
+from donewhen.core.answers import WAITS, yes_or_no
 from donewhen.core.errors import UsageError
 from donewhen.core.state import RunState
 from donewhen.core.work import Answer, Interrupt
@@ -23,7 +24,7 @@ CALLBACK_ENDS = 2.0
 OnEvent = Callable[[GoalOutcome], Any]
 """Called with the run's new outcome: when it starts, after each iteration, when it waits, and at its end."""
 OnInterrupt = Callable[[Interrupt], Any]
-"""Called with a question; returns an Answer, True (yes, approve), False (no, deny), a text, or None: the run pauses."""
+"""Called with a question; returns an Answer, True (yes), False (no), a text, or None: the run pauses."""
 
 
 class GoalRun:
@@ -91,9 +92,10 @@ class GoalRun:
         return self.status()
 
     async def answer(self, interrupt_id: str, answer: Any) -> GoalOutcome:
-        """Answers an open interrupt: an Answer, True (yes, approve), False (no, deny), or a text. A paused run then
-        needs `resume`. Raises UnknownInterrupt, WrongAnswer."""
-        self._session.steered(await self._session.runs.answer(self.run_id, interrupt_id, answer_of(answer)))
+        """Answers an open interrupt: an Answer, True (yes), False (no), or a text. A paused run then needs `resume`.
+        Raises UnknownInterrupt, WrongAnswer."""
+        asked = next((one for one in self._session.state.interrupts if one.id == interrupt_id), None)
+        self._session.steered(await self._session.runs.answer(self.run_id, interrupt_id, answer_of(answer, asked)))
         return self.status()
 
     async def accept(self, reason: str, finding_id: str | None = None) -> GoalOutcome:
@@ -145,7 +147,7 @@ class GoalRun:
                 return state
             if self._on_interrupt is None:
                 waits = "; ".join(one.title for one in state.interrupts)
-                await session.runs.pause(state.run_id, f"waits for a person: {waits}", "run")
+                await session.runs.pause(state.run_id, f"{WAITS}: {waits}", "run")
             else:
                 await self._ask(self._on_interrupt, state.interrupts[0])
 
@@ -210,14 +212,14 @@ async def answered(session: Session, interrupt: Interrupt, ask: OnInterrupt) -> 
     """Asks the caller. An answer that comes too late, because somebody else answered or the run continued, is dropped.
     Raises UsageError for anything that is not an answer."""
     said: Any = await called(ask, interrupt)
-    answer = None if said is None else answer_of(said, "what on_interrupt returns must be")
+    answer = None if said is None else answer_of(said, interrupt, "what on_interrupt returns must be")
     state = session.state
     if interrupt.id not in {one.id for one in state.interrupts}:
         return
     if answer is not None:
         await session.runs.answer(state.run_id, interrupt.id, answer)
     elif state.active:
-        await session.runs.pause(state.run_id, f"waits for a person: {interrupt.title}", "run")
+        await session.runs.pause(state.run_id, f"{WAITS}: {interrupt.title}", "run")
 
 
 def callbacks_of(on_event: Any, on_interrupt: Any) -> None:
@@ -226,12 +228,12 @@ def callbacks_of(on_event: Any, on_interrupt: Any) -> None:
     callback("on_interrupt", on_interrupt)
 
 
-def answer_of(said: Any, what: str = "an answer is") -> Answer:
-    """A caller's answer: an Answer, True (approve), False (deny) or a text. Raises UsageError for anything else."""
+def answer_of(said: Any, asked: Interrupt | None, what: str = "an answer is") -> Answer:
+    """A caller's answer: an Answer, True (yes), False (no) or a text. Raises UsageError for anything else."""
     if isinstance(said, Answer):
         return said
     if isinstance(said, bool):
-        return Answer("approve" if said else "deny")
+        return yes_or_no(asked, yes=said)
     if isinstance(said, str):
         return Answer("text", said)
     raise UsageError(f"{what} True, False, text or an Answer; it is {said!r:.80}")

@@ -286,8 +286,9 @@ async def _resumed(
     session = await open_session(parts)
     try:
         known = await _known(session, run_id, parts)
+        asked = {one.id: one for one in (await session.runs.view(known)).state.interrupts} if answers else {}
         for interrupt_id, said in answers.items():
-            await session.runs.answer(known, interrupt_id, answer_of(said))
+            await session.runs.answer(known, interrupt_id, answer_of(said, asked.get(interrupt_id)))
         await session.resume(known, limits, halt, StartOptions(askable=on_interrupt is not None))
     except BaseException:
         await session.close()

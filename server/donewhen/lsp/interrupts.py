@@ -8,15 +8,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from donewhen.core.answers import answer_choices
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, UnknownInterrupt
 from donewhen.core.feedback import keep_ends
 from donewhen.core.questions import context_lines
-from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
 from donewhen.engine.api import StartOptions
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.wire.snapshot import halt_text
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from donewhen.core.plugging import Halted
+    from donewhen.core.work import Interrupt
     from donewhen.engine.api import RunView
     from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
@@ -39,15 +39,6 @@ MAX_SUMMARY = 2_400
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that could make a command look like another one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A button, and the answer that it stands for."""
-
-    title: str
-    response: ResponseKind
-    remember: Remember = ""
 
 
 class Interrupts:
@@ -123,13 +114,13 @@ class Interrupts:
         self._offers.clear()
 
     async def _ask(self, folder: Folder, run_id: str, interrupt: Interrupt, context: Sequence[str]) -> None:
-        offered = choices(interrupt)
-        chosen = await self._message(text(interrupt, context), [one.title for one in offered])
-        choice = next((one for one in offered if one.title == chosen), None)
+        offered = answer_choices(interrupt.kind, interrupt.about, remembers=interrupt.remembers)
+        chosen = await self._message(text(interrupt, context), [one.label for one in offered])
+        choice = next((one for one in offered if one.label == chosen), None)
         if choice is None:
             return
         try:
-            await folder.runs.answer(run_id, interrupt.id, Answer(choice.response, remember=choice.remember))
+            await folder.runs.answer(run_id, interrupt.id, choice.answer)
         except DoneWhenError as problem:
             logger.info("interrupt %s: %s", interrupt.id, problem)
 
@@ -173,30 +164,6 @@ class Interrupts:
             logger.info("%s", problem)
             return None
         return None if item is None else item.title
-
-
-def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
-    """The buttons for an interrupt. Editing a command, or answering in words, is left to `donewhen.run.answer`.
-
-    The choice without effects comes first: Emacs takes the first for RET, even if a person was typing just then.
-    """
-    if interrupt.about == "start":
-        return (Choice("Don't start", "deny"), Choice("Start", "approve"))
-    if interrupt.kind == "approval":
-        kept = (
-            Choice("Approve for this run", "approve", "run"),
-            Choice("Always in this workspace", "approve", "workspace"),
-        )
-        return (Choice("Deny", "deny"), Choice("Approve", "approve"), *(kept if interrupt.remembers else ()))
-    if interrupt.about.startswith("requirement:"):
-        return (Choice("Leave it", "deny"), Choice("Waive", "approve"))
-    if interrupt.about == "findings":
-        return (Choice("Let the worker undo it", "deny"), Choice("End the run", "end"), Choice("Accept all", "approve"))
-    if interrupt.about in ("claim:blocked", "claim:impossible"):
-        return (Choice("Go on", "deny"), Choice("End the run", "approve"))
-    if interrupt.about == "restore":
-        return (Choice("Keep them", "approve"), Choice("Discard them", "deny"))
-    return (Choice("No", "deny"), Choice("Yes", "approve"))
 
 
 def text(interrupt: Interrupt, context: Sequence[str] = ()) -> str:

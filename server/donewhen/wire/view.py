@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
 
+from donewhen.core.answers import AnswerForm, answer_choices, answer_form
 from donewhen.core.verdict import RequirementView
-from donewhen.core.work import WEAK_JUDGE
+from donewhen.core.work import WEAK_JUDGE, ResponseKind
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
 from donewhen.wire.snapshot import (
     Snapshot,
@@ -123,9 +124,10 @@ class WireChoice(Wire):
 
     label: str
     detail: str
-    response: Literal["approve", "deny", "end"] | None
+    response: ResponseKind | None
     remember: Literal["run", "workspace"] | None
     instead: Literal["addCheck", "chooseJudge"] | None
+    text: str = ""
 
 
 class WireAsked(Wire):
@@ -1067,20 +1069,16 @@ def _bounded(lines: Sequence[WireLine]) -> list[WireLine]:
 
 # ------------------------------------------------------------------------------------- questions
 
-ENDS_RUN = ("claim:blocked", "claim:impossible")
-"""The worker has given up: to agree ends the run."""
-
 
 def _asked(run: Snapshot, one: WireInterrupt) -> WireAsked:
     title = _asked_line(one, MAX_TITLE)
     said = harmless(one.said)
     said = f"{said[: MAX_SAID - 1]}…" if len(said) > MAX_SAID else said
     choices, listed = _choices(one)
-    words = one.kind == "question" and one.about != "restore" and not one.about.startswith("requirement:")
-    edits = one.kind == "approval" and one.about != "start" and isinstance(one.input.get("command"), str)
+    form = answer_form(one.kind, one.about)
+    edits = "edit" in form.takes and isinstance(one.input.get("command"), str)
     path = one.input.get("path")
     diff = _is_diff(one.preview)
-    best_in_words = words and one.about not in (*ENDS_RUN, "findings")
     return WireAsked(
         id=one.id,
         notice=_joined([_asked_line(one, MAX_NOTICE), f"The worker says: {said}" if said else ""]),
@@ -1089,12 +1087,12 @@ def _asked(run: Snapshot, one: WireInterrupt) -> WireAsked:
         choices=choices,
         listed=listed,
         edits="command" if edits else None,
-        words=words,
-        open=best_in_words,
+        words=form.words,
+        open=form.asks_for_words,
         document=question_document(run.title, one),
         extension="diff" if diff else "sh" if one.input.get("command") == one.preview else "txt",
         path=path if diff and isinstance(path, str) else None,
-        node=_asked_node(run, one, choices, listed, words=words, edits=edits, best_in_words=best_in_words),
+        node=_asked_node(run, one, choices, listed, form, edits=edits),
     )
 
 
@@ -1179,55 +1177,42 @@ def _wrapped(line: str) -> list[str]:
     return [*lines, line]
 
 
-def _choice(
-    label: str,
-    response: Literal["approve", "deny", "end"] | None = None,
-    detail: str = "",
-    *,
-    remember: Literal["run", "workspace"] | None = None,
-    instead: Literal["addCheck", "chooseJudge"] | None = None,
-) -> WireChoice:
-    return WireChoice(label=label, detail=detail, response=response, remember=remember, instead=instead)
+INSTEAD: tuple[tuple[str, str, Literal["addCheck", "chooseJudge"]], ...] = (
+    ("Add Check", "A command that decides it; the run goes on with it", "addCheck"),
+    ("Choose Judge", "A model that decides it by the evidence; the run goes on with it", "chooseJudge"),
+)
+"""What can be done about a requirement that nothing decides, before a person's word takes the place of proof."""
 
 
 def _choices(one: WireInterrupt) -> tuple[list[WireChoice], list[int]]:
-    """Yes, no and what stands beside them; and their order in a list. What it is about decides what yes and no mean."""
+    """Yes, no and what stands beside them, as `core.answers` has them; and their order in a list."""
+    no, *others = (
+        WireChoice(
+            label=_title_case(choice.label),
+            detail=choice.detail,
+            response=choice.response,
+            remember=choice.remember or None,
+            instead=None,
+            text=choice.text,
+        )
+        for choice in answer_choices(one.kind, one.about, remembers=one.remembers)
+    )
     if one.about.startswith("requirement:"):
-        # Nothing can decide it: what would comes first, a person's word that stands for proof last.
-        decides = "A command that decides it; the run goes on with it"
-        judges = "A model that decides it by the evidence; the run goes on with it"
-        return [
-            _choice("Add Check", None, decides, instead="addCheck"),
-            _choice("Choose Judge", None, judges, instead="chooseJudge"),
-            _choice("End Without Proof", "deny"),
-            _choice("Waive", "approve", "Your word takes the place of proof"),
-        ], [0, 1, 2, 3]
-    yes, no = _yes_and_no(one)
-    further: list[WireChoice] = []
-    if one.remembers:
-        kept = "You aren’t asked about exactly this again"
-        own = f"{kept} in this workspace; kept for you, not in its files"
-        further = [
-            _choice("Approve for This Run", "approve", f"{kept} until the run ends", remember="run"),
-            _choice("Always in This Workspace", "approve", own, remember="workspace"),
+        instead = [
+            WireChoice(label=label, detail=detail, response=None, remember=None, instead=what)
+            for label, detail, what in INSTEAD
         ]
-    elif one.about == "findings":
-        further = [_choice("End the Run", "end", "Nothing is accepted; the run can be resumed later")]
+        return [*instead, no, *others], [*range(len(instead) + 1 + len(others))]
+    if no.response == "approve":
+        return [no, *others], [*range(1 + len(others))]
+    yes, *further = others
     # What says no comes last in a list.
-    order = [0, *range(2, 2 + len(further)), 1]
-    return [_choice(yes, "approve"), _choice(no, "deny"), *further], order
+    return [yes, no, *further], [0, *range(2, 2 + len(further)), 1]
 
 
-def _yes_and_no(one: WireInterrupt) -> tuple[str, str]:
-    if one.about == "start":
-        return "Start", "Don't Start"
-    if one.kind == "approval":
-        return "Approve", "Deny"
-    if one.about in ENDS_RUN:
-        return "End the Run", "Go On"
-    if one.about == "findings":
-        return "Accept All", "Have the Worker Undo It"
-    return ("Keep Them", "Discard Them") if one.about == "restore" else ("Yes", "No")
+def _title_case(label: str) -> str:
+    """As buttons of VS Code are written."""
+    return " ".join(word if word in ("for", "in", "the") else word[:1].upper() + word[1:] for word in label.split(" "))
 
 
 def _asked_node(
@@ -1235,10 +1220,9 @@ def _asked_node(
     one: WireInterrupt,
     choices: Sequence[WireChoice],
     listed: Sequence[int],
+    form: AnswerForm,
     *,
-    words: bool,
     edits: bool,
-    best_in_words: bool,
 ) -> WireNode:
     """The question, and under it what can be answered with one click; what takes words or an edit is asked in full."""
     identity, about = f"interrupt/{run.run_id}/{one.id}", _about(run, interruptId=one.id)
@@ -1253,7 +1237,7 @@ def _asked_node(
         )
         for at, index in enumerate(listed)
     ]
-    label = "Answer…" if best_in_words else "More…"
+    label = "Answer…" if form.asks_for_words else "More…"
     more = _node(f"{identity}/more", label, icon="comment", about=about, click="words")
     kind = one.kind if one.kind == "question" else "choice" if one.tool is None else "approval"
     paragraphs = [f"**{plain(one.title)}**", plain(run.title), fenced(one.preview) if one.preview else ""]
@@ -1269,7 +1253,7 @@ def _asked_node(
         about=about,
         click="interrupt",
         tooltip=_joined([*paragraphs, *map(plain, _context(one))], "\n\n"),
-        children=[*([] if best_in_words else buttons), *([more] if words or edits else [])],
+        children=[*([] if form.asks_for_words else buttons), *([more] if form.words or edits else [])],
     )
 
 

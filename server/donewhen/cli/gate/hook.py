@@ -294,10 +294,12 @@ async def _on(runs: Runs, run_id: str) -> RunView:
 async def _settled(runs: Runs, run_id: str) -> RunView:
     """The run once it stands still: it ended, waits for the agent, or for a person. A question stays open: nobody
     waits for its answer here."""
+    from donewhen.core.answers import WAITS
+
     view = await runs.view(run_id)
     async for view in runs.follow(run_id):
         if view.state.interrupts and view.state.active and not view.state.audit_due:
-            return await runs.pause(run_id, "it waits for a person's answer", "run")
+            return await runs.pause(run_id, WAITS, "run")
     return view
 
 
@@ -386,10 +388,12 @@ def _note(view: RunView) -> str:
     if state.status == "cancelled":
         return f"Done When: NOT proven ({count}): a person stopped the run; {report}"
     if state.interrupts:
+        from donewhen.core.answers import answers_usage
+
         asked = state.interrupts[0]
         return (
             f"Done When: NOT proven ({count}): a person is asked: {asked.title} "
-            f"(`donewhen status {state.run_id}`, `donewhen answer {state.run_id} {asked.id} …`)"
+            f"(`donewhen status {state.run_id}`, `donewhen answer {state.run_id} {asked.id} {answers_usage(asked)}`)"
         )
     why = f": {state.reason}" if state.ended and state.reason else ""
     return f"Done When: NOT proven ({count}){why}; {report}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from donewhen.core import events as e
 from donewhen.core.acts import UNASKED
+from donewhen.core.answers import ANSWERED, WAITS
 from donewhen.core.changing import replace
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
 from donewhen.core.fold import acts, audit, turn
@@ -236,6 +237,8 @@ def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) 
     if asked is None:
         return state
     closed = replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
+    if not closed.interrupts and (closed.paused or "").startswith(WAITS):
+        closed = replace(closed, reason=ANSWERED)
     topic, _, subject = asked.about.partition(":")
     if topic == "requirement":
         return _requirement_answered(closed, subject, event)
