@@ -81,17 +81,28 @@ async function check(services: Services, { prompt, stream, token }: Asked): Prom
 
 /** The newest run or check of each goal; where nothing was looked at yet, what can be done is said. */
 async function answerAll(services: Services, { stream }: Asked, form: 'status' | 'why', requirement?: number): Promise<void> {
+  const { text, next } = await answered(services, form, requirement);
+  stream.markdown(text);
+  if (next !== undefined) {
+    stream.button(next);
+  }
+}
+
+/** The same answer for whoever has no chat: where each goal stands, what is missing and why. */
+export async function goalsText(services: Services): Promise<string> {
+  const { text, next } = await answered(services, 'why');
+  return next === undefined ? text : `${text} ${vscode.l10n.t('Next: **{0}** in the Command Palette.', next.title)}`;
+}
+
+async function answered(services: Services, form: 'status' | 'why', requirement?: number): Promise<{ text: string; next?: vscode.Command }> {
   const files = await findGoals();
   const runs = runsOf(services, files);
   if (runs.length > 0) {
-    stream.markdown((await Promise.all(runs.map((run) => tell(services, run, form, requirement)))).join('\n\n'));
-  } else if (files.length === 0) {
-    stream.markdown(vscode.l10n.t('There is no goal file here yet.'));
-    stream.button({ command: 'donewhen.setGoal', title: vscode.l10n.t('Set Goal') });
-  } else {
-    stream.markdown(vscode.l10n.t('No goal has been checked or started yet.'));
-    stream.button({ command: 'donewhen.checkNow', title: vscode.l10n.t('Check Now') });
+    return { text: (await Promise.all(runs.map((run) => tell(services, run, form, requirement)))).join('\n\n') };
   }
+  return files.length === 0
+    ? { text: vscode.l10n.t('There is no goal file here yet.'), next: { command: 'donewhen.setGoal', title: vscode.l10n.t('Set Goal') } }
+    : { text: vscode.l10n.t('No goal has been checked or started yet.'), next: { command: 'donewhen.checkNow', title: vscode.l10n.t('Check Now') } };
 }
 
 // ------------------------------------------------------------------------------------------ for a model

@@ -1,13 +1,16 @@
 import type { RunDocumentArgument } from './protocol';
 
+/** Where all goals stand: of no run alone. */
+export const GOALS = { kind: 'goals', runId: '' } as const;
+
 /** What a `donewhen:` document shows, as the server is asked for it. */
-export type Shown = RunDocumentArgument;
+export type Shown = RunDocumentArgument | typeof GOALS;
 
 export const SCHEME = 'donewhen';
 
 /** The parts of the document's uri. Its path ends as the tab is called, and as its language is known by. */
 export function documentUri(shown: Shown, name: string): { scheme: string; path: string; query: string } {
-  return { scheme: SCHEME, path: `/${shown.runId}/${name}`, query: JSON.stringify(shown) };
+  return { scheme: SCHEME, path: `/${shown.runId || shown.kind}/${name}`, query: JSON.stringify(shown) };
 }
 
 /** What the query of a document's uri names, which the server reads strictly; undefined for what is none of ours. */

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
-import { asBytes, documentUri, type EvidenceName, OPEN_EVIDENCE, SCHEME, type Shown, shownBy } from './documentUris';
+import { goalsText } from './chat';
+import { asBytes, documentUri, type EvidenceName, GOALS, OPEN_EVIDENCE, SCHEME, type Shown, shownBy } from './documentUris';
 import { say, told } from './notices';
 import { baseName, messageOf } from './plainText';
 import type { Asked } from './protocol';
@@ -24,6 +25,10 @@ export function registerDocuments(services: Services): vscode.Disposable {
       }
     }),
     opens('donewhen.openReport', (given) => openReport(services, given)),
+    opens('donewhen.goalStatus', () => {
+      services.client.want();
+      return showPage(services, uriOf(GOALS, vscode.l10n.t('Goal Status.md')));
+    }),
     opens('donewhen.openInterrupt', async ({ runId, interruptId }) => {
       if (runId !== undefined && interruptId !== undefined) {
         await openAsked(services, runId, interruptId);
@@ -82,6 +87,10 @@ async function openReport(services: Services, given: Given): Promise<void> {
   const uri = uriOf({ kind: 'report', runId }, 'report.md');
   // Rejects where it can't be made, which the page would only say.
   await services.client.request('donewhen.run.report', { runId, format: 'markdown' });
+  await showPage(services, uri);
+}
+
+async function showPage(services: Services, uri: vscode.Uri): Promise<void> {
   try {
     await vscode.commands.executeCommand('markdown.showPreview', uri);
   } catch (problem) {
@@ -134,7 +143,7 @@ class Documents implements vscode.FileSystemProvider, vscode.Disposable {
       services.snapshots.onDidChange(() => {
         this.timer ??= setTimeout(() => {
           this.timer = undefined;
-          this.refresh(openReports());
+          this.refresh(openPages());
         }, FOLLOW_MS);
       }),
       services.client.onDidStart(() => {
@@ -214,6 +223,9 @@ class Documents implements vscode.FileSystemProvider, vscode.Disposable {
   /** What can't be shown says why, and is asked for again when the server has started. */
   private async text(uri: vscode.Uri, shown: Shown): Promise<string> {
     try {
+      if (shown.kind === 'goals') {
+        return `# ${vscode.l10n.t('Goals')}\n\n${await goalsText(this.services)}\n`;
+      }
       const { text } = await this.services.client.request('donewhen.run.document', shown);
       this.missing.delete(uri.toString());
       return text ?? vscode.l10n.t('This question has been answered.');
@@ -230,9 +242,9 @@ class Documents implements vscode.FileSystemProvider, vscode.Disposable {
   }
 }
 
-function openReports(): vscode.Uri[] {
+function openPages(): vscode.Uri[] {
   const uris = vscode.workspace.textDocuments.map(({ uri }) => uri);
-  return uris.filter((uri) => uri.scheme === SCHEME && shownBy(uri.query)?.kind === 'report');
+  return uris.filter((uri) => uri.scheme === SCHEME && ['report', 'goals'].includes(shownBy(uri.query)?.kind ?? ''));
 }
 
 /** Opens what is asked: a change of a file in the diff editor, else the command, or the words. */
