@@ -73,16 +73,31 @@ function askCommand(): Thenable<string | undefined> {
 }
 
 /** The worker's model, the judge's, and the keys that they need. */
-export async function chooseModels(services: Services): Promise<void> {
+export async function chooseModels(services: Services): Promise<boolean> {
   const model = await askModel('model', vscode.l10n.t('The model of the built-in agent (1/2)'));
   if (model === undefined) {
-    return;
+    return false;
   }
   const judge = await askModel('judgeModel', vscode.l10n.t('The model that judges what checks can’t decide (2/2)'));
-  if (judge === undefined) {
-    return;
+  return judge !== undefined && keep(services, { model, judgeModel: judge });
+}
+
+/** Where a model is served: at an address of the person's own, or, where it is empty, at its provider's. */
+export async function setAddress(role: 'worker' | 'judge' | null): Promise<boolean> {
+  const setting = role === 'judge' ? 'judgeApiBase' : 'apiBase';
+  const given = await vscode.window.showInputBox({
+    title: role === 'judge' ? vscode.l10n.t('Where the judge’s model is served') : vscode.l10n.t('Where the agent’s model is served'),
+    value: ownText(setting),
+    placeHolder: 'http://localhost:8000/v1',
+    prompt: vscode.l10n.t('Most addresses end in /v1. Leave it empty for the provider’s own.'),
+    ignoreFocusOut: true,
+    validateInput: (text) => (/^(https?:\/\/\S+)?$/.test(text.trim()) ? undefined : vscode.l10n.t('http:// or https://, without spaces')),
+  });
+  if (given === undefined) {
+    return false;
   }
-  await keep(services, { model, judgeModel: judge });
+  await setForUser(setting, given.trim());
+  return true;
 }
 
 /** What a goal for the agent can't do without: a judge is asked for where something needs one. */

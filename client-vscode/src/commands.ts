@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { addCheck, chooseJudge } from './amending';
 import { compareAttempts } from './attempts';
-import { askForModels, chooseModels, chooseWorker } from './choosing';
+import { askForModels, chooseModels, chooseWorker, setAddress } from './choosing';
 import { type Limits, startAndAsk, until } from './consent';
 import { text } from './configuration';
 import { fileUri } from './documents';
@@ -9,9 +9,8 @@ import { findGoals, isGoalFile, saveGoal } from './goalFiles';
 import { answer, answerWith, choose } from './interrupts';
 import { confirm, say } from './notices';
 import { harmless, label } from './plainText';
-import type { CommandResults, Snapshot } from './protocol';
+import type { CommandResults, Repair, Snapshot } from './protocol';
 import { saveReceipt } from './receipts';
-import type { Secrets } from './secrets';
 import type { Services } from './services';
 import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
 import { asksElsewhere, pursuit } from './snapshots';
@@ -66,12 +65,16 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.finding.revert': revertFinding,
   'donewhen.openGoal': openGoal,
   'donewhen.chooseWorker': chooseWorker,
-  'donewhen.chooseModels': chooseModels,
+  // A run keeps its models: with others, a new one begins.
+  'donewhen.chooseModels': repairing('chooseModels', chooseModels, 'donewhen.start'),
+  'donewhen.setApiKey': repairing('setApiKey', ({ keys, client }, { model }) => keys.ask(client, model ?? '')),
+  'donewhen.setAddress': repairing('setAddress', (_, { role }) => setAddress(role ?? null)),
+  'donewhen.restoreGoal': repairing('restoreGoal', restoreGoal),
   'donewhen.showActions': showActions,
 };
 
 /** All commands of the palette and the menus but those that open documents, and the timeline. */
-export function registerCommands(services: Services, secrets: Secrets, trouble: Trouble): vscode.Disposable {
+export function registerCommands(services: Services, trouble: Trouble): vscode.Disposable {
   const { registerCommand } = vscode.commands;
   // A command never throws at the editor: what goes wrong is said in a sentence.
   const told = async (perform: () => Promise<void>): Promise<void> => {
@@ -95,12 +98,36 @@ export function registerCommands(services: Services, secrets: Secrets, trouble: 
       return told(() => fixThis(services, what));
     }),
     registerCommand('donewhen.installModels', (target: Target | undefined) => told(() => installModels(services, trouble, target))),
-    registerCommand('donewhen.setApiKey', () => told(() => secrets.ask(services.client))),
     registerCommand('donewhen.restartServer', () => trouble.restart()),
     registerCommand('donewhen.showLogs', () => {
       services.log.show();
     }),
   );
+}
+
+/** What a person does about why a run stands still; done for a run, that goes on, by the questions of any resume or start. */
+function repairing(
+  action: string,
+  perform: (services: Services, repair: Partial<Repair>, run: Snapshot | undefined) => Promise<boolean>,
+  next = 'donewhen.resume',
+): Perform {
+  return async (services, target) => {
+    const run = target?.runId === undefined ? undefined : services.snapshots.get(target.runId);
+    const repair = run?.view.repairs.find((one) => one.action === action);
+    if ((await perform(services, repair ?? {}, run)) && run !== undefined && repair !== undefined) {
+      await services.client.settled();
+      await vscode.commands.executeCommand(next, { runId: run.runId, goalUri: run.goalUri });
+    }
+  };
+}
+
+/** The goal file is put back as it was when it was last seen. */
+async function restoreGoal({ client }: Services, { iteration }: Partial<Repair>, run: Snapshot | undefined): Promise<boolean> {
+  if (typeof run?.goalUri !== 'string' || !trusted()) {
+    return false;
+  }
+  await client.request('donewhen.run.revert', { runId: run.runId, iteration: iteration ?? 0, uris: [run.goalUri], force: true });
+  return true;
 }
 
 /** A command of the run that is meant. */
@@ -133,7 +160,7 @@ async function installModels(services: Services, trouble: Trouble, target: Targe
 
 // ------------------------------------------------------------------------------------------ what can be done now
 
-const EXECUTING: ReadonlySet<string> = new Set(['answer', 'start', 'checkNow', 'resume', 'takeOver', 'guard', 'revertToIteration']);
+const EXECUTING: ReadonlySet<string> = new Set(['answer', 'start', 'checkNow', 'resume', 'takeOver', 'guard', 'revertToIteration', 'restoreGoal']);
 
 interface Item extends vscode.QuickPickItem {
   perform(): Thenable<unknown>;

@@ -68,7 +68,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
     registerAttempts,
     registerWanted,
   ];
-  context.subscriptions.push(registerCommands(services, secrets, trouble));
+  context.subscriptions.push(registerCommands(services, trouble));
   context.subscriptions.push(...features.map((register) => register(services)));
   log.info(`activated in ${(performance.now() - begun).toFixed(1)} ms`);
   return goalPreview(services);

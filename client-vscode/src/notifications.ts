@@ -13,6 +13,8 @@ const IN_VIEW = 15_000;
 interface Notice {
   readonly key: string;
   readonly message: string;
+  /** Of news: what needs a person is a warning. */
+  readonly kind?: 'warning' | 'information';
   readonly buttons: readonly Offer[];
   /** A question: it stays in view until it is answered, here or elsewhere. News hides by itself. */
   readonly asks?: true;
@@ -155,12 +157,7 @@ function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
     return [];
   }
   const { t } = vscode.l10n;
-  const goOn =
-    run.view.lacks === 'models'
-      ? [command(run, t('Install Model Support'), 'donewhen.installModels')]
-      : run.view.goesOn
-        ? [command(run, run.view.raises === null ? t('Resume') : t('Raise the Limit…'), 'donewhen.resume')]
-        : [];
+  const repairs = run.view.repairs.slice(0, 3).map(({ label, action }) => command(run, label, `donewhen.${action}`));
   const buttons =
     run.status === 'complete'
       ? [
@@ -168,8 +165,13 @@ function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
           command(run, t('Commit…'), 'donewhen.commit'),
           command(run, t('Copy Receipt'), 'donewhen.copyReceipt'),
         ]
-      : [...goOn, command(run, t('Show Report'), 'donewhen.report'), command(run, t('Show Timeline'), 'donewhen.showTimeline')];
-  return [{ key: keyOf(run), message: run.view.outcome ?? '', buttons, holds: stays(services, run) }];
+      : [
+          ...repairs,
+          ...(repairs.length < 2 ? [command(run, t('Show Report'), 'donewhen.report')] : []),
+          command(run, t('Show Timeline'), 'donewhen.showTimeline'),
+        ];
+  const kind = run.status === 'complete' ? 'information' : 'warning';
+  return [{ key: keyOf(run), kind, message: run.view.outcome ?? '', buttons, holds: stays(services, run) }];
 }
 
 function command({ runId, goalUri }: Snapshot, label: string, id: string): Offer {
@@ -213,7 +215,7 @@ async function tell(services: Services, notice: Notice, asksBeside: () => boolea
     state.shown = !state.left && notice.holds();
     return state.shown;
   };
-  const done = said('information', notice.message, { buttons: notice.buttons, holds, closed: close });
+  const done = said(notice.kind ?? 'information', notice.message, { buttons: notice.buttons, holds, closed: close });
   const first = await Promise.race([closed.then(() => 'closed' as const), over(services, notice, closed)]);
   if (first === 'over') {
     state.left = true;

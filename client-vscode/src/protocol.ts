@@ -219,6 +219,7 @@ export interface View {
   readonly lacks: 'models' | null;
   readonly outcome: string | null;
   readonly raises: Raise | null;
+  readonly repairs: readonly Repair[];
   readonly actions: readonly string[];
   readonly node: Node;
   readonly iterations: Node | null;
@@ -241,6 +242,14 @@ export interface Raise {
   readonly proposed: number;
   readonly unit: number;
   readonly whole: boolean;
+}
+
+export interface Repair {
+  readonly action: string;
+  readonly label: string;
+  readonly role: 'worker' | 'judge' | null;
+  readonly model: string | null;
+  readonly iteration: number | null;
 }
 
 export interface Node {

@@ -29,17 +29,19 @@ export class Secrets {
     return Object.entries(await this.stored()).map(([name, value]) => ({ name, value }));
   }
 
-  /** Asks for a key and hands it over, or forgets it. */
-  async ask(client: Server): Promise<void> {
-    const name = await this.chooseName();
-    const value = name === undefined ? undefined : await this.askValue(name);
+  /** Asks for a key, that of the model where one is named, and hands it over, or forgets it; false where the person leaves. */
+  async ask(client: Server, model = ''): Promise<boolean> {
+    const known = keyOf(model)?.[0];
+    const name = known ?? (await this.chooseName());
+    const value = name === undefined ? undefined : await (known === undefined ? this.askValue(name) : askValue(known));
     if (name === undefined || value === undefined) {
-      return;
+      return false;
     }
     await this.keep(client, name, value);
     const told =
       value === '' ? vscode.l10n.t('The key {0} is forgotten.', name) : vscode.l10n.t('The key {0} is stored.', name);
     vscode.window.setStatusBarMessage(told, 5_000);
+    return true;
   }
 
   /**

@@ -57,6 +57,7 @@ function viewOf(goal: string, status: string | null, given: Partial<View>): View
     goal,
     title: 'Ship it',
     state: status ?? 'checked',
+    repairs: [],
     tally: '2 of 5 met',
     status: { icon: 'target', text: 'Goal', elsewhere: 'Goal · waiting for you', tooltip: '', spoken: '' },
     active: status === 'running' || status === 'waiting',

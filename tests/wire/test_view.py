@@ -22,6 +22,7 @@ from donewhen.wire.view import (
     iteration_sections,
     money,
     view_of,
+    without_commands,
 )
 
 NOWHERE = {"start": {"line": 6, "character": 0}, "end": {"line": 6, "character": 0}}
@@ -239,6 +240,62 @@ LACKING = "models need litellm, which is not installed: `pip install 'donewhen[m
 )
 def test_the_likeliest_action_comes_first(given: dict[str, Any], first: list[str]) -> None:
     assert view(**given).actions[: len(first)] == first
+
+
+GONE = "the goal file GOAL.md is gone: put it back (`donewhen revert r1 2 GOAL.md --force` does), then resume"
+
+
+@pytest.mark.parametrize(
+    ("given", "buttons"),
+    [
+        ({"status": "running"}, []),
+        ({"status": "complete"}, []),
+        ({"status": "interrupted", "takeOver": True}, []),
+        ({"status": "paused"}, ["Resume"]),
+        ({"status": "stalled"}, ["Resume"]),
+        ({"status": "capped"}, ["Raise the Limit…"]),
+        ({"status": "crashed", "reason": LACKING}, ["Install Model Support", "Resume"]),
+        ({"status": "paused", "reason": GONE}, ["Put It Back", "Resume"]),
+        ({"status": "paused", "reason": "the goal file GOAL.md is gone: put it back, then resume"}, ["Resume"]),
+    ],
+)
+def test_what_repairs_it_is_offered_before_it_goes_on(given: dict[str, Any], buttons: list[str]) -> None:
+    shown = view(**given)
+    assert [one.label for one in shown.repairs] == buttons
+    assert [one for one in shown.actions if one in {each.action for each in shown.repairs}] == [
+        one.action for one in shown.repairs
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (GONE, "the goal file GOAL.md is gone: put it back, then resume"),
+        (LACKING, "models need litellm, which is not installed"),
+        (
+            "worker agent needs a model: --model A/B, such as --model x/y (or DONEWHEN_MODEL)",
+            "worker agent needs a model",
+        ),
+        (
+            "m can't be reached: refused; start its server, or correct its address (--api-base)",
+            "m can't be reached: refused; start its server, or correct its address",
+        ),
+        (
+            "m takes no key: check OPENAI_API_KEY or DONEWHEN_API_KEY: 401 no such key",
+            "m takes no key: 401 no such key",
+        ),
+        (
+            "no server answers at http://h:1/v1 (refused): start it",
+            "no server answers at http://h:1/v1 (refused): start it",
+        ),
+        ("it waits (R1 -- R3), really; see README.md", "it waits (R1 -- R3), really; see README.md"),
+        ("donewhen resume", "donewhen resume"),
+    ],
+)
+def test_a_notification_holds_no_command_line(said: str, left: str) -> None:
+    assert without_commands(said) == left
+    title = view(status="paused", reason=said, pausedBy="run").outcome or ""
+    assert title == f"“Ship it” is paused: {left}"
 
 
 def test_a_goal_on_guard_can_be_taken_off_it_and_a_complete_one_put_on_it() -> None:

@@ -53,6 +53,7 @@ from donewhen.core.errors import (
 from donewhen.lsp.documents import OpenDocuments
 from donewhen.lsp.transport import BrokenFrame
 from donewhen.version import __version__
+from donewhen.wire.view import without_commands
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -432,7 +433,7 @@ def _refusal(method: str, problem: BaseException) -> JsonRpcException:
     if isinstance(problem, BAD_VALUES) and not isinstance(problem, GoalFileError):
         return JsonRpcInvalidParams(str(problem), data=_about(problem))
     if isinstance(problem, DoneWhenError | ClientSilent):
-        return JsonRpcException(str(problem), REQUEST_FAILED, _about(problem))
+        return JsonRpcException(without_commands(str(problem)), REQUEST_FAILED, _about(problem))
     logger.error("%s failed", method, exc_info=problem)
     name = type(problem).__name__
     return JsonRpcInternalError(f"{method} failed with {name}; the server's log has the details")

@@ -119,6 +119,17 @@ class WireRaise(Wire):
     whole: bool
 
 
+class WireRepair(Wire):
+    """A button for what keeps a run from going on: what it does is one of `actions`. `model` is the one it is about,
+    of the `role`; `iteration` the one whose files are put back."""
+
+    action: str
+    label: str
+    role: Literal["worker", "judge"] | None = None
+    model: str | None = None
+    iteration: int | None = None
+
+
 class WireChoice(Wire):
     """A button: what is sent as the answer, or what is done instead of one."""
 
@@ -167,7 +178,7 @@ class WireRequirementShown(Wire):
 class WireView(Wire):
     """How a run is shown. `goal` is the same for runs and checks of one goal. `outcome` is said once it has ended; null
     where a person ended it. `actions` are what can be done, the likeliest first; `lacks` is what keeps it from going
-    on."""
+    on, `repairs` what is done about why it stands still, the likeliest first."""
 
     goal: str
     title: str
@@ -184,6 +195,7 @@ class WireView(Wire):
     lacks: Literal["models"] | None
     outcome: str | None
     raises: WireRaise | None
+    repairs: list[WireRepair]
     actions: list[str]
     node: WireNode
     iterations: WireNode | None
@@ -216,6 +228,7 @@ def view_of(run: Snapshot) -> WireView:
         lacks="models" if _lacks_models(run) else None,
         outcome=_outcome(run),
         raises=_raises(run),
+        repairs=_repairs(run),
         actions=_actions(run),
         node=_goal_node(run),
         iterations=_iterations_node(run),
@@ -291,14 +304,30 @@ def _actions(run: Snapshot) -> list[str]:
     ]
 
 
+_GONE = re.compile(r"put it back \(`donewhen revert \S+ (\d+) ")
+"""As a run says that its goal file is gone, where it kept one."""
+
+
+def _repairs(run: Snapshot) -> list[WireRepair]:
+    """What a person does before the run goes on, and that it goes on."""
+    if not _goes_on(run) or run.take_over:
+        return []
+    found: list[WireRepair] = []
+    if _lacks_models(run):
+        found.append(WireRepair(action="installModels", label="Install Model Support"))
+    if run.status == "paused" and (gone := _GONE.search(run.reason)) is not None:
+        found.append(WireRepair(action="restoreGoal", label="Put It Back", iteration=int(gone[1])))
+    raised = "Resume" if _raises(run) is None else "Raise the Limit…"
+    return [*found, WireRepair(action="resume", label=raised)]
+
+
 def _steering(run: Snapshot) -> list[str]:
     check = ["checkNow"] if run.goal_uri is not None else []
     if _active(run) and run.halt is None:
         return [*check, "pause", "stop"]
     if _goes_on(run):
-        install = ["installModels"] if _lacks_models(run) else []
-        go_on = "takeOver" if run.take_over else "resume"
-        return [*install, go_on, *check, "stop" if _resumable(run) or run.halt is not None else "start"]
+        repairs = [one.action for one in _repairs(run)] or ["takeOver" if run.take_over else "resume"]
+        return [*repairs, *check, "stop" if _resumable(run) or run.halt is not None else "start"]
     finishing = ["reviewChanges", "commit", "copyReceipt"] if run.status == "complete" else []
     return [*finishing, *(["start", *check] if check else [])]
 
@@ -324,7 +353,7 @@ def _raises(run: Snapshot) -> WireRaise | None:
 def _outcome(run: Snapshot) -> str | None:
     """What is said of a run that ended, or paused, by itself: what a person stopped is no news to them."""
     title = harmless(run.title)
-    why = harmless(run.reason or run.missing)[:MAX_REASON]
+    why = harmless(without_commands(run.reason or run.missing))[:MAX_REASON]
     if run.status == "paused":
         return f"“{title}” is paused: {why}" if run.paused_by != "person" and run.reason else None
     if run.status in (None, "cancelled") or _active(run) or _resumable(run):
@@ -465,6 +494,19 @@ def harmless(text: str) -> str:
     with no link, which notifications would make of it. A joiner without width keeps it text, and looks the same."""
     line = re.sub(r"\s*[\r\n\u2028\u2029]+\s*", " ⏎ ", visible(text).strip())
     return re.sub(r"\s+", " ", line).replace("](", "]\u2060(")
+
+
+# A part of a sentence, and what makes it one for a terminal.
+_PART = re.compile(r"\s*\([^()]*\)|[,;:] (?:(?![,;:] |\().)*", re.DOTALL)
+_COMMAND = re.compile(
+    r"(?<![\w-])--[a-z][\w-]*|\b(?:pip|npm|tool) install\b|\bdonewhen [a-z]+\b|\bDONEWHEN_[A-Z_]+|_API_KEY\b"
+)
+
+
+def without_commands(text: str) -> str:
+    """Without the parts that say what to type or set in a terminal: an editor has buttons for that."""
+    left = _PART.sub(lambda part: "" if _COMMAND.search(part[0]) else part[0], text)
+    return text if left == text or not left.strip() else re.sub(r"\s+(?=[,;:.]|$)", "", left)
 
 
 def plain(text: str) -> str:
