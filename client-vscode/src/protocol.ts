@@ -40,6 +40,7 @@ export interface Snapshot {
   readonly sandbox: Sandbox | null;
   readonly acts: readonly Act[];
   readonly takeOver: boolean;
+  readonly modelTrouble: ModelTrouble | null;
   readonly view: View;
 }
 
@@ -201,6 +202,20 @@ export interface Act {
   readonly by: string;
   readonly where: 'editor' | 'terminal' | 'program';
   readonly at: string;
+}
+
+export interface ModelTrouble {
+  readonly kind: 'unreachable' | 'starting' | 'overloaded' | 'failing' | 'silent' | 'malformed' | 'key_missing' | 'key_refused' | 'no_credit' | 'no_such_model' | 'wrong_address' | 'support_missing' | 'too_long' | 'refused';
+  readonly role: 'worker' | 'judge';
+  readonly model: string;
+  readonly said: string;
+  readonly brief: string;
+  readonly headline: string;
+  readonly status: number | null;
+  readonly repairs: readonly ('set_key' | 'choose_model' | 'set_address' | 'install_support' | 'retry')[];
+  readonly nextTry: number | null;
+  readonly tries: number | null;
+  readonly nextTryAt: string | null;
 }
 
 export interface View {

@@ -32,7 +32,7 @@ async def test_a_call_that_was_cut_off_counts_as_its_prompt() -> None:
 
 async def test_failed_calls_and_corrections_count() -> None:
     account = Account()
-    failed = ModelFailed("cut off", kind="outage", usage=Usage(3, 1))
+    failed = ModelFailed("cut off", kind="failing", usage=Usage(3, 1))
     with pytest.raises(ModelFailed):
         await propose_requirements(ScriptedModel("nonsense", failed), "Export", [], [], account)
     assert account.total == Usage(13, 6)

@@ -272,7 +272,7 @@ async def test_a_panel_is_asked_alone_too() -> None:
 
 async def test_a_judge_that_cannot_be_asked_is_an_outage_and_no_verdict() -> None:
     with pytest.raises(JudgeOutage):
-        await alone("Quotes are escaped", ModelFailed("down", kind="outage"))
+        await alone("Quotes are escaped", ModelFailed("down", kind="failing"))
     unusable, _ = await alone("Quotes are escaped", "nonsense", "nonsense", files=FILES)
     assert not unusable.complete
     assert "could not be used" in unusable.missing

@@ -175,13 +175,14 @@ async def test_a_call_of_a_tool_that_was_not_offered_is_no_verdict() -> None:
 
 
 @pytest.mark.conformance("A6")
-@pytest.mark.parametrize(
-    ("kind", "final"), [("outage", False), ("auth", True), ("refused", True)], ids=["outage", "auth", "refused"]
-)
-async def test_a_model_that_cannot_be_asked_is_an_outage_and_no_verdict(kind: Any, final: bool) -> None:
+@pytest.mark.parametrize("kind", ["failing", "key_refused", "refused"])
+async def test_a_model_that_cannot_be_asked_is_an_outage_and_no_verdict(kind: Any) -> None:
+    """Whatever may pass was waited for by then: the run pauses at once."""
     with pytest.raises(JudgeOutage, match=r"scripted/judge: set the key") as caught:
         await judged(ModelFailed("set the key", kind))
-    assert caught.value.final is final
+    assert caught.value.final
+    assert caught.value.trouble is not None
+    assert (caught.value.trouble.kind, caught.value.trouble.role) == (kind, "judge")
 
 
 async def test_a_refused_request_with_tools_is_tried_without_them() -> None:
@@ -193,7 +194,7 @@ async def test_a_refused_request_with_tools_is_tried_without_them() -> None:
 
 @pytest.mark.conformance("A18")
 async def test_a_prompt_that_is_too_long_for_the_model_is_halved_once() -> None:
-    long = ModelFailed("context length exceeded", "context")
+    long = ModelFailed("context length exceeded", "too_long")
     asked = task(TWO[0], evidence=[passed("pytest -q", "E41", "noise\n" * 50_000 + "4 passed\n")])
     reply, model = await judged(long, verdict(entry("R1")), asked=asked)
     assert findings(reply) == {"r-1": "met"}

@@ -11,7 +11,8 @@ import pytest
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed
 from donewhen.models.editor import EditorTransport, abilities
-from donewhen.models.hosted import ATTEMPTS, HostedModel
+from donewhen.models.failures import TRIES
+from donewhen.models.hosted import HostedModel
 from donewhen.models.routing import Routes
 from donewhen.ports import EditorSilent
 from tests.models.conftest import ASKED, LOOK, Pauses, request
@@ -101,10 +102,10 @@ async def test_a_model_without_tools_is_asked_for_an_action() -> None:
 @pytest.mark.parametrize(
     ("kind", "means", "words"),
     [
-        ("consent", "auth", "was not allowed to use editor/copilot/gpt-4o"),
+        ("consent", "key_refused", "was not allowed to use editor/copilot/gpt-4o"),
         ("blocked", "refused", "refuses what it was sent"),
-        ("gone", "refused", "does not offer editor/copilot/gpt-4o"),
-        ("quota", "refused", "is used up"),
+        ("gone", "no_such_model", "does not offer editor/copilot/gpt-4o"),
+        ("quota", "no_credit", "is used up"),
     ],
 )
 async def test_what_asking_again_cannot_help_is_said_at_once(kind: str, means: str, words: str) -> None:
@@ -119,7 +120,7 @@ async def test_what_asking_again_cannot_help_is_said_at_once(kind: str, means: s
 async def test_a_prompt_that_is_too_long_is_said_to_be_that() -> None:
     with pytest.raises(ModelFailed) as failed:
         await model(Client(problem("failed", "Message exceeds the token limit: too many tokens"))).complete(request())
-    assert failed.value.kind == "context"
+    assert failed.value.kind == "too_long"
 
 
 async def test_a_window_that_closes_is_an_outage_and_the_next_one_serves() -> None:
@@ -137,10 +138,10 @@ async def test_a_window_that_closes_is_an_outage_and_the_next_one_serves() -> No
     ],
 )  # fmt: skip
 async def test_answers_that_are_none_are_an_outage_in_the_end(answer: object) -> None:
-    client = Client(*[answer] * ATTEMPTS)
-    with pytest.raises(ModelFailed, match="can't be reached") as failed:
+    client = Client(*[answer] * TRIES["malformed"])
+    with pytest.raises(ModelFailed, match=r"no reply|answers|fails") as failed:
         await model(client).complete(request())
-    assert failed.value.kind == "outage"
+    assert failed.value.kind in ("malformed", "failing")
     assert client.answers == []
 
 

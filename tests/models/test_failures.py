@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from donewhen.core.errors import ModelFailed
+from donewhen.core.trouble import FailedTry
 from donewhen.models.failures import LONGEST_WAIT, meaning, wait_before
 from donewhen.models.hosted import Abilities, HostedModel, Transport
-from donewhen.models.protocol import Failure
+from donewhen.models.protocol import Failure, Network
 from tests.agent.host import SharedHost
 from tests.models.conftest import LOOK, NAME, Pauses, model, request, scripted
 from tests.scripted_models import (
@@ -68,7 +69,7 @@ async def test_what_a_retry_can_mend_is_asked_again(way: Transport, broken: Repl
 
 @loop
 async def test_a_reply_that_does_not_come_in_time_is_asked_again(way: Transport) -> None:
-    async with scripted(hangs(), hangs(2), says("well")) as server:
+    async with scripted(hangs(2), says("well")) as server:
         reply = await model(way, server).complete(request(stream=True, timeout=0.3))
     assert reply.message.text == "well"
 
@@ -87,10 +88,10 @@ async def test_what_the_provider_asks_for_is_waited(way: Transport, asked: float
 async def test_an_outage_ends_after_five_attempts_within_a_minute(way: Transport) -> None:
     pauses = Pauses()
     async with scripted(*(fails(500) for _ in range(5))) as server:
-        with pytest.raises(ModelFailed, match=f"{NAME} can't be reached") as caught:
+        with pytest.raises(ModelFailed, match=f"{NAME} answers 500") as caught:
             await model(way, server, pauses).complete(request())
         server.verify()
-    assert caught.value.kind == "outage"
+    assert (caught.value.kind, caught.value.status) == ("failing", 500)
     assert pauses.seconds == sorted(pauses.seconds)
     assert 30 < sum(pauses.seconds) < 60
 
@@ -123,23 +124,62 @@ async def test_a_server_that_only_streams_is_asked_for_streams_again(way: Transp
 async def test_nobody_listens(way: Transport) -> None:
     async with scripted() as server:
         address = server.base_url
-    asked = model(way, server, api_base=address)
-    with pytest.raises(ModelFailed) as caught:
+    pauses = Pauses()
+    asked = model(way, server, pauses, api_base=address)
+    with pytest.raises(ModelFailed, match=rf"can't be reached at {address}: connection refused; start its") as caught:
         await asked.complete(request())
-    assert caught.value.kind == "outage"
+    assert caught.value.kind == "unreachable"
+    assert len(pauses.seconds) == 1
+
+
+@loop
+async def test_a_server_that_has_answered_may_be_starting_anew(way: Transport) -> None:
+    pauses = Pauses()
+    async with scripted(says("well")) as server:
+        asked = model(way, server, pauses)
+        await asked.complete(request())
+    with pytest.raises(ModelFailed, match="connection refused"):
+        await asked.complete(request())
+    assert len(pauses.seconds) == 3
+
+
+@loop
+async def test_a_host_that_is_not_known_is_told_at_once(way: Transport) -> None:
+    pauses = Pauses()
+    async with scripted() as server:
+        asked = model(way, server, pauses, api_base="http://no-such-host.invalid/v1")
+        with pytest.raises(ModelFailed, match="no host of that name is known; correct the address") as caught:
+            await asked.complete(request())
+    assert (caught.value.kind, pauses.seconds) == ("wrong_address", [])
+
+
+@loop
+async def test_a_server_that_loads_its_model_is_waited_for(way: Transport) -> None:
+    pauses, heard = Pauses(), list[FailedTry]()
+
+    async def hear(failed: FailedTry) -> None:
+        heard.append(failed)
+
+    async with scripted(*[fails(503, "Loading model")] * 12, says("well")) as server:
+        asked = model(way, server, pauses)
+        assert (await asked.complete(request(on_failed_try=hear))).message.text == "well"
+    assert pauses.seconds == [5.0] * 12
+    assert {one.trouble.kind for one in heard} == {"starting"}
+    assert [one.next_try for one in heard] == [*range(2, 14)]
 
 
 @loop
 @pytest.mark.parametrize(
     ("reply", "kind", "told"),
     [
-        (fails(401), "auth", "check OPENAI_API_KEY or DONEWHEN_API_KEY"),
-        (fails(403), "auth", "check OPENAI_API_KEY or DONEWHEN_API_KEY"),
-        (context_exceeded(), "context", "too long"),
-        (fails(413), "context", "too long"),
-        (out_of_quota(), "refused", "no credit left"),
-        (fails(404), "refused", "there is no model"),
-        (fails(500, "model 'llama9' not found, try pulling it first"), "refused", "there is no model"),
+        (fails(401), "key_refused", "check OPENAI_API_KEY or DONEWHEN_API_KEY"),
+        (fails(403), "key_refused", "check OPENAI_API_KEY or DONEWHEN_API_KEY"),
+        (context_exceeded(), "too_long", "too long"),
+        (fails(413), "too_long", "too long"),
+        (out_of_quota(), "no_credit", "no credit left"),
+        (fails(404), "no_such_model", "there is no model"),
+        (verbatim("404 page not found", status=404), "wrong_address", "most end in /v1"),
+        (fails(500, "model 'llama9' not found, try pulling it first"), "no_such_model", "there is no model"),
         (fails(400, "The messages are odd."), "refused", "The messages are odd."),
     ],
 )
@@ -166,7 +206,7 @@ async def test_a_name_without_a_provider_is_told_how_to_write_it(host: SharedHos
         for name in ("llama-of-mine", "nobody/llama"):
             with pytest.raises(ModelFailed, match="write `provider/model`") as caught:
                 await HostedModel(name, host, key=lambda: "k").complete(request())
-            assert caught.value.kind == "refused"
+            assert caught.value.kind == "no_such_model"
         assert not server.requests
 
 
@@ -222,34 +262,43 @@ async def test_what_providers_say_is_masked(way: Transport) -> None:
     assert str(caught.value).endswith(": *** is wrong, and so is *******")
 
 
-def failure(message: str, status: int | None = 400, **more: str) -> Failure:
-    return Failure(more.pop("type", "BadRequestError"), message, status, **more)
+def failure(message: str, status: int | None = 400, type: str = "BadRequestError", network: Network = "") -> Failure:
+    return Failure(type, message, status, network=network)
 
 
 def kind_of(failed: Failure) -> str:
-    return meaning(failed, str, NAME, "openai", "worker").error.kind
+    return meaning(failed, str, NAME, "openai", "worker").kind
 
 
 @pytest.mark.parametrize(
     ("failed", "kind"),
     [
-        (failure("prompt is too long: 210000 tokens > 200000 maximum"), "context"),
-        (failure("input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000"), "context"),
-        (failure("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."), "context"),
-        (failure("whatever", type="ContextWindowExceededError"), "context"),
-        (failure("Missing credentials. Please pass an `api_key`", 500, type="InternalServerError"), "auth"),
-        (failure("API key not valid. Please pass a valid API key."), "auth"),
-        (failure("Unable to locate credentials", 500), "auth"),
-        (failure("Your credit balance is too low to access the Anthropic API"), "refused"),
-        (failure("No module named 'boto3'", 500), "refused"),
+        (failure("prompt is too long: 210000 tokens > 200000 maximum"), "too_long"),
+        (failure("input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000"), "too_long"),
+        (
+            failure("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
+            "too_long",
+        ),
+        (failure("whatever", type="ContextWindowExceededError"), "too_long"),
+        (failure("Missing credentials. Please pass an `api_key`", 500, type="InternalServerError"), "key_refused"),
+        (failure("API key not valid. Please pass a valid API key."), "key_refused"),
+        (failure("Unable to locate credentials", 500), "key_refused"),
+        (failure("Your credit balance is too low to access the Anthropic API"), "no_credit"),
+        (failure("No module named 'boto3'", 500), "support_missing"),
         (failure("blocked by the content policy"), "refused"),
-        (failure("slow down", 429), "outage"),
+        (failure("slow down", 429), "overloaded"),
         (
             failure("Rate limit reached: 30000 tokens per minute. The request exceeds the limit of tokens", 429),
-            "outage",
+            "overloaded",
         ),
-        (failure("overloaded_error", 529), "outage"),
-        (failure("'NoneType' object is not subscriptable", None, type="TypeError"), "outage"),
+        (failure("overloaded_error", 529), "overloaded"),
+        (failure("'NoneType' object is not subscriptable", None, type="TypeError"), "failing"),
+        (failure("Loading model", 503), "starting"),
+        (failure("The engine is currently overloaded", 503), "overloaded"),
+        (failure("Connection error", None, network="refused"), "unreachable"),
+        (failure("nobody", None, network="no_host"), "wrong_address"),
+        (failure("TimeoutError", 408, type="TimeoutError"), "silent"),
+        (failure("odd", None, type="UnreadableReplyError"), "malformed"),
     ],
 )
 def test_the_words_of_providers_are_understood(failed: Failure, kind: str) -> None:
@@ -257,7 +306,7 @@ def test_the_words_of_providers_are_understood(failed: Failure, kind: str) -> No
 
 
 def test_a_missing_package_is_named() -> None:
-    said = str(meaning(failure("No module named 'boto3.session'", 500), str, NAME, "bedrock", "worker").error)
+    said = str(meaning(failure("No module named 'boto3.session'", 500), str, NAME, "bedrock", "worker"))
     assert "pip install boto3`" in said
 
 

@@ -105,7 +105,7 @@ async def test_a_crash_is_an_outage_and_the_next_call_starts_it_anew() -> None:
         for _ in range(2):
             with pytest.raises(ModelFailed, match=r"(?s)exit code 7.*the \*\*\* crashed") as caught:
                 await host.ask(CALL)
-            assert caught.value.kind == "outage"
+            assert caught.value.kind == "failing"
         assert len(watched.started) == 2
 
 
@@ -150,7 +150,7 @@ async def test_without_litellm_it_is_told_what_to_install() -> None:
     async with stub("unusable", "ModuleNotFoundError: No module named 'litellm'") as (host, _):
         with pytest.raises(ModelFailed, match=r"pip install 'donewhen\[models\]'") as caught:
             await host.ask(CALL)
-        assert caught.value.kind == "refused"
+        assert caught.value.kind == "support_missing"
 
 
 async def test_a_program_that_is_not_there_is_an_outage() -> None:
@@ -231,7 +231,7 @@ async def test_the_real_host_is_quiet_offline_and_keeps_keys_to_itself(
         process.kill()
         with pytest.raises(ModelFailed, match="the model host ended") as caught:
             await waiting
-        assert caught.value.kind == "outage"
+        assert caught.value.kind == "failing"
         said = (await watched.started[0].ended()).errors
         assert "sk-" not in said
         assert "the guard stands" in said

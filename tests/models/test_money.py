@@ -205,12 +205,12 @@ async def test_attempts_that_broke_off_count_as_their_prompt() -> None:
 
 @pytest.mark.conformance("A16")
 async def test_a_call_whose_attempts_all_broke_off_is_not_free() -> None:
-    model = HostedModel("openai/gpt-4o", Breaking(*[TIMED_OUT] * 5), key=lambda: "k", sleep=at_once)
+    model = HostedModel("openai/gpt-4o", Breaking(*[TIMED_OUT] * 2), key=lambda: "k", sleep=at_once)
     prompt, _ = model.estimate(request())
     with pytest.raises(ModelFailed) as failed:
         await model.complete(request())
-    assert failed.value.usage.input_tokens == 5 * prompt.input_tokens
-    assert failed.value.usage.usd == pytest.approx(5 * (prompt.usd or 0))
+    assert failed.value.usage.input_tokens == 2 * prompt.input_tokens
+    assert failed.value.usage.usd == pytest.approx(2 * (prompt.usd or 0))
 
 
 async def test_a_bound_that_the_model_does_not_take_is_none_in_the_worst_case() -> None:

@@ -43,7 +43,7 @@ async def test_a_missing_key_is_told_before_anything_is_asked(name: str, variabl
     host = Answers()
     with pytest.raises(ModelFailed, match=f"set {variable} or DONEWHEN_API_KEY") as caught:
         await HostedModel(name, host).complete(request())
-    assert caught.value.kind == "auth"
+    assert caught.value.kind == "key_missing"
     assert not host.calls
 
 

@@ -34,6 +34,7 @@ from donewhen.core.integrity import (
     IntegrityFinding,
     ProgramFact,
 )
+from donewhen.core.trouble import FailedTry, ModelTrouble
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Answer, Claim, Interrupt, TurnResult, Usage, WorkerStep
 
@@ -58,6 +59,7 @@ GOAL = Goal(
     may_change=("tests/test_api.py",),
 )
 USAGE = Usage(1200, 300, 40, 0.0125)
+TROUBLE = ModelTrouble("overloaded", "worker", "openai/gpt", "openai/gpt answers 429: slow down; wait a while", 429)
 RESULT = CheckResult(
     CHECK.id,
     CHECK.command,
@@ -167,7 +169,7 @@ SAMPLES: tuple[e.Event, ...] = (
         ),
         ("src/a.py",),
     ),
-    e.TurnAbandoned(1, "stopped", USAGE),
+    e.TurnAbandoned(1, "stopped", USAGE, TROUBLE),
     e.TurnRestored(1, "c2", ("src/b.py",)),
     e.AuditStarted(1, "rev2"),
     e.CheckStarted(CHECK.id, "rev2"),
@@ -199,9 +201,10 @@ SAMPLES: tuple[e.Event, ...] = (
         True,
         0.5,
     ),
-    e.JudgeFailed("no connection", Usage(10, 0, 0, None), True),
+    e.JudgeFailed("no connection", Usage(10, 0, 0, None), True, TROUBLE),
     e.ClaimJudged(True, "the service is gone", ("E2",), USAGE),
     c.CallStarted("M1", "worker", "openai/gpt", Usage(100, 0, 0, 0.001), Usage(100, 4000, 0, 0.02)),
+    c.CallRetried("M1", FailedTry(TROUBLE, 3, 5, 9.5)),
     c.CallFinished("M1", USAGE, MESSAGE, "cut off"),
     c.MessageKept(Message("user", "Go on.")),
     c.ToolStarted("t1", "run_command", "ls"),

@@ -221,7 +221,17 @@ def test_money_is_said_as_far_as_it_is_known(usd: float | None, said: str) -> No
 
 # ------------------------------------------------------------------------------- what can be done, and how it ended
 
-LACKING = "models need litellm, which is not installed: `pip install 'donewhen[models]'`"
+
+def trouble(kind: str, **more: Any) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "kind": kind, "role": "worker", "model": "openai/m", "said": "openai/m answers 429", "status": None,
+        "brief": "the model answers 429", "headline": "model unreachable", "repairs": ["retry"],
+        "nextTry": None, "tries": None, "nextTryAt": None,
+    }  # fmt: skip
+    return known | more
+
+
+LACKING = trouble("support_missing")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +244,7 @@ LACKING = "models need litellm, which is not installed: `pip install 'donewhen[m
         ({"status": "paused"}, ["resume", "checkNow", "stop"]),
         ({"status": "capped"}, ["resume", "checkNow", "start"]),
         ({"status": "complete"}, ["reviewChanges", "commit", "copyReceipt"]),
-        ({"status": "crashed", "reason": LACKING}, ["installModels", "resume"]),
+        ({"status": "paused", "modelTrouble": LACKING}, ["installModels", "resume"]),
         ({"status": None}, ["start", "checkNow"]),
     ],
 )
@@ -473,8 +483,20 @@ def test_a_tooltip_tells_who_says_so_why_and_what_was_observed() -> None:
 
 
 def test_a_run_that_lacks_what_calls_models_says_so_in_its_node() -> None:
-    assert view(status="crashed", reason=LACKING).node.context == "goal.crashed.modelless"
-    assert view(status="running", reason=LACKING).lacks is None
+    assert view(status="paused", modelTrouble=LACKING).node.context == "goal.paused.modelless"
+    assert view(status="running", modelTrouble=LACKING).lacks is None
+
+
+def test_a_model_that_can_not_be_asked_is_said_in_the_bar_and_in_every_line() -> None:
+    waiting = "the model answers 429, trying again in 8 s (3 of 5)"
+    retried = view(status="running", activity=waiting, modelTrouble=trouble("overloaded", nextTry=3, tries=5))
+    assert waiting in retried.status.text
+    assert waiting in retried.timeline.activity
+    assert retried.node.children[0].label == waiting
+    stands = view(status="paused", pausedBy="run", reason="model unreachable: ...", modelTrouble=trouble("unreachable"))
+    assert "model unreachable" in stands.status.text
+    assert (stands.state, stands.goes_on) == ("model unreachable", True)
+    assert stands.outcome is not None
 
 
 def test_earlier_iterations_are_asked_for_by_the_hundred() -> None:

@@ -15,6 +15,7 @@ import pytest
 from donewhen.core.acts import hint_in, hint_message
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed, OverBudget, WorkerFailed
+from donewhen.core.trouble import TroubleKind
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import TURN_STATES, Usage
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest
@@ -315,12 +316,12 @@ async def test_a_reply_that_was_cut_off_does_not_count_as_finished(agent: Agent)
 
 
 @pytest.mark.conformance("C8")
-@pytest.mark.parametrize(("kind", "final"), [("auth", True), ("refused", True), ("outage", False)])
-async def test_a_model_that_can_not_be_asked_fails_the_turn(agent: Agent, kind: str, final: bool) -> None:
-    failure = ModelFailed("set OPENAI_API_KEY", kind)  # pyright: ignore[reportArgumentType]
+@pytest.mark.parametrize("kind", ["key_missing", "refused", "failing"])
+async def test_a_model_that_can_not_be_asked_ends_the_turn(agent: Agent, kind: TroubleKind) -> None:
+    failure = ModelFailed("set OPENAI_API_KEY", kind)
     with pytest.raises(WorkerFailed, match="set OPENAI_API_KEY") as failed:
         await agent.plays([use("list_files"), failure])
-    assert failed.value.final is final
+    assert failed.value.trouble == failure.trouble("worker", agent.model.name)
     assert [error for _, _, error in agent.context.calls.ended] == [None, "set OPENAI_API_KEY"]
 
 

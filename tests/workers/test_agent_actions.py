@@ -186,7 +186,7 @@ async def test_a_small_window_has_a_short_prompt_and_room_for_work(agent: Agent,
 
 async def test_a_window_that_turns_out_small_gets_the_short_prompt(agent: Agent) -> None:
     agent.write("a.py", "x = 1\n" * 2_000)
-    too_long = ModelFailed("the prompt is too long", "context")
+    too_long = ModelFailed("the prompt is too long", "too_long")
     await agent.plays([use("read_file", path="a.py"), too_long, report()])
     whole, _, short = (request.messages[0].text for request in agent.model.requests)
     assert len(short) < 0.8 * len(whole)

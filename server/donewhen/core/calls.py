@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from donewhen.core.errors import UsageError
+from donewhen.core.trouble import CallRole as CallRole
+from donewhen.core.trouble import FailedTry
 from donewhen.core.work import Usage, WorkerStep
 
-CallRole = Literal["worker", "judge"]
 MessageRole = Literal["system", "user", "assistant", "tool"]
 
 
@@ -61,6 +62,14 @@ class CallFinished:
     usage: Usage = field(default_factory=Usage)
     message: Message | None = None
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRetried:
+    """The model could not be asked, and will be asked again: the same call goes on."""
+
+    call_id: str
+    failed: FailedTry
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from donewhen.core.trouble import CallRole, ModelTrouble, TroubleKind
 from donewhen.core.work import Usage
 
-Lack = Literal["model", "models", "key"]
-"""What has to be there first: a model that is named, what calls models, a provider's key."""
+Lack = Literal["model", "models", "key", "worker"]
+"""What has to be there first: a model that is named, what calls models, a provider's key, the worker's program."""
 
 
 class DoneWhenError(Exception):
@@ -221,21 +222,25 @@ class OtherRevision(WorkspaceError):
         super().__init__("files have changed since the revision that was asked about")
 
 
-FailureKind = Literal["auth", "context", "refused", "outage"]
-
-
 class ModelFailed(DoneWhenError):
-    """A model didn't answer.
+    """A model didn't answer, after all tries; the message says why and what to do. `status` is the HTTP status of the
+    answer, `usage` what the tries may have cost all the same."""
 
-    `kind`: `auth` (no key, or one that isn't taken; the message says what to set), `context` (the prompt is too long),
-    `refused` (the request itself was not taken, so that asking again is no use), `outage` (everything else, after all
-    retries). `usage` is what the attempts may have cost all the same.
-    """
-
-    def __init__(self, message: str, kind: FailureKind = "outage", usage: Usage | None = None) -> None:
-        super().__init__(message, lacks="key" if kind == "auth" else None)
-        self.kind: FailureKind = kind
+    def __init__(
+        self,
+        message: str,
+        kind: TroubleKind = "failing",
+        usage: Usage | None = None,
+        *,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message, lacks="key" if kind in ("key_missing", "key_refused") else None)
+        self.kind: TroubleKind = kind
         self.usage = usage or Usage()
+        self.status = status
+
+    def trouble(self, role: CallRole, model: str) -> ModelTrouble:
+        return ModelTrouble(self.kind, role, model, str(self), self.status)
 
 
 class OverBudget(DoneWhenError):
@@ -244,7 +249,8 @@ class OverBudget(DoneWhenError):
 
 class JudgeOutage(DoneWhenError):
     """The judge couldn't be asked: an outage, never a verdict. `final`: asking again is useless until a person
-    changes something. `usage` is what asking cost all the same. A callable judge may raise it.
+    changes something. `usage` is what asking cost all the same, `trouble` what is wrong with its model. A callable
+    judge may raise it.
 
     >>> from donewhen import JudgeOutage, run_goal
     >>> def judge(task):
@@ -253,16 +259,20 @@ class JudgeOutage(DoneWhenError):
     paused
     """
 
-    def __init__(self, message: str, *, final: bool = False, usage: Usage | None = None) -> None:
+    def __init__(
+        self, message: str, *, final: bool = False, usage: Usage | None = None, trouble: ModelTrouble | None = None
+    ) -> None:
         super().__init__(message)
         self.final = final
         self.usage = usage or Usage()
+        self.trouble = trouble
 
 
 class WorkerFailed(DoneWhenError):
     """The worker's turn ended with an error; the iteration is recorded with it. `final`: another turn is useless
     until a person changes something, and the run ends. `usage` is what the turn cost all the same, where that is known.
-    A worker may raise it.
+    `trouble`: its model could not be asked, so that the turn counts for nothing and the run pauses. A worker may raise
+    it.
 
     >>> from donewhen import WorkerFailed, run_goal
     >>> def worker(prompt):
@@ -272,7 +282,10 @@ class WorkerFailed(DoneWhenError):
     crashed no such account
     """
 
-    def __init__(self, message: str, *, final: bool = False, usage: Usage | None = None) -> None:
+    def __init__(
+        self, message: str, *, final: bool = False, usage: Usage | None = None, trouble: ModelTrouble | None = None
+    ) -> None:
         super().__init__(message)
         self.final = final
         self.usage = usage
+        self.trouble = trouble

@@ -20,6 +20,7 @@ from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import (
     BudgetReached,
     CallFinished,
+    CallRetried,
     CallStarted,
     ConversationCompacted,
     MessageKept,
@@ -31,6 +32,7 @@ from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import HaltResumed, PluginOff, PluginStateSet, RunHalted
 from donewhen.core.trials.outcome import CheckGrade
+from donewhen.core.trouble import ModelTrouble
 from donewhen.core.verdict import Verdict
 from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
 
@@ -191,11 +193,13 @@ class TurnFinished:
 
 @dataclass(frozen=True, slots=True)
 class TurnAbandoned:
-    """The turn was stopped from outside (stop, pause, timeout) or found open after a crash."""
+    """The turn was stopped from outside (stop, pause, timeout), found open after a crash, or its model could not be
+    asked (`trouble`): then the run pauses."""
 
     iteration: int
     reason: str
     usage: Usage = field(default_factory=Usage)
+    trouble: ModelTrouble | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,11 +328,12 @@ class ClaimJudged:
 @dataclass(frozen=True, slots=True)
 class JudgeFailed:
     """An outage: the judge could not be asked. It uses up no iteration. `final`: asking again is useless until a
-    person changes something."""
+    person changes something, and the run pauses. `trouble` is what is wrong with its model."""
 
     reason: str
     usage: Usage = field(default_factory=Usage)
     final: bool = False
+    trouble: ModelTrouble | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,7 +434,8 @@ Event = (
     | AuditStarted | CheckStarted | CheckFinished | EvidenceRecorded | AuditFinished | AuditAbandoned
     | TrialsStarted | TrialsFinished | TrialsAbandoned
     | JudgeStarted | JudgeFinished | JudgeFailed | ClaimJudged
-    | CallStarted | CallFinished | MessageKept | ToolStarted | ToolFinished | ConversationCompacted | BudgetReached
+    | CallStarted | CallRetried | CallFinished | MessageKept | ToolStarted | ToolFinished | ConversationCompacted
+    | BudgetReached
     | FindingAccepted | RequirementWaived | RequirementDisputed
     | InterruptOpened | InterruptAnswered | InterruptClosed
     | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded

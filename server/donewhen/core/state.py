@@ -17,6 +17,7 @@ from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import Halted, PluginState, ResumeDirective
 from donewhen.core.trials.outcome import AtStart, CheckGrade
+from donewhen.core.trouble import ModelTrouble, Retrying
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.core.work import UNKNOWN, WEAK_JUDGE, Actor, Answer, Claim, Interrupt, RunWarning, Usage
 from donewhen.core.workers import GATE
@@ -224,6 +225,10 @@ class RunState:
     """As it was when the present turn began: a turn that runs again starts from there."""
     open_calls: Mapping[str, CallStarted] = field(default_factory=dict[str, CallStarted])
     call_count: int = 0
+    retrying: Retrying | None = None
+    """An open call whose model could not be asked, and is asked again."""
+    trouble: ModelTrouble | None = None
+    """Why the model of the worker or the judge could not be asked, until it answers or a person lets the run go on."""
     unaffordable: str | None = None
     """Why the next call to a model was not made: a budget. Holds until a limit is raised."""
     commands: tuple[Evidence, ...] = ()

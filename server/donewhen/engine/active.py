@@ -386,21 +386,28 @@ class ActiveRun:
     @property
     def live(self) -> Live:
         """What it is doing now, and since when."""
-        return Live(self.activity, self.parts.clock.now(), self.state.elapsed_after(self.watch.look()))
+        now = self.parts.clock.now()
+        retrying = self.state.retrying
+        activity = self.activity if retrying is None else retrying.text(now)
+        return Live(activity, now, self.state.elapsed_after(self.watch.look()))
 
     async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
         """Keeps the time, and leaves a sign of life and the activity for followers in other processes, until it is
-        cancelled."""
+        cancelled. A count-down is told to the front ends as it goes on."""
+        told: str | None = None
         while True:
             live = self.live
+            if self.state.retrying is not None and live.activity != told:
+                told = live.activity
+                self._on_change(self)
             # If it can't be written, the next append fails with the reason and ends the run.
             with contextlib.suppress(LedgerError):
                 await self.parts.ledger.set_live(self.run_id, live)
                 await self._keep_snapshot()
             if self.state.time_counts:
-                await self._tick(every, live.activity)
+                await self._tick(every, self.activity)
             else:
-                await self._wait_to_count(live.activity)
+                await self._wait_to_count(self.activity)
 
     async def _keep_snapshot(self) -> None:
         """Now and then in a long run, so that whoever reads it, after a crash too, has little to read."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from donewhen.core.calls import (
     BudgetReached,
     CallFinished,
+    CallRetried,
     CallRole,
     CallStarted,
     ConversationCompacted,
@@ -28,6 +29,7 @@ from donewhen.core.feedback import keep_ends
 from donewhen.core.goal import Check
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.state import RunState
+from donewhen.core.trouble import FailedTry
 from donewhen.core.work import Answer, Interrupt, Usage, WorkerStep
 from donewhen.engine.active import ActiveRun, turn_stream
 from donewhen.engine.audits import run_check
@@ -77,6 +79,10 @@ class CallAccount:
         if self._role == "worker":
             run.streams(call_id)
         return call_id
+
+    async def retried(self, call_id: str, failed: FailedTry) -> None:
+        trouble = replace(failed.trouble, said=self._run.parts.mask(failed.trouble.said))
+        await self._run.append(CallRetried(call_id, replace(failed, trouble=trouble)), durable=False)
 
     async def end(self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None) -> None:
         mask = self._run.parts.mask

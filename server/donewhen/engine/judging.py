@@ -95,7 +95,10 @@ async def _asked(run: ActiveRun, task: JudgeTask, activity: str) -> Judgement | 
     try:
         return await judge.judge(task, RevisionView(run, task.revision))
     except JudgeOutage as outage:
-        await run.append(JudgeFailed(run.parts.mask(str(outage)), outage.usage, final=outage.final))
+        mask, trouble = run.parts.mask, outage.trouble
+        if trouble is not None:
+            trouble = replace(trouble, said=mask(trouble.said))
+        await run.append(JudgeFailed(mask(str(outage)), outage.usage, outage.final, trouble))
     except OverBudget as reached:
         # The run ends for it (`decide`): that the judge was not asked is not an outage.
         await run.append(JudgeFailed(str(reached)))

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 
 from donewhen.core import events as e
 from donewhen.core.acts import REFUSED, UNASKED, hint_in
-from donewhen.core.calls import CallFinished, CallStarted, MessageKept, ToolCall, ToolFinished, ToolStarted
+from donewhen.core.calls import CallFinished, CallRetried, CallStarted, MessageKept, ToolCall, ToolFinished, ToolStarted
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.evidence import AffectedRun, CheckResult, Trial
 from donewhen.core.feedback import changed_lines, keep_ends
@@ -240,7 +240,8 @@ class Steps:
 
     def turn_abandoned(self, event: e.TurnAbandoned, at: float) -> None:
         self._over("failed")
-        self._put(self._next("z"), at, "end", f"The turn was cut off: {event.reason}", "failed")
+        if event.trouble is None:  # else the pause says it
+            self._put(self._next("z"), at, "end", f"The turn was cut off: {event.reason}", "failed")
 
     def _over(self, state: StepState) -> None:
         """The turn has ended: nothing of it is under way."""
@@ -268,6 +269,11 @@ class Steps:
             if event.message.text.strip():
                 self._spoke = True
                 self._put(step, at, "says", "", text=event.message.text.strip())
+
+    def call_retried(self, event: CallRetried, at: float) -> None:
+        failed = event.failed
+        title = f"{failed.trouble.brief}: try {failed.next_try} of {failed.tries} follows in {failed.wait:.0f} s"
+        self._put(self._next("t"), at, "end", title[:1].upper() + title[1:], "failed", text=failed.trouble.said)
 
     def message_kept(self, event: MessageKept, at: float) -> None:
         read = hint_in(event.message)
@@ -505,6 +511,7 @@ _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {
     e.TurnFinished: Steps.turn_finished,
     e.TurnAbandoned: Steps.turn_abandoned,
     CallStarted: Steps.call_started,
+    CallRetried: Steps.call_retried,
     CallFinished: Steps.call_finished,
     MessageKept: Steps.message_kept,
     ToolStarted: Steps.tool_started,

@@ -47,7 +47,8 @@ async def work(run: ActiveRun, iteration: int) -> None:
     restores = not (suspended or worker.waits_for_person or run.state.works_elsewhere)
     if redo is not None and restores and not await _put_back(run, redo):
         return
-    checkpoint = redo.checkpoint if redo is not None else await keep_tree(run)
+    kept = redo.checkpoint if redo is not None else None
+    checkpoint = await keep_tree(run) if kept is None else kept
     turn, resuming = _turn(run, iteration), run.state.resuming
     by = "person" if worker.waits_for_person else "worker"
     edited = redo is not None and worker.waits_for_person and run.state.audit_due
@@ -63,7 +64,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
         if not edited:
             result = await turn_result(run, worker, turn, resuming, suspended=suspended)
         if result is None:
-            finished = True  # halted, which is on record
+            finished = True  # halted, or without a model, which is on record
             return
         run.set_activity(None)
         await run.look(by, everywhere=not worker.waits_for_person)
@@ -248,8 +249,8 @@ MAX_RESPONSE = 60_000
 async def turn_result(
     run: ActiveRun, worker: Worker, turn: Turn, resuming: Resuming | None, *, suspended: bool
 ) -> TurnResult | None:
-    """What the worker and the plugins made of the turn; None if it was halted. A suspended turn goes on where it
-    stood."""
+    """What the worker and the plugins made of the turn; None if it was halted, or its model could not be asked. A
+    suspended turn goes on where it stood."""
     stage = resuming.halt.stage if resuming is not None else "turn" if suspended else None
     result = resuming.halt.result if resuming is not None and stage == "after_turn" else None
     if result is None:
@@ -319,6 +320,12 @@ async def _worked(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult | No
             return await worker.work(turn, context)
         return masked(await watched(run, worker.work(turn, context), by="worker"), mask)
     except WorkerFailed as failure:
+        if failure.trouble is not None:
+            await run.look("worker", everywhere=True)
+            trouble = replace(failure.trouble, said=mask(failure.trouble.said))
+            reason = f"{trouble.headline}: {trouble.said}"
+            await run.append(TurnAbandoned(turn.iteration, reason, failure.usage or Usage(), trouble))
+            return None
         error = str(failure) or "the worker failed"
         usage = _unsaid(run) if failure.usage is None else failure.usage
         failed = TurnResult(Claim(), usage, error=error, summary=f"failed: {error}", final=failure.final)

@@ -113,7 +113,7 @@ class LlmJudge:
 def _adapted(options: JudgeOptions, failure: ModelFailed) -> JudgeOptions | None:
     """The options for one more attempt: half the prompt if it was too long, no tools if they may be why the request was
     refused. None: it can't be fixed."""
-    if failure.kind == "context":
+    if failure.kind == "too_long":
         smaller = replace(options, tokens=options.tokens // 2)
         return smaller if Shares.of(smaller, prompts.REPLY).evidence >= LEAST_PER_REQUIREMENT else None
     if failure.kind == "refused" and options.calls:
@@ -123,9 +123,10 @@ def _adapted(options: JudgeOptions, failure: ModelFailed) -> JudgeOptions | None
 
 def _outage(model: str, failure: ModelFailed) -> JudgeOutage:
     said = str(failure)
-    if failure.kind == "context":
+    if failure.kind == "too_long":
         said = f"the prompt is too long for it ({failure}): choose a model with a larger window, or fewer judge tokens"
-    return JudgeOutage(f"{model}: {said}", final=failure.kind != "outage")
+    # Whatever may pass was waited for: the run pauses.
+    return JudgeOutage(f"{model}: {said}", final=True, trouble=replace(failure.trouble("judge", model), said=said))
 
 
 # Reads what a judge is shown, before the question is made from it.

@@ -91,7 +91,8 @@ class PanelJudge:
         if outages and count + len(outages) >= self._needed:
             reasons = "; ".join(dict.fromkeys(str(outage) for outage in outages))
             asked = f"{len(outages)} of {len(self._members)} judges could not be asked"
-            raise JudgeOutage(f"{asked}: {reasons}", final=any(outage.final for outage in outages))
+            trouble = next((outage.trouble for outage in outages if outage.trouble is not None), None)
+            raise JudgeOutage(f"{asked}: {reasons}", final=any(outage.final for outage in outages), trouble=trouble)
 
     def _claim(self, votes: Sequence[tuple[str, Judgement]], outages: Sequence[JudgeOutage]) -> Judgement:
         confirmed, count = _most([reply.confirmed for _, reply in votes], None)

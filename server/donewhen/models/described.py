@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import socket
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
+
+from donewhen.models.protocol import Network
 
 _LONGEST = 2_000
 _SHORTEST_KEY = 8
@@ -21,13 +24,49 @@ def described(error: BaseException, key: str | None = None, words: str | None = 
     status = getattr(error, "status_code", None)
     if isinstance(error, TimeoutError):
         status = 408
+    network, why = _network(error)
+    if network:
+        status, words = None, why  # litellm says 500 for it
     return {
         "type": type(error).__name__,
         "message": _plain(_without(str(error) if words is None else words, key)) or type(error).__name__,
         "status": status if isinstance(status, int) else None,
+        "network": network,
         "code": _code(error),
         "retry_after": _retry_after(headers),
     }
+
+
+_NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "ClientConnectorError", "UnsupportedProtocol"}
+_BROKEN_OFF = {"ReadError", "RemoteProtocolError", "ServerDisconnectedError", "WriteError"}
+
+
+def _network(error: BaseException) -> tuple[Network, str]:
+    """Whether the connection is why, and the words of the innermost cause; clients wrap it several times."""
+    causes, network = list(_causes(error)), ""
+    for one in causes:
+        name = type(one).__name__
+        if isinstance(one, socket.gaierror):
+            return "not_connected" if one.errno == socket.EAI_AGAIN else "no_host", "no host of that name is known"
+        if isinstance(one, ConnectionRefusedError):
+            return "refused", "connection refused"
+        if name in _NOT_CONNECTED:
+            network = "not_connected"
+        elif name in _BROKEN_OFF and not network:
+            network = "broken_off"
+    return network, str(causes[-1]) or type(causes[-1]).__name__
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what led to it, each once."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        one = waiting.pop(0)
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]  # of a group
 
 
 def _without(text: str, key: str | None) -> str:

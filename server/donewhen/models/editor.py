@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from donewhen.core.calls import Message, ToolCall
-from donewhen.core.errors import FailureKind, ModelFailed
+from donewhen.core.errors import ModelFailed
+from donewhen.core.trouble import TroubleKind
 from donewhen.models.failures import is_about_length, is_about_tools
 from donewhen.models.hosted import EMPTY, Abilities
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure, message_out
@@ -19,18 +20,18 @@ from donewhen.ports import AskEditor, EditorSilent
 _SILENT = "EditorSilentError"
 _UNREADABLE = "UnreadableReplyError"
 _CHOOSE = "Done When: Choose Models"
-_PROBLEMS: Mapping[str, tuple[FailureKind, str]] = {
+_PROBLEMS: Mapping[str, tuple[TroubleKind, str]] = {
     "consent": (
-        "auth",
+        "key_refused",
         f"the editor was not allowed to use {{model}} for Done When: allow it, which {_CHOOSE} asks for again",
     ),
     "blocked": ("refused", "{model} refuses what it was sent: change the goal's text, or set another model"),
     "gone": (
-        "refused",
+        "no_such_model",
         f"the editor does not offer {{model}}: sign in to its provider there, or set another model ({_CHOOSE})",
     ),
     "quota": (
-        "refused",
+        "no_credit",
         "the quota of {model} in the editor is used up: wait until it is renewed, or set another model",
     ),
 }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 
 from donewhen.core.calls import CallRole
-from donewhen.core.errors import FailureKind, ModelFailed
+from donewhen.core.errors import ModelFailed
+from donewhen.core.trouble import TroubleKind
 from donewhen.models.keys import refused_key
 from donewhen.models.protocol import Failure
 
@@ -29,6 +29,7 @@ _NO_CREDIT = re.compile(r"insufficient_quota|exceeded your current quota|credit 
 _NO_MODEL = re.compile(
     r"model_not_found|\bmodel\b.{0,80}(?:not found|does(?: not|n't) exist)|no such model", re.IGNORECASE
 )
+_NAMES_MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
 _PROVIDER = re.compile(r"LLM Provider NOT provided|unmapped llm provider|unknown provider", re.IGNORECASE)
 _MODULE = re.compile(r"No module named '([\w.]+)'")
 _CANNOT = r"(?:not (?:yet )?support|n't support|unsupported|not available|requires --)"
@@ -37,16 +38,34 @@ _TOOLS = re.compile(
     rf"|{_CANNOT}.{{0,40}}\b(?:tools?|functions?|tool[ _]\w+|function[ _]\w+)\b",
     re.IGNORECASE,
 )
-_BEGUN = {"APITimeoutError", "BrokenOffError", "MidStreamFallbackError", "Timeout"}
-_PASSING = {408, 409, 423, 425, 429, 529}
+_LOADING = re.compile(r"loading|starting|warming up|not ready|initiali[sz]ing", re.IGNORECASE)
+_PAGE = re.compile(r"\s*<(?:!doctype html|html)", re.IGNORECASE)
+_TITLE = re.compile(r"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_SILENT = {"APITimeoutError", "Timeout", "TimeoutError"}
+_BEGUN = {*_SILENT, "BrokenOffError", "MidStreamFallbackError"}
+_OVERLOADED = {429, 503, 529}
+_PASSING = {408, 409, 423, 425, *_OVERLOADED}
+_UNREADABLE = {"EmptyReplyError", "UnreadableReplyError", "JSONDecodeError"}
+_NO_REPLY = re.compile(r"empty or invalid response from LLM|unterminated string|expecting value", re.IGNORECASE)
+"""What litellm says with a status of its own where the reply can't be read."""
+
+TRIES: Mapping[TroubleKind, int] = {
+    "unreachable": 2,
+    "starting": 60,
+    "overloaded": 5,
+    "failing": 5,
+    "silent": 2,
+    "malformed": 5,
+}
+"""How often a call is tried; once where a retry can't help."""
+STARTING_WAIT = 5.0
+AFTER_A_REPLY = 4
+"""How often a server is tried that answered before and now refuses the connection: it may be restarting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """`again`: another attempt may succeed."""
-
-    error: ModelFailed
-    again: bool = False
+def tries_for(kind: TroubleKind, *, answered: bool) -> int:
+    """How often a call is tried that fails so; `answered`: the same server has answered before."""
+    return AFTER_A_REPLY if kind == "unreachable" and answered else TRIES.get(kind, 1)
 
 
 def meaning(
@@ -56,26 +75,39 @@ def meaning(
     provider: str | None,
     role: CallRole,
     api_base: str | None = None,
-) -> Meaning:
-    """The failure in the words of `ModelFailed`, with secrets hidden."""
-    kind = _kind(failure)
-    text = _lead(kind, failure, model, provider, role, api_base)
-    if not _PROVIDER.search(failure.message):
-        text += f": {mask(' '.join(failure.message.split()))[:_SHOWN]}"
-    return Meaning(ModelFailed(text, kind), again=kind == "outage")
+    silence: float = 0.0,
+) -> ModelFailed:
+    """The failure in words for people, with secrets hidden. `silence`: how long nothing came."""
+    kind = kind_of(failure)
+    words = mask(_words(failure.message))[:_SHOWN]
+    return ModelFailed(
+        _text(kind, failure, words, model, provider, role, api_base, silence), kind, status=failure.status
+    )
+
+
+def _words(message: str) -> str:
+    """What was said, on one line; of a page its title."""
+    if page := _PAGE.search(message):
+        title = _TITLE.search(message)
+        message = f"{message[: page.start()]}a page of HTML{f', {title[1].strip()}' if title else ''}"
+    return " ".join(message.split())
 
 
 def wait_before(attempt: int, failure: Failure, now: float, jitter: float) -> float:
-    """Seconds before the next attempt: what the provider asks for, else 1, 3, 9, 27, with a jitter of a quarter."""
+    """Seconds before the next attempt: what the provider asks for, else 1, 3, 9, 27, with a jitter of a quarter; a
+    server that starts is asked every 5 s."""
     asked = _retry_after(failure.retry_after, now)
     if asked is not None:
         return min(asked, LONGEST_WAIT)
+    if kind_of(failure) == "starting":
+        return STARTING_WAIT
     return 3.0 ** (attempt - 1) * (0.875 + 0.25 * jitter)
 
 
 def was_begun(failure: Failure) -> bool:
     """The provider was already working when the call broke off, and charges for that; no one reports how much."""
-    return failure.status == 408 or failure.type in _BEGUN
+    connected = failure.network in ("", "broken_off")
+    return connected and (failure.status == 408 or failure.type in _BEGUN)
 
 
 def is_about_length(failure: Failure) -> bool:
@@ -91,47 +123,83 @@ def is_about_tools(failure: Failure) -> bool:
     return failure.status in (400, 404, 422, 500, 501) and bool(_TOOLS.search(failure.message))
 
 
-def _kind(failure: Failure) -> FailureKind:
+def kind_of(failure: Failure) -> TroubleKind:  # noqa: C901  # the order of the rules is the rule
+    """The cause of a failed call."""
     said = f"{failure.code} {failure.message}"
+    if failure.network == "no_host":
+        return "wrong_address"
+    if failure.network in ("refused", "not_connected"):
+        return "unreachable"
     if _NO_CREDIT.search(said) and failure.status in (400, 402, 403, 429):
-        return "refused"
+        return "no_credit"
     if failure.status in (401, 403) or _KEY.search(said):
-        return "auth"
+        return "key_refused"
     if is_about_length(failure):
-        return "context"
-    if any(one.search(said) for one in (_PROVIDER, _MODULE, _NO_MODEL)):
-        return "refused"
-    passing = failure.status is None or failure.status >= 500 or failure.status in _PASSING
-    return "outage" if passing else "refused"
+        return "too_long"
+    if _MODULE.search(said):
+        return "support_missing"
+    if _PROVIDER.search(said) or _NO_MODEL.search(said):
+        return "no_such_model"
+    if failure.status == 404:
+        return "no_such_model" if _NAMES_MODEL.search(said) else "wrong_address"
+    if failure.status == 503 and _LOADING.search(said):
+        return "starting"
+    if failure.status in _OVERLOADED:
+        return "overloaded"
+    if failure.type in _SILENT:
+        return "silent"
+    if failure.type in _UNREADABLE or _NO_REPLY.search(said):
+        return "malformed"
+    return "failing" if failure.status is None or failure.status >= 500 or failure.status in _PASSING else "refused"
 
 
-def _lead(
-    kind: FailureKind, failure: Failure, model: str, provider: str | None, role: CallRole, api_base: str | None
+def _text(
+    kind: TroubleKind,
+    failure: Failure,
+    words: str,
+    model: str,
+    provider: str | None,
+    role: CallRole,
+    api_base: str | None,
+    silence: float,
 ) -> str:
-    if kind == "auth":
-        return refused_key(model, provider, role)
-    if kind == "context":
-        return f"the prompt is too long for {model}"
-    if kind == "outage":
-        return f"{model} can't be reached"
-    return _why_refused(failure, model, api_base)
+    """What is wrong, what was said, and what to do."""
+    answers = f"{model} answers {failure.status}" if failure.status is not None else f"{model} fails"
+    at = f" at {api_base}" if api_base else ""
+    base = "--judge-api-base" if role == "judge" else "--api-base"
+    module = _MODULE.search(failure.message)
+    texts: Mapping[TroubleKind, str] = {
+        "unreachable": f"{model} can't be reached{at}: {words}; "
+        + (f"start its server, or correct its address ({base})" if api_base else "check the network"),
+        "wrong_address": f"{model} is not{at or ' there'}: {words if failure.network else f'404 ({words})'}; correct "
+        f"the address ({base}; most end in /v1), or the name",
+        "starting": f"the server of {model} is still starting: {words}; wait until it is ready",
+        "overloaded": f"{answers}: {words}; wait a while, or set another model",
+        "failing": f"{answers}: {words}; try again later, or set another model",
+        "silent": f"{model} sent nothing for {silence:.0f} s: its server hangs, or needs longer to read the prompt",
+        "malformed": f"{model} answers with something that is no reply: {words}; check its address ({base})",
+        "key_refused": f"{refused_key(model, provider, role)}: {words}",
+        "too_long": f"the prompt is too long for {model}: {words}",
+        "no_credit": f"the account for {model} has no credit left: {words}",
+        "support_missing": f"{model} needs another package: `pip install {_package(module)}`",
+        "no_such_model": names_no_provider(model)
+        if _PROVIDER.search(failure.message)
+        else f"there is no model {model}: check the name (`provider/model`)"
+        + (f", and that {api_base} is its base address" if api_base else "")
+        + f": {words}",
+    }
+    return texts.get(kind, f"{model} refused the request: {words}")
 
 
-def _why_refused(failure: Failure, model: str, api_base: str | None) -> str:
-    said = f"{failure.code} {failure.message}"
-    if module := _MODULE.search(said):
-        return f"{model} needs another package: `pip install {module[1].partition('.')[0]}`"
-    if _PROVIDER.search(said):
-        return (
-            f"`{model}` names no provider: write `provider/model`, such as `anthropic/claude-sonnet-4-5`, or "
-            f"`openai/{model.rpartition('/')[2]}` with an api_base for an endpoint of your own"
-        )
-    if _NO_CREDIT.search(said):
-        return f"the account for {model} has no credit left"
-    if failure.status == 404 or _NO_MODEL.search(said):
-        where = f", and that {api_base} is its base address" if api_base else ""
-        return f"there is no model {model}: check the name (`provider/model`){where}"
-    return f"{model} refused the request"
+def _package(module: re.Match[str] | None) -> str:
+    return "" if module is None else module[1].partition(".")[0]
+
+
+def names_no_provider(model: str) -> str:
+    return (
+        f"`{model}` names no provider: write `provider/model`, such as `anthropic/claude-sonnet-4-5`, or "
+        f"`openai/{model.rpartition('/')[2]}` with an api_base for an endpoint of your own"
+    )
 
 
 def _retry_after(header: str, now: float) -> float | None:

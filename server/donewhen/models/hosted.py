@@ -8,6 +8,7 @@ import random
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,15 +16,15 @@ from typing import Any, Literal, Protocol, cast
 
 from donewhen.core.calls import CallRole, Message, ToolCall
 from donewhen.core.errors import ModelFailed
+from donewhen.core.trouble import FailedTry, TroubleKind
 from donewhen.core.work import Usage
 from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
-from donewhen.models.failures import is_about_length, is_about_tools, meaning, wait_before, was_begun
+from donewhen.models.failures import is_about_length, is_about_tools, meaning, tries_for, wait_before, was_begun
 from donewhen.models.keys import NO_KEY_NEEDED, missing_key, needs_key
 from donewhen.models.pricing import Estimator, dollars
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest, ToolSpec
 
-ATTEMPTS = 5
 _STEPS = 6
 """How often one call may be repeated without a parameter that the model doesn't take."""
 
@@ -89,8 +90,9 @@ class HostedModel:
         return self._estimator.estimate(request if bounded else replace(request, max_tokens=None))
 
     async def complete(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """See `ports.Model`: five attempts within about a minute. An attempt that was cut off counts as its prompt."""
-        attempt, steps, lost = 1, 0, Usage()
+        """See `ports.Model`: as often as the cause is worth (`failures.TRIES`). A try that was cut off counts as its
+        prompt."""
+        tried, steps, lost = Counter[TroubleKind](), 0, Usage()
         while True:
             call = self._call(request)
             try:
@@ -100,21 +102,30 @@ class HostedModel:
                 if steps < _STEPS and self._steps_down(failed.failure, request, call):
                     steps += 1
                     continue
-                said = meaning(failed.failure, self._mask, self._name, self._provider, self._role, self._api_base)
+                said = self._meaning(failed.failure, call)
                 if was_begun(failed.failure):
                     lost += self.estimate(request)[0]
-                if attempt >= ATTEMPTS or not said.again:
-                    said.error.usage = lost
-                    raise said.error from None
+                tried[said.kind] += 1
+                tries = tries_for(said.kind, answered=self._abilities.answered)
+                if tried[said.kind] >= tries:
+                    said.usage = lost
+                    raise said from None
                 self._abilities.without_stream(failed.failure)
-                await self._sleep(wait_before(attempt, failed.failure, self._clock(), self._jitter()))
-                attempt += 1
+                wait = wait_before(tried[said.kind], failed.failure, self._clock(), self._jitter())
+                if request.on_failed_try is not None:
+                    trouble = said.trouble(self._role, self._name)
+                    await request.on_failed_try(FailedTry(trouble, tried[said.kind] + 1, tries, wait))
+                await self._sleep(wait)
+        self._abilities.answered = True
         self._abilities.streamed = self._abilities.streamed or call.stream
         reply = self._reply(request, answered)
         reply = replace(reply, usage=reply.usage + lost)
         if on_text is not None and request.stream and not call.stream:
             on_text(reply.message.text)
         return reply
+
+    def _meaning(self, failure: Failure, call: Call) -> ModelFailed:
+        return meaning(failure, self._mask, self._name, self._provider, self._role, self._api_base, call.timeout)
 
     def _steps_down(self, failure: Failure, request: ModelRequest, call: Call) -> bool:
         if not call.stream and self._abilities.without_whole(failure):
@@ -137,7 +148,7 @@ class HostedModel:
     def _key_now(self) -> str | None:
         key = self._key()
         if not key and self._own_base and needs_key(self._provider):
-            raise ModelFailed(missing_key(self._name, self._provider, self._role), "auth")
+            raise ModelFailed(missing_key(self._name, self._provider, self._role), "key_missing")
         return key or (NO_KEY_NEEDED if self._api_base else None)
 
     @property
@@ -238,6 +249,8 @@ class Abilities:
     streamed: bool = False
     """True once a stream has arrived."""
     whole: bool = True
+    answered: bool = False
+    """True once it has answered at all."""
 
     def step_down(self, failure: Failure, request: ModelRequest) -> bool:
         """True if something that the provider complains about was sent and is now left out: then it is tried again."""

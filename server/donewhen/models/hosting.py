@@ -211,7 +211,11 @@ class _Session:
         end = await self._companion.ended()
         if end.exit_code not in (0, None) or self._pending or not self.ready.done():
             last = self._mask(end.errors).strip()[-_ERRORS_SHOWN:]
-            self._fail(ModelFailed(f"the model host ended (exit code {end.exit_code}) {last}".strip()))
+            # The module that `-m` names is not there: this server was brought by an extension, which has no support.
+            if "ModuleNotFoundError" in last:
+                self._fail(ModelFailed(_INSTALL, "support_missing"))
+            else:
+                self._fail(ModelFailed(f"the model host ended (exit code {end.exit_code}) {last}".strip()))
         self.over = True
         await self._companion.close()
 
@@ -313,7 +317,7 @@ def _size(message: Message) -> int:
 def _unusable(why: str) -> ModelFailed:
     missing = why.startswith("ModuleNotFoundError") and "'litellm'" in why
     return ModelFailed(
-        _INSTALL if missing else f"litellm can't be loaded: {why}; reinstall `donewhen[models]`", "refused"
+        _INSTALL if missing else f"litellm can't be loaded: {why}; reinstall `donewhen[models]`", "support_missing"
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed
 from donewhen.core.work import Usage
 from donewhen.models.protocol import Answered
-from donewhen.ports import Budgeted, Calls, Left, Model, ModelFacts, ModelReply, ModelRequest, Price
+from donewhen.ports import Budgeted, Calls, Left, Model, ModelFacts, ModelReply, ModelRequest, Price, Retried
 
 _MILLION = 1_000_000
 _BYTES_PER_TOKEN = 3.0
@@ -140,6 +141,8 @@ async def ask(
         request = within(model, request, calls.left())
     prompt, worst = model.estimate(request)
     call_id = await calls.begin(model.name, prompt, worst)
+    if isinstance(calls, Retried):
+        request = replace(request, on_failed_try=partial(calls.retried, call_id))
     try:
         reply = await model.complete(request, on_text)
     except ModelFailed as failure:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from donewhen.core.calls import Message, ToolCall
 
@@ -43,15 +43,20 @@ class Answered:
     cost: float | None
 
 
+Network = Literal["", "no_host", "refused", "not_connected", "broken_off"]
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call failed, as litellm reports it. `type` is the exception's name, `retry_after` the unchanged header."""
+    """Why a call failed, as litellm reports it. `type` is the exception's name, `retry_after` the unchanged header,
+    `network` why there was no connection, or why it ended."""
 
     type: str
     message: str
     status: int | None = None
     code: str = ""
     retry_after: str = ""
+    network: Network = ""
 
 
 class CallFailed(Exception):
@@ -89,4 +94,4 @@ def answered_in(raw: Mapping[str, Any]) -> Answered:
 
 
 def failure_in(raw: Mapping[str, Any]) -> Failure:
-    return Failure(raw["type"], raw["message"], raw["status"], raw["code"], raw["retry_after"])
+    return Failure(raw["type"], raw["message"], raw["status"], raw["code"], raw["retry_after"], raw["network"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed
+from donewhen.core.trouble import FailedTry
 from donewhen.core.work import Usage
 
 
@@ -26,7 +27,8 @@ class ModelRequest:
 
     `schema` is the JSON schema that the reply's text must follow, as far as the model can be held to it. The first
     `stable` messages are the same from call to call: providers that want their prompt caches marked get a mark there.
-    `timeout` is seconds for one attempt, `max_tokens` of the reply (None: as the model has it).
+    `timeout` is seconds for one attempt, `max_tokens` of the reply (None: as the model has it). `on_failed_try` is
+    awaited before the same is asked again.
     """
 
     messages: Sequence[Message]
@@ -37,6 +39,7 @@ class ModelRequest:
     stream: bool = False
     stable: int = 0
     timeout: float = 300.0
+    on_failed_try: Callable[[FailedTry], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

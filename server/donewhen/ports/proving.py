@@ -11,6 +11,7 @@ from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Observat
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import AddressingFact, IntegrityFacts
 from donewhen.core.plugging import ResumeDirective, ToolOutcome, ToolUse
+from donewhen.core.trouble import FailedTry
 from donewhen.core.verdict import RequirementView, Verdict
 from donewhen.core.work import UNKNOWN, Answer, Claim, Interrupt, TurnResult, Usage, WorkerStep
 from donewhen.ports.folder import TreeState, Workspace
@@ -101,6 +102,13 @@ class Calls(Protocol):
     async def end(
         self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None
     ) -> None: ...
+
+
+@runtime_checkable
+class Retried(Protocol):
+    """An account that also keeps what went wrong before a call is made again."""
+
+    async def retried(self, call_id: str, failed: FailedTry) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from donewhen.core.plugging import Halted
 from donewhen.core.proof import proven, satisfied
 from donewhen.core.questions import question_context, runs_command
 from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.trouble import CallRole, Repair, TroubleKind
 from donewhen.core.verdict import Grade, RequirementView
 from donewhen.core.work import Interrupt, Usage
 from donewhen.engine.api import RunView
@@ -128,6 +129,25 @@ class WireStart(Wire):
 
     summary: str
     accepted_by: str | None
+
+
+class WireModelTrouble(Wire):
+    """Why the model of the worker or the judge can't be asked now. `said` is a sentence with what to do, `brief` a few
+    words, `headline` what a run is called that stands still for it; `repairs` are what a person can do, the likeliest
+    first. While it is asked again, `next_try` is the number of that try of `tries`, and `next_try_at` when it is made;
+    None once the run stands still for it."""
+
+    kind: TroubleKind
+    role: CallRole
+    model: str
+    said: str
+    brief: str
+    headline: str
+    status: int | None
+    repairs: list[Repair]
+    next_try: int | None
+    tries: int | None
+    next_try_at: str | None
 
 
 class WireWarning(Wire):
@@ -257,6 +277,7 @@ class Snapshot(Wire):
     sandbox: WireSandbox | None = None
     acts: list[WireAct] = []
     take_over: bool = False
+    model_trouble: WireModelTrouble | None = None
 
 
 def snapshot(view: RunView, root: Path) -> Snapshot:
@@ -305,6 +326,28 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         sandbox=_sandbox(state),
         acts=[_act(one) for one in state.acts[-MAX_ACTS:]],
         take_over=view.bereft,
+        model_trouble=_trouble(state),
+    )
+
+
+def _trouble(state: RunState) -> WireModelTrouble | None:
+    """Of a run that is over nothing is left to repair."""
+    retrying = state.retrying if state.active else None
+    trouble = retrying.failed.trouble if retrying is not None else state.trouble
+    if trouble is None or state.ended:
+        return None
+    return WireModelTrouble(
+        kind=trouble.kind,
+        role=trouble.role,
+        model=trouble.model,
+        said=trouble.said,
+        brief=trouble.brief,
+        headline=trouble.headline,
+        status=trouble.status,
+        repairs=list(trouble.repairs),
+        next_try=None if retrying is None else retrying.failed.next_try,
+        tries=None if retrying is None else retrying.failed.tries,
+        next_try_at=None if retrying is None else wire_time(retrying.at),
     )
 
 

@@ -215,7 +215,7 @@ def view_of(run: Snapshot) -> WireView:
     return WireView(
         goal=run.goal_uri or f"run:{run.run_id}",
         title=unmarked(run.title),
-        state=run_status(run.status),
+        state=state_in_words(run),
         tally=tally(run.counts.met, run.counts.total, run.counts.waived),
         status=_status_line(run),
         active=_active(run),
@@ -271,7 +271,7 @@ def _guardable(run: Snapshot) -> bool:
 
 def _lacks_models(run: Snapshot) -> bool:
     """What calls models is not installed where the server runs."""
-    return _goes_on(run) and "donewhen[models]" in run.reason
+    return _goes_on(run) and run.model_trouble is not None and run.model_trouble.kind == "support_missing"
 
 
 def _working(run: Snapshot) -> bool:
@@ -366,7 +366,7 @@ def _outcome(run: Snapshot) -> str | None:
         if counts.waived or _trusted(run):
             return f"Complete: {met} in {took}. “{title}” is complete, but not all of it is proven."
         return f"Proven: {counts.met} of {counts.total} in {took}. “{title}” is complete."
-    return f"“{title}” ended with {met} ({run_status(run.status)}): {why}"
+    return f"“{title}” ended with {met} ({state_in_words(run)}): {why}"
 
 
 # ------------------------------------------------------------------------------------- words
@@ -421,6 +421,12 @@ _GRADES: Mapping[str | None, str] = {
 """What a proof is worth, where that says more than who decided."""
 TAKE_OVER = "The window or terminal that pursued it is gone."
 NOTHING_KNOWN = "Nothing is known about it yet."
+
+
+def state_in_words(run: Snapshot) -> str:
+    """Its status in words, or what it stands still for."""
+    trouble = run.model_trouble
+    return trouble.headline if trouble is not None and run.status == "paused" else run_status(run.status)
 
 
 def run_status(status: str | None) -> str:
@@ -565,9 +571,10 @@ def _status_line(run: Snapshot) -> WireStatusLine:
         "" if run.cost.usd is None else _joined(_spent(run.cost.usd)),
     ]
     offered = ["take over?"] if run.take_over else []
+    trouble = "" if run.model_trouble is None else run.activity or state_in_words(run)
     asked = run.interrupts[0].title if run.interrupts else ""
     facts = [
-        run_status(run.status),
+        state_in_words(run),
         turn,
         tally(counts.met, counts.total, counts.waived),
         f"it asks: {asked}" if asked else "",
@@ -575,10 +582,10 @@ def _status_line(run: Snapshot) -> WireStatusLine:
     ]
     return WireStatusLine(
         icon=_status_icon(run),
-        text=_joined([goal, "waiting for you" if _asking(run) or _halted(run) else "", *offered, *parts]),
+        text=_joined([goal, trouble, "waiting for you" if _asking(run) or _halted(run) else "", *offered, *parts]),
         elsewhere=_joined([goal, "waiting for you", *parts]),
         tooltip=_status_tooltip(run),
-        spoken=f"Goal {unmarked(run.title)}: {_joined(facts, ', ')}",
+        spoken=f"Goal {unmarked(run.title)}: {_joined([trouble, *facts], ', ')}",
     )
 
 
@@ -605,7 +612,7 @@ def _status_tooltip(run: Snapshot) -> str:
     first = run.interrupts[0] if run.interrupts else None
     doing = run.activity or _phase(run)
     detail = run.halt.reason if run.halt is not None else doing or run.reason
-    phase = f"Waiting for you: {first.title}" if first is not None else _joined([run_status(run.status), detail])
+    phase = f"Waiting for you: {first.title}" if first is not None else _joined([state_in_words(run), detail])
     paragraphs = [
         f"**{plain(unmarked(run.title))}**",
         plain(phase),
@@ -677,7 +684,7 @@ def _about(run: Snapshot, **more: Any) -> dict[str, Any]:
 
 def _goal_node(run: Snapshot) -> WireNode:
     """What is proven comes first: a narrow side bar cuts the rest."""
-    counts, state, title = run.counts, run_status(run.status), unmarked(run.title)
+    counts, state, title = run.counts, state_in_words(run), unmarked(run.title)
     identity = f"goal/{run.goal_uri or f'run:{run.run_id}'}"
     icon = _status_icon(run)
     facts = [f"{counts.waived} waived" if counts.waived else "", state, _turn(run)]
@@ -927,7 +934,7 @@ def _timeline(run: Snapshot) -> WireTimeline:
     most = "" if run.max_iterations is None else f" of {run.max_iterations}"
     worker, judge = run.cost.worker, run.cost.judge
     tokens = worker.input_tokens + worker.output_tokens + judge.input_tokens + judge.output_tokens
-    state = run_status(run.status)
+    state = state_in_words(run)
     facts = [
         state,
         f"iteration {run.iteration}{most}",
@@ -1346,7 +1353,7 @@ def _quoted(text: str) -> str:
 def chat_answer(run: Snapshot, *, why: bool, requirement: int | None = None) -> str:
     """Where a goal stands, in Markdown for the person who asked; `why`: each requirement that is missing with its
     reason, what was found and what is asked, or one requirement alone."""
-    facts = [run_status(run.status), tally(run.counts.met, run.counts.total, run.counts.waived), *_spent(run.cost.usd)]
+    facts = [state_in_words(run), tally(run.counts.met, run.counts.total, run.counts.waived), *_spent(run.cost.usd)]
     head = f"**{_short(run.title)}**: {_joined(facts)}\n"
     if not why:
         return "\n".join([head, *(_requirement_view(run, one).row for one in run.requirements)])

@@ -318,6 +318,7 @@ def judge_failed(state: RunState, event: e.JudgeFailed, at: float) -> RunState:
         judging=(),
         outages=MAX_OUTAGES if event.final else state.outages + 1,
         outage_reason=event.reason,
+        trouble=event.trouble or state.trouble,
     )
 
 

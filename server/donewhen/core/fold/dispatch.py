@@ -380,6 +380,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
         outages=0,
         dropped=0,
         fatal=None,
+        trouble=None,
         audit_due=state.audit_due or state.redo is None,
         unsettled=None,
         options=replace(

@@ -13,6 +13,7 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.core.changing import replace
 from donewhen.core.proof import assess, unmet_signature
 from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, OpenTurn, Resuming, RunState
+from donewhen.core.trouble import Retrying
 from donewhen.core.work import UNKNOWN, Claim, RunWarning, Usage
 
 
@@ -109,7 +110,28 @@ def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunSta
     if state.turn is None:
         return spent
     cut = cut_off(spent, event.reason)
+    if event.trouble is not None:
+        return _without_model(cut, state.turn, event, at)
     return replace(cut, turn=None, redo=cut_turn(state), last_alive=at, late_answers={}, **unread_again(state))
+
+
+def _without_model(state: RunState, turn: OpenTurn, event: e.TurnAbandoned, at: float) -> RunState:
+    """The run pauses. Where the model had answered before in this turn, that goes on from there; a turn in which it
+    never did is none, and nothing has to be put back for it."""
+    answered = state.unfinished_usage.output_tokens > 0
+    paused = replace(
+        state,
+        turn=None,
+        redo=replace(turn, suspended=True) if answered else replace(turn, checkpoint=None),
+        last_alive=at,
+        late_answers={},
+        trouble=event.trouble,
+        pause_requested=event.reason,
+        paused_by="run",
+    )
+    if answered:
+        return paused
+    return replace(paused, iteration=turn.iteration - 1, hints=(*state.hints_read, *state.hints), hints_read=())
 
 
 def cut_off(state: RunState, reason: str) -> RunState:
@@ -175,9 +197,17 @@ def call_finished(state: RunState, event: c.CallFinished, at: float) -> RunState
     if started is None:
         return state
     counted = _spent(state, started, event.usage)
+    if event.error is None:
+        counted = replace(counted, trouble=None)
     if event.message is None or started.role != "worker" or state.turn is None:
         return counted
     return replace(counted, conversation=(*counted.conversation, event.message))
+
+
+def call_retried(state: RunState, event: c.CallRetried, at: float) -> RunState:
+    if event.call_id not in state.open_calls:
+        return state
+    return replace(state, retrying=Retrying(event.call_id, event.failed, at + event.failed.wait))
 
 
 def message_kept(state: RunState, event: c.MessageKept, at: float) -> RunState:
@@ -241,12 +271,14 @@ def unreported(state: RunState) -> RunState:
 
 def _spent(state: RunState, started: c.CallStarted, usage: Usage) -> RunState:
     left = {key: call for key, call in state.open_calls.items() if key != started.call_id}
+    retrying = None if state.retrying is not None and state.retrying.call_id == started.call_id else state.retrying
     paid = judge_paid if started.role == "judge" else worker_paid
-    return paid(replace(state, open_calls=left), usage)
+    return paid(replace(state, open_calls=left, retrying=retrying), usage)
 
 
 CALL_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
     c.CallStarted: call_started,
+    c.CallRetried: call_retried,
     c.CallFinished: call_finished,
     c.MessageKept: message_kept,
     c.ToolStarted: tool_started,

@@ -72,8 +72,8 @@ class DirectClients:
             raise ValueError(f"no official client serves {call.model}")
         hears = _Listener(on_text)
         try:
+            client = await asyncio.shield(self._client(family, call.api_base))
             async with asyncio.timeout(call.timeout):
-                client = await asyncio.shield(self._client(family, call.api_base))
                 reply = await client.ask(replace(call, model=_bare(call.model)), hears)
         except Exception as error:
             if hears.failure is not None:
@@ -128,7 +128,7 @@ def _made(family: Family, api_base: str | None) -> Client:
 
 
 def _words(error: BaseException) -> str | None:
-    """What the provider said, out of the body that the client kept, or why the connection failed."""
+    """What the provider said, out of the body that the client kept."""
     body: object = getattr(error, "body", None)
     for _ in range(2):
         if not isinstance(body, Mapping):
@@ -137,11 +137,7 @@ def _words(error: BaseException) -> str | None:
         if isinstance(message := found.get("message"), str) and message:
             return message
         body = found.get("error")
-    if isinstance(body, str) and body:
-        return body
-    # The client's own words for it are "Connection error."
-    cause = error.__cause__ if type(error).__name__ == "APIConnectionError" else None
-    return None if cause is None else f"{error} {cause}"
+    return body if isinstance(body, str) and body else None
 
 
 def _seen(done: asyncio.Future[Client]) -> None:

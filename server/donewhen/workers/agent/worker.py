@@ -254,15 +254,19 @@ class _AgentTurn:
         try:
             return await self._ask()
         except ModelFailed as failure:
-            if failure.kind != "context":
-                raise _failed(failure) from failure
+            if failure.kind != "too_long":
+                raise self._failed(failure) from failure
         await self._conversation.shrink()
         try:
             return await self._ask()
         except ModelFailed as failure:
-            if failure.kind == "context":
-                raise WorkerFailed(f"{TOO_LONG}: {failure}") from failure
-            raise _failed(failure) from failure
+            raise self._failed(failure) from failure
+
+    def _failed(self, failure: ModelFailed) -> WorkerFailed:
+        trouble = failure.trouble("worker", self._habit.model.name)
+        if trouble.kind == "too_long":
+            trouble = replace(trouble, said=f"{TOO_LONG}: {failure}")
+        return WorkerFailed(str(failure), trouble=trouble)
 
     async def _ask(self) -> ModelReply:
         for hint in self._context.hints:
@@ -284,10 +288,6 @@ class _AgentTurn:
         self._conversation.pace.took(time.monotonic() - begun)
         self._tokens += reply.usage.tokens
         return reply
-
-
-def _failed(failure: ModelFailed) -> WorkerFailed:
-    return WorkerFailed(str(failure), final=failure.kind in ("auth", "refused"))
 
 
 def _last_line(text: str) -> str:
