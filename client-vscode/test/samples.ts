@@ -114,6 +114,7 @@ export function snapshot({ view = {}, ...given }: Given = {}): Snapshot {
     warnings: [],
     acts: [],
     takeOver: false,
+    modelTrouble: null,
     cost: { usd: 0, worker: USAGE, judge: USAGE },
     limits: { maxIterations: 10, timeoutSeconds: 3600, budgetUsd: null, tokenBudget: null },
     iterationsTotal: 3,
