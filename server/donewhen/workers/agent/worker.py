@@ -266,7 +266,7 @@ class _AgentTurn:
         trouble = failure.trouble("worker", self._habit.model.name)
         if trouble.kind == "too_long":
             trouble = replace(trouble, said=f"{TOO_LONG}: {failure}")
-        return WorkerFailed(str(failure), trouble=trouble)
+        return WorkerFailed(trouble.said, trouble=trouble)
 
     async def _ask(self) -> ModelReply:
         for hint in self._context.hints:
