@@ -301,7 +301,7 @@ async def test_what_a_provider_adds_to_a_short_prompt_is_not_taken_for_its_token
 
 async def test_a_prompt_that_is_too_long_is_shortened_once(agent: Agent) -> None:
     agent.write("big.txt", "word " * 2_000)
-    too_long = ModelFailed("maximum context length is 4096 tokens", "context")
+    too_long = ModelFailed("maximum context length is 4096 tokens", "too_long")
     reads = list(numbered(lambda n: use("read_file", path="big.txt", end_line=n + 1), 8))
     await agent.plays([*reads, too_long, report()])
     assert agent.model.sizes[9] < agent.model.sizes[8] * 0.6
@@ -317,7 +317,7 @@ async def test_a_window_that_was_found_smaller_stays_so(agent: Agent) -> None:
     def answer(request: object) -> object:
         number = len(agent.model.sizes)
         if agent.model.sizes[-1] > 24_000:
-            return ModelFailed("too long", "context")
+            return ModelFailed("too long", "too_long")
         return use("read_file", path="big.txt", end_line=number) if number < 60 else report()
 
     result = await agent.plays([answer] * 100)
