@@ -7,10 +7,12 @@ can't be made: an incomplete room is never used.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import re
 import socket
+import stat
 import struct
 import sys
 from typing import Any
@@ -58,7 +60,11 @@ def _make(plan: dict[str, Any]) -> None:
         _make_read_only(place)
     _make_devices(plan["memory"])
     for kind, place, shown, size in plan["mounts"]:
-        _show(plan["folder"], kind, place, shown, size)
+        inner = plan["within"] and place.startswith(f"{plan['within']}/")
+        if inner and kind in ("seen", "written"):
+            _cover(plan["within"], place, kind)
+        else:
+            _show(plan["folder"], kind, place, shown, size)
     _make_read_only("/dev")
     os.chdir(old)
     _check(_libc.umount2(b".", _DETACH), "the old tree")
@@ -93,6 +99,30 @@ def _show(folder: str, kind: str, place: str, shown: str, size: int) -> None:
         _mount("./dev/null" if kind == "masked" else source, place, _BIND | _RECURSIVE)
         if kind != "written":
             _make_read_only(place)
+
+
+def _cover(root: str, place: str, kind: str) -> None:
+    """Mounts something in the workspace over itself. No part of its path below `root` may be a link, now or later."""
+    opened = [_opened(tree, place[len(root) + 1 :]) for tree in (f".{root}", root)]
+    try:
+        source, target = (f"/proc/self/fd/{one}" for one in opened)
+        _mount(source, target, _BIND | _RECURSIVE)
+        if kind == "seen":
+            opened.append(_opened(root, place[len(root) + 1 :]))
+            _make_read_only(f"/proc/self/fd/{opened[-1]}")
+    finally:
+        for one in opened:
+            os.close(one)
+
+
+def _opened(root: str, path: str) -> int:
+    one = os.open(root, os.O_PATH | os.O_CLOEXEC)
+    for part in path.split("/"):
+        above, one = one, os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=one)
+        os.close(above)
+        if stat.S_ISLNK(os.fstat(one).st_mode):
+            raise OSError(errno.ELOOP, "a link was put in its place just now: run the command again", path)
+    return one
 
 
 def _overlay(below: list[str], upper: str, work: str, place: str) -> None:

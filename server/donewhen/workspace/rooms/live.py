@@ -56,9 +56,10 @@ _BEGUN = """end='
 ' left=
 n=$1; shift
 while [ "$n" -gt 0 ]; do left=$left$1$end; n=$((n-1)); shift; done
-while read -r _ _ _ from at _; do
-  one="$from $at$end"
-  case $left in *"$one"*) left=${left%%"$one"*}${left#*"$one"};; esac
+while read -r _ _ _ from at how _; do
+  for one in "$from $at ${how%%,*}$end" "$from $at$end"; do
+    case $left in *"$one"*) left=${left%%"$one"*}${left#*"$one"};; esac
+  done
 done </proc/self/mountinfo
 if [ "$left" ]; then
   echo "donewhen: nothing was run, since a file or folder that rooms guard changed just then: run the command again"
@@ -215,6 +216,7 @@ class MountedLiveRooms:
             grants.namespaces,
             limits.memory // 4,
             2 * limits.processes,
+            root,
         )
         return with_programs(shape, grants.commands, home_of(variables), [*temporary(), *_homes(variables)])
 

@@ -84,7 +84,7 @@ class Shape:
     """A room: its own folder, the mounts, and the variables that it sets. `namespaces`: programs in it may create user
     namespaces of their own, as sandboxes of other programs do; `memory`: the limit for `/dev/shm` in bytes;
     `processes`: the limit for processes and threads, if the kernel counts those of a room (Linux 6.14); 0 for the
-    system's own limit."""
+    system's own limit. `within`: no mount in this folder may follow a link."""
 
     folder: Path
     mounts: tuple[Mount, ...]
@@ -93,6 +93,7 @@ class Shape:
     namespaces: bool = False
     memory: int = 0
     processes: int = 0
+    within: Path | None = None
 
 
 class Mounter(Protocol):
@@ -224,9 +225,9 @@ def mount_places() -> tuple[Path, ...]:
 
 
 def sources(mounts: Iterable[Mount]) -> tuple[str, ...]:
-    """What the kernel will say of these mounts in a room: from where in its file system each is, and where it is, in
-    the kernel's spelling. If a link, or somebody who renames, leads a mounting program elsewhere, it will say something
-    else. Raises OSError for what is not there."""
+    """What the kernel will say of these mounts in a room, in its spelling: from where in its file system each is, where
+    it is, and that it is read-only if it is to be. If a link, or somebody who renames, leads a mounting program
+    elsewhere, it will say something else. Raises OSError for what is not there."""
     table = {number: (source.rstrip("/"), place.rstrip("/")) for number, source, place in _mount_table()}
     found: list[str] = []
     for mount in mounts:
@@ -235,7 +236,7 @@ def sources(mounts: Iterable[Mount]) -> tuple[str, ...]:
             shown = os.devnull if mount.kind == "masked" else os.fspath(mount.shown)
             above, place = table[_mount_of(shown)]
             source = (above + _escaped(shown)[len(place) :]) or "/"
-        found.append(f"{source} {_escaped(os.fspath(mount.place))}")
+        found.append(f"{source} {_escaped(os.fspath(mount.place))}{' ro' if mount.kind == 'seen' else ''}")
     return tuple(found)
 
 
@@ -325,6 +326,7 @@ class Unshare:
             "namespaces": shape.namespaces,
             "memory": shape.memory,
             "processes": shape.processes,
+            "within": str(shape.within or ""),
             "variables": dict(shape.variables),
             "cwd": str(cwd),
         }
