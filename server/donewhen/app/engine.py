@@ -102,7 +102,13 @@ async def open_engine(
     for notice in ledger.notices:
         sys.stderr.write(f"donewhen: {notice}\n")
     setup = engine_setup(root, folder, bytecode, ledger, settings, context)
-    return Supervisor(replace(setup, unwritable=unwritable))
+
+    async def closed() -> None:
+        if setup.closing is not None:
+            await setup.closing()
+        await ledger.close()
+
+    return Supervisor(replace(setup, unwritable=unwritable, closing=closed))
 
 
 def engine_setup(

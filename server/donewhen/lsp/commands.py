@@ -231,7 +231,8 @@ async def execute(session: Session, name: str, given: Any) -> Any:
 async def start(session: Session, argument: a.RunStart) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder(place.root)
-    view = await folder.runs.start(place.path, StartOptions(worker=argument.worker, limits=argument.changes))
+    async with session.host.turn():
+        view = await folder.runs.start(place.path, StartOptions(worker=argument.worker, limits=argument.changes))
     return {"runId": view.state.run_id}
 
 

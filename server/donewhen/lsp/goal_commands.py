@@ -80,7 +80,8 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
     if argument.start:
         place = session.place(path)
         folder = await session.folder(place.root)
-        result["runId"] = (await folder.runs.start(place.path, StartOptions())).state.run_id
+        async with session.host.turn():
+            result["runId"] = (await folder.runs.start(place.path, StartOptions())).state.run_id
     return result
 
 
@@ -191,7 +192,8 @@ async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
 async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder(place.root)
-    view = await folder.runs.check(place.path)
+    async with session.host.turn():
+        view = await folder.runs.check(place.path)
     folder.snapshots.take(view)
     session.goal_changed(place.root, place.path)
     return snapshot_json(session, view, place.root)

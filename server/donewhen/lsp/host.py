@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from donewhen.core.errors import UsageError
 from donewhen.engine.api import RunView
 from donewhen.lsp.goal_diagnostics import Memory
 from donewhen.ports import AskEditor, EditorSilent, EditorView
@@ -23,6 +25,14 @@ logger = logging.getLogger(__name__)
 
 CLOSING_SECONDS = 4.0
 """Child processes end within 2 s; recording that may take a little longer."""
+RELEASE_SECONDS = 1.0
+"""From when nothing is at work in a removed folder until it is closed: requests about it may be on their way."""
+AT_ONCE = 4
+PATIENCE = 1.0
+"""Folders that begin something at once, and the seconds after which one that is still at it lets the next begin: what
+begins (processes, files) holds the loop, not a check that is waited for, and requests are to be answered meanwhile."""
+DESCRIPTORS, SPARE_DESCRIPTORS = 9, 64
+"""That a folder keeps open once it was checked, and that checks and everything else take."""
 
 
 class Folder:
@@ -32,6 +42,12 @@ class Folder:
         self.root = root
         self.runs = runs
         self.snapshots = snapshots
+        self.unsubscribe: Callable[[], None] = lambda: None
+
+    @property
+    def at_work(self) -> bool:
+        """True while this process pursues or checks something in it."""
+        return any(view.owned and view.state.active for view in self.snapshots.newest_first())
 
 
 Listener = Callable[[Folder, "RunView"], None]
@@ -47,6 +63,8 @@ class Host:
         self._state_dir = state_dir
         self.listener: Listener | None = None
         """The session that shows the runs to a client now; None between two clients."""
+        self.closed: Callable[[Folder], None] = nothing_shown
+        """Hears of each folder that was closed because the client had removed it."""
         self.trusted = False
         self.settings: Mapping[str, Any] = {}
         self.secrets: dict[str, str] = {}
@@ -58,7 +76,10 @@ class Host:
         """Asks the models that the present client offers."""
         self._folders: dict[Path, Folder] = {}
         self._opening: dict[Path, asyncio.Task[Folder]] = {}
-        self._unsubscribe: list[Callable[[], None]] = []
+        self._beginning = 0
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._removed: set[Path] = set()
+        self._releasing: dict[Path, asyncio.Task[None]] = {}
         self._closing: asyncio.Task[None] | None = None
 
     def opened(self) -> Sequence[Folder]:
@@ -95,6 +116,28 @@ class Host:
             task.add_done_callback(lambda done: self._opened(wanted.root, done))
         return await asyncio.shield(task)
 
+    @contextlib.asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """Begins something in a folder when no more than a few others do."""
+        await self._turns.acquire()
+        over = asyncio.get_running_loop().call_later(PATIENCE, self._turns.release)
+        try:
+            yield
+        finally:
+            if asyncio.get_running_loop().time() < over.when():
+                over.cancel()
+                self._turns.release()
+
+    def remove(self, root: Path) -> None:
+        """The client has the folder no longer: it is closed as soon as nothing is pursued or checked in it. It is
+        opened again for whoever asks after that."""
+        self._removed.add(root)
+        self._release(root)
+
+    def add(self, root: Path) -> None:
+        """The client has the folder, perhaps again."""
+        self._removed.discard(root)
+
     async def close(self, reason: str) -> None:
         """Ends every child process within two seconds, and records the active runs as interrupted.
 
@@ -108,9 +151,10 @@ class Host:
         folders, self._folders = self.opened(), {}
         for task in self._opening.values():
             task.cancel()
-        for unsubscribe in self._unsubscribe:
-            unsubscribe()
-        self._unsubscribe.clear()
+        for task in self._releasing.values():
+            task.cancel()
+        for folder in folders:
+            folder.unsubscribe()
         self.listener = None
         if folders:
             await asyncio.gather(*(_close(folder.runs, reason) for folder in folders))
@@ -119,16 +163,25 @@ class Host:
         make_store = await asyncio.to_thread(_import_snapshots)
         from donewhen.lsp.opening import open_runs  # lazy: as above
 
-        runs = await open_runs(self.services, wanted)
-        folder = Folder(wanted.root, runs, make_store())
-        self._unsubscribe.append(runs.subscribe(lambda view: self._changed(folder, view)))
+        async with self.turn():
+            _refuse_one_too_many(len(self._folders) + self._beginning)
+            self._beginning += 1
+            try:
+                folder = Folder(wanted.root, await open_runs(self.services, wanted), make_store())
+                await self._begin(folder)
+            finally:
+                self._beginning -= 1
+        return folder
+
+    async def _begin(self, folder: Folder) -> None:
+        runs = folder.runs
+        folder.unsubscribe = runs.subscribe(lambda view: self._changed(folder, view))
         with contextlib.suppress(asyncio.CancelledError):
             await runs.recover()
         folder.snapshots.replace(await runs.views(compare=False))
-        self._folders[wanted.root] = folder
+        self._folders[folder.root] = folder
         await runs.watch()
         runs.warm()
-        return folder
 
     def _opened(self, root: Path, done: asyncio.Task[Folder]) -> None:
         self._opening.pop(root, None)
@@ -138,6 +191,28 @@ class Host:
     def _changed(self, folder: Folder, view: RunView) -> None:
         if folder.snapshots.take(view) and self.listener is not None:
             self.listener(folder, view)
+        if folder.root in self._removed:
+            self._release(folder.root)
+
+    def _release(self, root: Path) -> None:
+        if root not in self._releasing:
+            task = self._releasing[root] = asyncio.get_running_loop().create_task(self._released(root))
+            task.add_done_callback(lambda _: self._releasing.pop(root, None))
+
+    async def _released(self, root: Path) -> None:
+        if (opening := self._opening.get(root)) is not None:
+            await asyncio.wait({opening})
+        await asyncio.sleep(RELEASE_SECONDS)
+        folder = self._folders.get(root)
+        if folder is not None and root in self._removed and not folder.at_work:
+            del self._folders[root]
+            folder.unsubscribe()
+            await _close(folder.runs, "its folder was removed from the editor")
+            self.closed(folder)
+
+
+def nothing_shown(folder: Folder) -> None:
+    return None
 
 
 def nothing_unsaved(path: Path) -> str | None:
@@ -158,6 +233,20 @@ def _import_snapshots() -> type[SnapshotStore]:
 
     assert donewhen.wire.snapshot
     return SnapshotStore
+
+
+def _refuse_one_too_many(opened: int) -> None:
+    """Raises UsageError where another folder would take the descriptors that the open ones need for their checks."""
+    if sys.platform != "win32":
+        import resource  # exists only there
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = (limit - SPARE_DESCRIPTORS) // DESCRIPTORS
+        if limit != resource.RLIM_INFINITY and opened >= most:
+            raise UsageError(
+                f"this process may have {limit} files open at once, which is enough for {most} folders: raise the limit"
+                " (`ulimit -Hn 4096`) for whatever starts the editor, or remove folders from the workspace"
+            )
 
 
 async def _close(runs: Runs, reason: str) -> None:

@@ -80,10 +80,9 @@ async def show_folder(session: Session, root: Path) -> None:
     try:
         folder = await session.folder(root)
     except (DoneWhenError, OSError) as problem:
-        said = f"Done When can't keep runs for {root.name}: {problem}"
-        if said not in session.told:
-            session.told.add(said)
-            session.show_message(types.MessageType.Warning, said)
+        if str(problem) not in session.told:
+            session.told.add(str(problem))
+            session.show_message(types.MessageType.Warning, f"Done When can't keep runs for {root.name}: {problem}")
         return
     for view in reversed(folder.snapshots.newest_first()):
         session.views.run_changed(folder, view)
@@ -121,11 +120,15 @@ async def configured(session: Session, params: types.DidChangeConfigurationParam
 
 
 async def folders_changed(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """Folders are added and removed; the runs of a removed one stay as they are until the client leaves."""
-    removed = {file_path(folder.uri) for folder in params.event.removed}
+    """Folders are added and removed; a removed one is closed once nothing is at work in it, and no goal file of it is
+    open."""
+    removed = [path for folder in params.event.removed if (path := file_path(folder.uri)) is not None]
     added = [path for folder in params.event.added if (path := file_path(folder.uri)) is not None]
     session.roots = (*(root for root in session.roots if root not in removed), *added)
+    for root in removed:
+        session.release(root)
     for root in added:
+        session.host.add(root)
         if await asyncio.to_thread(_has_goals, root):
             session.later(show_folder(session, root), f"opening {root}")
 

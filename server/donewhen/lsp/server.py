@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from donewhen.app.services import Services
 
 GREETING_SECONDS = 10.0
+MOST_DESCRIPTORS = 10_240
+"""Enough for a thousand folders. macOS allows no more, and what checks start inherits it: some old programs close every
+descriptor that they may have, one by one."""
 
 
 Register = Callable[[Session], None]
@@ -43,6 +46,7 @@ async def serve(
     Returns the exit code: 0 after `shutdown`, 1 if the client left without it.
     """
     _log_to_stderr()
+    _raise_descriptor_limit()
     host = Host(services, state_dir, client_process_id)
     stop = _stop_signal()
     if tcp_port is not None:
@@ -115,6 +119,18 @@ def _stop_signal() -> asyncio.Future[None]:
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, heard)
     return stop
+
+
+def _raise_descriptor_limit() -> None:
+    """An open folder takes nine descriptors, and some systems begin with 256 for a process that may have more."""
+    if sys.platform != "win32":
+        import resource  # exists only there
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            with contextlib.suppress(OSError, ValueError):  # what there is has to do
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _log_to_stderr() -> None:

@@ -17,7 +17,7 @@ from donewhen.core.errors import NotTrusted
 from donewhen.goalfile.files import goal_name
 from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.documents import EditorState, Texts, Unsaved
-from donewhen.lsp.host import no_editor, nobody_to_ask, nothing_unsaved
+from donewhen.lsp.host import no_editor, nobody_to_ask, nothing_shown, nothing_unsaved
 from donewhen.lsp.positions import Place, file_path, is_goal_file, locate
 from donewhen.lsp.proof_basis import ProofBases
 from donewhen.lsp.protocol import ClientSilent
@@ -147,6 +147,8 @@ class Session:
     def set_roots(self, uris: Iterable[str]) -> None:
         paths = (file_path(uri) for uri in uris)
         self.roots = tuple(path for path in paths if path is not None)
+        for root in self.roots:
+            self.host.add(root)
 
     @property
     def documents(self) -> OpenDocuments:
@@ -172,9 +174,16 @@ class Session:
     async def _begin(self) -> None:
         self._views = await asyncio.to_thread(self._make_views, self)
         self.host.listener = self._views.run_changed
+        self.host.closed = self._folder_closed
         pending, self._changed_early = self._changed_early, set()
         for root, path in pending:
             self._views.goal_changed(root, path)
+
+    def _folder_closed(self, folder: Folder) -> None:
+        """Nothing more is known of its goals: their diagnostics go."""
+        for view in folder.snapshots.newest_first():
+            if view.state.goal.path is not None:
+                self.goal_changed(folder.root, view.state.goal.path)
 
     def goal_changed(self, root: Path, path: str) -> None:
         """With the next update, shows a goal file again that changed, or about which something new is known."""
@@ -186,6 +195,7 @@ class Session:
     async def leave(self, reason: str) -> None:
         """The client leaves. Its runs end with it, unless it is connected over TCP."""
         self.host.listener = None
+        self.host.closed = nothing_shown
         self.host.unsaved = nothing_unsaved
         self.host.editor = no_editor
         self.host.ask_editor = nobody_to_ask
@@ -247,6 +257,12 @@ class Session:
     async def folder(self, root: Path) -> Folder:
         """The opened workspace folder. Raises whatever the engine raises."""
         return await self.host.folder(self.wanted(root))
+
+    def release(self, root: Path) -> None:
+        """Has a folder closed that the client has neither as a workspace folder nor any more as an open goal file."""
+        files = (file_path(uri) for uri in self.documents.text_documents)
+        if root not in (*self.roots, *(self.place(path).root for path in files if path and is_goal_file(path))):
+            self.host.remove(root)
 
     def wanted(self, root: Path) -> OpenWorkspace:
         """The parameters for opening the folder."""

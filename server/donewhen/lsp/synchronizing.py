@@ -30,6 +30,7 @@ def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     if path is None or not is_goal_file(path):
         return
     place = session.place(path)
+    session.host.add(place.root)
     session.goal_changed(place.root, place.path)
     session.later(show_folder(session, place.root), f"opening {place.root}")
 
@@ -73,6 +74,8 @@ def closed(session: Session, params: types.DidCloseTextDocumentParams) -> None:
     session.editor.reopened(path)
     session.editor_changed(path)
     _changed(session, path)
+    if is_goal_file(path):
+        session.release(session.place(path).root)
 
 
 def _named(session: Session, uri: str) -> Path | None:

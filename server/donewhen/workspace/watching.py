@@ -55,8 +55,8 @@ _LOOKS = (0.0, 0.0002, 0.0004, 0.0016, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)
 _UNINTERRUPTED = 0.002
 """Seconds that a pause may last without being ended by a signal: many files that are opened, one after the other,
 should not keep us busy."""
-_ASLEEP = 5.0
-"""Seconds from look to look where the system wakes us."""
+_ASLEEP = 300.0
+"""Seconds from look to look where the system wakes us: fifty idle folders should cost what one does."""
 _UNRUNG = ((2.0, 0.01), (60.0, 0.05), (float("inf"), 0.5))
 """Where it doesn't: seconds since something happened, and from look to look until then."""
 
