@@ -7,6 +7,7 @@ import json
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -312,3 +313,66 @@ def test_a_budget_of_money_is_never_passed_by_all_attempts_together(bench: Bench
         assert "each may spend an equal share of the budget: $15" in told, told
         assert all(0 < one["usd"] <= 15 for one in rows), rows
         assert {one["model"] for one in rows} == {"openai/m"}
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from donewhen.__main__ import main
+
+state, said, steps = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+
+def step(event, arguments):
+    global steps
+    keeps = event == "os.rename" and str(arguments[1]).endswith("group.json")
+    if keeps or (event == "sqlite3.connect" and str(arguments[0]).endswith("ledger.sqlite")):
+        kept = [one.read_text() for one in state.glob("workspaces/*/attempts/*/group.json")]
+        if said in "".join(kept):
+            steps -= 1
+            if not steps:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(step)
+raise SystemExit(main(sys.argv[4:]))
+"""
+
+
+def killed(bench: Bench, said: str, steps: int) -> int:
+    """Runs two attempts and kills the command at its Nth step once that is on record of the group; the exit code."""
+    state, given = bench.root.parent / "state", ["--worker-command", worker("touch done.txt")]
+    argv = ["--state-dir", str(state), "run", "--attempts", "2", "--max-iterations", "1", *given]
+    return subprocess.run(
+        [sys.executable, "-c", KILLED, str(state), said, str(steps), *argv], cwd=bench.root,
+        env=bench.environment(), capture_output=True, timeout=120, check=False,
+    ).returncode  # fmt: skip
+
+
+def goes_on(bench: Bench) -> None:
+    """`attempts resume` brings the attempt home that is proven, checks it here, and removes the other's copy."""
+    resumed = bench.run("attempts", "resume", "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    assert json.loads(resumed.stdout)["check"]["complete"]
+    assert "done.txt" in bench.files()
+    assert [one.parent.name for one in bench.folders()] == ["1"]
+
+
+@posix
+@pytest.mark.parametrize("said", ['"applied": null', '"applied": 1, "proven": false'])
+def test_attempts_that_were_killed_before_the_first_began_or_after_one_came_home_go_on(bench: Bench, said: str) -> None:
+    assert killed(bench, said, 1) == -signal.SIGKILL
+    goes_on(bench)
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_attempts_go_on_wherever_they_were_killed(bench: Bench, tmp_path: Path) -> None:
+    step, code = 0, -signal.SIGKILL
+    while code == -signal.SIGKILL:
+        step += 1
+        (tmp_path / str(step)).mkdir()
+        one = Bench(tmp_path / str(step))
+        one.goal(GOAL)
+        code = killed(one, '"applied"', step)
+        goes_on(one)
+    assert (code, step > 8) == (0, True)

@@ -3,6 +3,7 @@ about the process itself is called in this one: that spares the start of a Pytho
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -362,6 +363,61 @@ def test_a_signal_pauses_and_resume_goes_on(number: signal.Signals, code: int, p
     resumed = place.run("resume", "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout.splitlines()[-1])["runId"] == shown["runId"]
+
+
+@posix
+def test_a_run_ends_at_once_where_its_record_is_taken_away(place: Place) -> None:
+    place.goal("`test -f done.txt` passes")
+    state = shlex.quote(str(place.root.parent / "state"))
+    begun = time.monotonic()
+    done = place.run("run", "--worker-command", f"mv {state} {state}.moved; sleep 40; touch done.txt")
+    assert (done.returncode, time.monotonic() - begun < 35) == (2, True), done.stderr
+    assert "was deleted or moved meanwhile" in done.stderr
+    assert not any(word in done.stdout + done.stderr for word in ("saved", "complete", "donewhen resume", "Traceback"))
+
+
+@posix
+def test_a_workspace_that_is_moved_away_in_a_run_is_one_message(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    place.goal("`test -f done.txt` passes")
+    root = shlex.quote(str(place.root))
+    done = place.run("run", "--worker-command", f"mv {root} {root}.moved; sleep 1")
+    gc.collect()
+    assert done.returncode == 4
+    assert (done.stdout + done.stderr).count("is gone: restore it") == 1
+    assert not caplog.records
+
+
+NOBODY = """
+import ctypes, os, sys
+if ctypes.CDLL(None).unshare(0x10000000):
+    sys.exit(77)
+for name, text in (("setgroups", "deny"), ("uid_map", f"54321 {sys.argv[1]} 1"), ("gid_map", f"54321 {sys.argv[2]} 1")):
+    open(f"/proc/self/{name}", "w").write(text)
+os.environ.pop("HOME", None)
+os.execv(sys.executable, [sys.executable, "-m", "donewhen", *sys.argv[3:]])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="user namespaces are Linux's")
+def test_a_user_that_the_system_does_not_know_needs_no_home(place: Place) -> None:
+    place.goal("`true` passes")
+
+    def called(*argv: str) -> subprocess.CompletedProcess[str]:
+        ids = [str(os.getuid()), str(os.getgid())]
+        bare = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "DONEWHEN_"))}
+        done = subprocess.run(
+            [sys.executable, "-c", NOBODY, *ids, *argv], cwd=place.root, env=bare, capture_output=True, text=True,
+            timeout=60, check=False,
+        )  # fmt: skip
+        if done.returncode == 77 or "Permission" in done.stderr:
+            pytest.skip("no user namespace may be opened here")
+        return done
+
+    told = called("check", "--state-dir", str(place.root.parent / "own"))
+    assert (told.returncode, "Traceback" in told.stderr) == (0, False), told.stderr
+    refused = called("check")
+    assert (refused.returncode, "Traceback" in refused.stderr) == (2, False), refused.stderr
+    assert "set HOME, or name a folder with --state-dir" in refused.stderr
 
 
 def test_another_process_reaches_the_run(place: Place) -> None:

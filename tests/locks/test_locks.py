@@ -17,8 +17,8 @@ from typing import Any
 import psutil
 import pytest
 
-from donewhen.core.errors import AlreadyRunning, HeldElsewhere
-from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock, holders
+from donewhen.core.errors import AlreadyRunning, HeldElsewhere, LedgerUnavailable
+from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock, holders, try_lock
 
 pytestmark = pytest.mark.conformance("C20")
 
@@ -288,6 +288,17 @@ def test_a_supervisor_inside_the_dead_run_ends_nothing(tmp_path: Path) -> None:
     assert "HeldElsewhere" in ran.stderr
     assert "terminal of your own" in ran.stderr
     assert ran.returncode == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="there is no other file here that can't be locked")
+def test_where_nothing_can_be_locked_the_error_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("")
+    unlockable = os.open(tmp_path / "lock", os.O_PATH)
+    try:
+        with pytest.raises(LedgerUnavailable, match="set --state-dir to a folder on a local disk"):
+            try_lock(unlockable)
+    finally:
+        os.close(unlockable)
 
 
 def test_children_hold_the_lock_only_where_the_descriptor_was_passed_on(lock: FileRunLock, tmp_path: Path) -> None:

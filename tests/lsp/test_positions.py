@@ -69,6 +69,7 @@ def test_edits_one_after_another_make_the_text_that_the_client_has(
     text: str, edits: list[tuple[int, int, int, int, str]], encoding: Encoding
 ) -> None:
     documents = opened(text, encoding)
+    lines = lines_of(documents)
     for line, character, end_line, end_character, new in edits:
         first = offset_of(text, line, character, encoding)
         last = max(first, offset_of(text, end_line, end_character, encoding))
@@ -76,7 +77,9 @@ def test_edits_one_after_another_make_the_text_that_the_client_has(
         edit(documents, types.Position(line, character), types.Position(end_line, end_character), new)
         if new:  # the text is asked for after some edits, and not after others
             assert source(documents) == text
+        assert lines_of(documents) == split_lines(text)
     assert source(documents) == text
+    assert lines_of(documents) is lines  # an edit of a large text doesn't cut all of it again
 
 
 def offset_of(text: str, line: int, character: int, encoding: Encoding) -> int:
@@ -131,6 +134,12 @@ def opened(text: str, encoding: Encoding = "utf-16") -> OpenDocuments:
 def edit(documents: OpenDocuments, start: types.Position, end: types.Position, new: str) -> None:
     change = types.TextDocumentContentChangePartial(types.Range(start, end), new)
     documents.update_text_document(types.VersionedTextDocumentIdentifier(2, URI), change)
+
+
+def lines_of(documents: OpenDocuments) -> list[str]:
+    document = documents.open(URI)
+    assert document is not None
+    return document.bare_lines
 
 
 def source(documents: OpenDocuments) -> str:

@@ -140,3 +140,17 @@ def test_any_markdown_file_that_is_named_can_be_a_goal(editor: Editor, tmp_path:
     notes = tmp_path / "notes.md"
     notes.write_text("# G\n\n- [ ] `true` passes\n")
     assert editor.execute("donewhen.goal.check", {"goalUri": notes.as_uri()})["counts"]["met"] == 1
+
+
+def test_half_a_character_and_a_name_that_no_file_can_have_are_no_defects(editor: Editor, goal: Path) -> None:
+    run_id = editor.execute("donewhen.goal.check", {"goalUri": editor.open(goal)})["runId"]
+    half = editor.execute_error("donewhen.run.evidence", {"runId": run_id, "evidenceId": "E\ud800"})
+    assert (half["code"], "half a character" in half["message"]) == (-32602, True), half
+    named = (goal.parent / ("x" * 5000) / "GOAL.md").as_uri()
+    opened = {"uri": named, "languageId": "markdown", "version": 1, "text": goal.read_text()}
+    editor.notify("textDocument/didOpen", {"textDocument": opened})
+    place = {"textDocument": {"uri": named}, "position": {"line": 0, "character": 0}}
+    for method in ("textDocument/completion", "textDocument/hover", "textDocument/definition"):
+        answer = editor.request(method, place)
+        assert answer.get("error", {"code": -32803})["code"] == -32803, answer
+    editor.notify("textDocument/didClose", {"textDocument": {"uri": named}})

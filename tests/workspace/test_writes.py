@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
+from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.memory import MemoryWorkspace
 from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.writes import read_text_keeping, write_guarded
+from donewhen.workspace.writes import TEMPORARY, read_text_keeping, write_guarded
 
 
 def _digest(data: bytes) -> str:
@@ -142,3 +147,49 @@ def test_what_is_no_text_is_said(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\xe9")
     with pytest.raises(WorkspaceError, match="can't hold"):
         read_text_keeping(tmp_path, "a").encode("\u4e2d")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from donewhen.workspace.writes import replace_file
+
+sys.addaudithook(lambda event, _: os.kill(os.getpid(), signal.SIGKILL) if event == "os.rename" else None)
+replace_file(Path(sys.argv[1]), b"new")
+"""
+
+
+async def revision(workspace: FolderWorkspace) -> str:
+    return (await workspace.current()).revision
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL is POSIX's")
+async def test_what_a_killed_write_left_goes_with_the_next_look(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    (root / "sub").mkdir(parents=True)
+    (root / "sub" / "kept.txt").write_bytes(b"old")
+    before = FolderWorkspace(root, tmp_path / "state", watch=False)
+    clean = (await before.open(())).revision
+    killed = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", KILLED, str(root / "sub" / "kept.txt")], check=False
+    )
+    assert killed.returncode == -9
+    assert [path.suffix for path in (root / "sub").iterdir() if path.name != "kept.txt"] == [TEMPORARY]
+    assert await revision(before) == clean
+    assert [path.name for path in (root / "sub").iterdir()] == ["kept.txt"]
+    await before.close()
+
+
+@pytest.mark.parametrize(
+    "name", [f".abcd1234{TEMPORARY}", f".1-abcdef12{TEMPORARY}", f".x{TEMPORARY}", f"a{TEMPORARY}"]
+)
+async def test_no_file_of_somebody_else_is_hidden_by_the_name_of_a_temporary_one(tmp_path: Path, name: str) -> None:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    workspace = FolderWorkspace(root, tmp_path / "state", watch=False)
+    seen = {(await workspace.open(())).revision}
+    for content in ("one", "two"):
+        (root / name).write_text(content)
+        seen.add(await revision(workspace))
+    assert len(seen) == 3
+    await workspace.close()

@@ -14,8 +14,9 @@ import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any, cast
 
 from donewhen.app.gate import TREES
 from donewhen.app.services import open_runs
@@ -182,7 +183,8 @@ class Attempts:
             await workspace.close()
         worker = plan.workers[(number - 1) % len(plan.workers)] if plan.workers else None
         model = plan.models[(number - 1) % len(plan.models)] if plan.models else None
-        return Attempt(number, root, base, worker=worker, model=model)
+        options = self._started_with(plan, worker, model)
+        return Attempt(number, root, base, worker=worker, model=model, options=asdict(options))
 
     async def _refuse_full_disk(self, group: Group, place: Path, more: int) -> None:
         size = await asyncio.to_thread(size_of, place)
@@ -211,12 +213,14 @@ class Attempts:
 
     # ------------------------------------------------------------------------------------- pursuing
 
-    async def pursue(self, group: Group, plan: Plan | None, told: Told, ended: Callable[[], Awaitable[str]]) -> Group:
-        """Pursues every attempt that isn't over, until all are, and returns the group with their runs. With `plan` they
-        start, without it they are resumed. With `keep` first the first that is proven stops the others.
+    async def pursue(
+        self, group: Group, told: Told, ended: Callable[[], Awaitable[str]], *, new: bool = False
+    ) -> Group:
+        """Pursues every attempt that isn't over, until all are, and returns the group with their runs: those that never
+        started start now. With `keep` first the first that is proven stops the others.
 
         When `ended` returns, which says why, all are paused. An attempt that waits for a person is paused, too. Raises
-        what kept the attempts from starting, if none did; of new ones nothing is left then.
+        what kept the attempts from starting, if none did; of `new` ones nothing is left then.
         """
         with self._held(group):
             async with AsyncExitStack() as stack:
@@ -225,10 +229,10 @@ class Attempts:
                 for attempt in group.attempts:
                     if attempt.root.is_dir():
                         runs = await stack.enter_async_context(self._runs(attempt))
-                        pursuit.add(attempt, runs, None if plan is None else self._started_with(plan, attempt))
+                        pursuit.add(attempt, runs)
                 group = await pursuit.to_the_end(ended)
             if pursuit.refused is not None:
-                if plan is not None:
+                if new:
                     await shielded(self._removed(group, group.attempts))
                 raise pursuit.refused
             return group
@@ -245,13 +249,11 @@ class Attempts:
             reaper.send(ORDERLY)
             await reaper.close()
 
-    def _started_with(self, plan: Plan, attempt: Attempt) -> StartOptions:
+    def _started_with(self, plan: Plan, worker: str | None, model: str | None) -> StartOptions:
         # Nobody can be asked by several runs at once.
         approve = "deny" if plan.options.approve == "ask" else plan.options.approve
         options = replace(plan.options, limits=self.share(plan), approve=approve, askable=False)
-        if attempt.worker is not None:
-            options = replace(options, worker=attempt.worker)
-        return options if attempt.model is None else replace(options, model=attempt.model)
+        return replace(options, worker=worker or options.worker, model=model or options.model)
 
     @asynccontextmanager
     async def _runs(self, attempt: Attempt) -> AsyncGenerator[Runs]:
@@ -483,9 +485,9 @@ class _Pursuit:
         self.refused: DoneWhenError | None = None
         """Why none of them started."""
 
-    def add(self, attempt: Attempt, runs: Runs, options: StartOptions | None) -> None:
+    def add(self, attempt: Attempt, runs: Runs) -> None:
         self._runs[attempt.number] = runs
-        self._tasks[attempt.number] = asyncio.ensure_future(self._one(attempt, runs, options))
+        self._tasks[attempt.number] = asyncio.ensure_future(self._one(attempt, runs))
 
     async def to_the_end(self, ended: Callable[[], Awaitable[str]]) -> Group:
         signalled = asyncio.ensure_future(ended())
@@ -504,9 +506,9 @@ class _Pursuit:
         self._look_who_failed()
         return self._group
 
-    async def _one(self, attempt: Attempt, runs: Runs, options: StartOptions | None) -> RunView | None:
+    async def _one(self, attempt: Attempt, runs: Runs) -> RunView | None:
         """Its last view; None if there was nothing to go on with."""
-        begun = await self._begun(attempt, runs, options)
+        begun = await self._begun(attempt, runs)
         if begun is None:
             return None
         run_id = begun.state.run_id
@@ -525,11 +527,11 @@ class _Pursuit:
                     await runs.pause(run_id, f"{WAITS}: {state.interrupts[0].id}", "run")
         return last
 
-    async def _begun(self, attempt: Attempt, runs: Runs, options: StartOptions | None) -> RunView | None:
+    async def _begun(self, attempt: Attempt, runs: Runs) -> RunView | None:
         await runs.recover()
         run_id = attempt.run_id or await _pursued(runs)
         if run_id is None:
-            return None if self._ending else await runs.start(self._group.goal_path, options or StartOptions())
+            return None if self._ending else await runs.start(self._group.goal_path, _start_options(attempt))
         if not resumable((await runs.view(run_id)).state):
             return None
         try:
@@ -577,6 +579,11 @@ class _Pursuit:
             self._groups.keep(self._group)
         if failed and len(failed) == len(self._tasks):
             self.refused = failed[0]
+
+
+def _start_options(attempt: Attempt) -> StartOptions:
+    kept = {**attempt.options, "limits": LimitChanges(**attempt.options.get("limits", {}))}
+    return StartOptions(**cast("dict[str, Any]", kept))
 
 
 def _nothing(line: bytes) -> None:

@@ -47,7 +47,7 @@ async def run_attempts(call: Call, path: str, options: StartOptions) -> int:
     ]
     if each:
         call.terminal.message(f"each may spend an equal share of the budget: {', '.join(each)}")
-    return await _pursued(call, attempts, group, plan)
+    return await _pursued(call, attempts, group, new=True)
 
 
 async def _say_what_is_kept(call: Call, attempts: Attempts) -> None:
@@ -58,7 +58,7 @@ async def _say_what_is_kept(call: Call, attempts: Attempts) -> None:
         call.terminal.message(f"{told} `donewhen attempts` lists them, `donewhen attempts drop ID` removes one")
 
 
-async def _pursued(call: Call, attempts: Attempts, group: Group, plan: Plan | None) -> int:
+async def _pursued(call: Call, attempts: Attempts, group: Group, *, new: bool = False) -> int:
     logs = {one.number: Log() for one in group.attempts}
 
     def told(attempt: Attempt, view: RunView) -> None:
@@ -69,7 +69,7 @@ async def _pursued(call: Call, attempts: Attempts, group: Group, plan: Plan | No
                 call.terminal.result(f"[{attempt.number}] {line}")
 
     with ending_signals() as ending:
-        group = await attempts.pursue(group, plan, told, lambda: _ended(call, ending))
+        group = await attempts.pursue(group, told, lambda: _ended(call, ending), new=new)
         standing = await attempts.standing(group)
     if ending.reason:
         _show(call, group, standing)
@@ -144,6 +144,11 @@ async def _applied(call: Call, attempts: Attempts, group: Group, number: int) ->
     named = ", ".join(shown_path(path) for path in changed[:LISTED])
     more = f" and {len(changed) - LISTED} more" if len(changed) > LISTED else ""
     call.terminal.message(f"attempt {number} is applied; changed here: {named or 'nothing'}{more}")
+    return await _audited_here(call, attempts, group)
+
+
+async def _audited_here(call: Call, attempts: Attempts, group: Group) -> int:
+    """What the goal's audit in the workspace says, once an attempt is applied there."""
     display = display_for(call)
     async with call.runs() as runs:
         view = await audited(runs, group.goal_path, display, shown=call.terminal.live and not call.json)
@@ -250,8 +255,9 @@ async def _resume(call: Call, attempts: Attempts) -> int:
         raise UsageError("all attempts of a group are resumed: name its id, or nothing for the newest")
     group = attempts.group(name)
     if group.applied is not None:
-        raise UsageError(f"attempt {group.applied} of {group.id} is applied already: nothing to resume")
-    return await _pursued(call, attempts, group, None)
+        call.terminal.message(f"attempt {group.applied} is applied already: the goal is checked here")
+        return await _audited_here(call, attempts, group)
+    return await _pursued(call, attempts, group)
 
 
 async def _drop(call: Call, attempts: Attempts) -> int:

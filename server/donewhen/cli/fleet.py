@@ -113,6 +113,10 @@ async def _run_here(call: Call, wanted: Fleet) -> int:
     with ending_signals() as ending, _recorded(call, wanted.name) as record:
         record.lead()
         board = opened_board(record, wanted, new=call.arguments.new)
+        if board.ended:
+            # It may have been killed before it could say so.
+            call.terminal.message(f"{wanted.name} has ended, as follows: --new runs it once more")
+            return _finished(call, board)
         driving = asyncio.ensure_future(LocalFleet(record, board, _executor(call), _Told(call)).run())
         signalled = asyncio.ensure_future(ending.wait())
         await asyncio.wait({driving, signalled}, return_when=asyncio.FIRST_COMPLETED)

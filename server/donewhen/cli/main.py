@@ -152,6 +152,6 @@ def _logged(defect: Exception, argv: Sequence[str], folder: Path | None) -> Path
         log = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
         command = argv[0] if argv else ""
         log.write_text(f"donewhen {command}\n" + "".join(traceback.format_exception(defect)), encoding="utf-8")
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: a user without a home
         return None
     return log

@@ -157,7 +157,10 @@ def user_settings_file() -> Path:
     """The user's own settings: `config.toml` in the platform's configuration folder."""
     from platformdirs import user_config_path  # lazy: start-up time
 
-    return user_config_path("donewhen", appauthor=False) / "config.toml"
+    try:
+        return user_config_path("donewhen", appauthor=False) / "config.toml"
+    except RuntimeError:  # a container's user without a home has none
+        return Path(os.sep, ".config", "donewhen", "config.toml")
 
 
 def goal_with_settings(goal: Goal, settings: Settings) -> tuple[Goal, tuple[SettingWarning, ...]]:

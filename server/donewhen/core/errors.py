@@ -19,6 +19,7 @@ DoneWhenError
 │   ├── UnreadableRun      one run of it can't be read; all others can
 │   ├── RecordChanged      something else changed what is on record of a run: it ends crashed
 │   └── LedgerUnavailable  the state folder can't be written (full, read-only)
+│       └── RecordGone     it was deleted or moved while a run was pursued: the run ends
 ├── WorkspaceError         a file of the workspace can't be read or written
 │   ├── ChangedMeanwhile   a guarded write found other content than was read
 │   └── OtherRevision      the files are not, or no longer, those of the revision that was asked about
@@ -200,6 +201,10 @@ class Overtaken(LedgerError):
 
 class LedgerUnavailable(LedgerError):
     """The state folder can't be written: full, read-only, or not ours."""
+
+
+class RecordGone(LedgerUnavailable):
+    """The record of runs was deleted, moved or replaced while a run was pursued: nothing more of it can be kept."""
 
 
 class WorkspaceError(DoneWhenError):

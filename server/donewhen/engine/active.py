@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from donewhen.core.changing import replace
-from donewhen.core.errors import LedgerError, Overtaken, RecordChanged
+from donewhen.core.errors import LedgerError, Overtaken, RecordChanged, RecordGone
 from donewhen.core.events import (
     Entry,
     Event,
@@ -393,17 +393,22 @@ class ActiveRun:
 
     async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
         """Keeps the time, and leaves a sign of life and the activity for followers in other processes, until it is
-        cancelled. A count-down is told to the front ends as it goes on."""
+        cancelled. A count-down is told to the front ends as it goes on. Raises RecordGone."""
         told: str | None = None
         while True:
             live = self.live
             if self.state.retrying is not None and live.activity != told:
                 told = live.activity
                 self._on_change(self)
-            # If it can't be written, the next append fails with the reason and ends the run.
-            with contextlib.suppress(LedgerError):
+            # If it can't be written, the next append fails with the reason and ends the run; a record that is gone
+            # doesn't come back.
+            try:
                 await self.parts.ledger.set_live(self.run_id, live)
                 await self._keep_snapshot()
+            except RecordGone:
+                raise
+            except LedgerError:
+                pass
             if self.state.time_counts:
                 await self._tick(every, self.activity)
             else:

@@ -374,7 +374,7 @@ class Runs(Protocol):
 
     def follow(self, run_id: str) -> AsyncIterator[RunView]:
         """The view now, and again after every change, until the run ends, pauses or is interrupted (that view is the
-        last one)."""
+        last one). Raises RecordGone if the record of a run of this process was removed."""
         ...
 
     def subscribe(self, on_change: Callable[[RunView], None]) -> Callable[[], None]:

@@ -13,6 +13,7 @@ from donewhen.core.errors import (
     GoalFileError,
     LedgerError,
     LedgerUnavailable,
+    RecordGone,
     UnknownRun,
     UnreadableRun,
 )
@@ -266,7 +267,7 @@ class Reading:
         self._watch_again()
 
     async def follow(self, run_id: str) -> AsyncIterator[RunView]:
-        """The view now, then after every change, until the run ends, is paused or interrupted."""
+        """The view now, then after every change, until the run ends, is paused or interrupted. Raises RecordGone."""
         view = await self.view(run_id)
         yield view
         waiter: asyncio.Queue[RunView] = asyncio.Queue()
@@ -282,6 +283,8 @@ class Reading:
                     view = waiter.get_nowait()
                 if not view.state.active:
                     await self._over(run_id)
+                    if isinstance(self.failure, RecordGone):
+                        raise self.failure
                 yield view
         finally:
             unsubscribe()

@@ -495,9 +495,10 @@ class Supervisor(Control):
         self._serve_requests()
 
     async def _supervise(self, run: ActiveRun) -> None:
-        beat = asyncio.ensure_future(run.heartbeat())
+        beat, driving = asyncio.ensure_future(run.heartbeat()), asyncio.ensure_future(pursue(run))
         try:
-            await pursue(run)
+            done, _ = await asyncio.wait({beat, driving}, return_when=asyncio.FIRST_COMPLETED)
+            (driving if driving in done else beat).result()
         except RecordChanged as error:
             run.crash(error)
             self._records.forget(run.run_id)
@@ -505,7 +506,7 @@ class Supervisor(Control):
             self.failure = error
             run.fail(error)
         finally:
-            await cancel_all(beat)
+            await cancel_all(beat, driving)
         await remember(run.state, run.parts.workspace)
         await self._let_go(run)
         self._setup.lock.release()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+import contextlib
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from donewhen.core.acts import PauseRequested
-from donewhen.core.errors import GoalFileError
+from donewhen.core.errors import DoneWhenError, GoalFileError
 from donewhen.core.events import CheckFinished, GoalAmended, InterruptClosed, Warned
 from donewhen.core.evidence import EditorReport, Evidence
 from donewhen.core.fold.dispatch import takes_judge
@@ -26,11 +28,18 @@ T = TypeVar("T")
 async def watched(run: ActiveRun, step: Coroutine[Any, Any, T], by: Actor = "person") -> T:
     """Does a step, and records what changes in the workspace meanwhile as done by `by`."""
     run.walked = False
-    watches = [asyncio.ensure_future(one) for one in (_record_changes(run, by), follow_editor(run))]
+    beside = (partial(_record_changes, run, by), partial(follow_editor, run))
+    watches = [asyncio.ensure_future(_beside(one)) for one in beside]
     try:
         return await step
     finally:
         await cancel_all(*watches)
+
+
+async def _beside(watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """What it can't read, or put on record, the step finds too, and says."""
+    with contextlib.suppress(DoneWhenError, OSError):
+        await watch()
 
 
 async def _record_changes(run: ActiveRun, by: Actor) -> None:

@@ -31,8 +31,8 @@ class Executor(Protocol):
 
 
 def opened_board(record: FleetRecord, fleet: Fleet, *, new: bool = False) -> Board:
-    """The board of the fleet: as it was left, with what the manifest says now; or a new one. Raises UsageError for a
-    fleet that has ended, unless it is to be a new one."""
+    """The board of the fleet: as it was left, with what the manifest says now, also if it has ended; or a new one.
+    Raises UsageError for a new one while the last has not ended."""
     kept = record.board()
     if kept is None:
         return Board(fleet, secrets.token_hex(8))
@@ -45,8 +45,6 @@ def opened_board(record: FleetRecord, fleet: Fleet, *, new: bool = False) -> Boa
         if one.state == "working":  # the process that ran it is gone, and its run goes on as its ledger says
             one.state, one.reserved, one.stopping = "ready", 0.0, False
     board.again(fleet)
-    if board.ended:
-        raise UsageError(f"the fleet {fleet.name} has ended: give --new to run it once more")
     return board
 
 

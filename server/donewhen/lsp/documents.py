@@ -7,6 +7,7 @@ it cuts the whole text into lines for each edit.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +48,7 @@ class OpenDocument(TextDocument):
 
     @property
     def bare_lines(self) -> list[str]:
-        """The lines without their ends, as `split_lines` gives them. Not to be changed."""
+        """The lines without their ends, as `split_lines` gives them. Not to be changed; edits change it."""
         if self._bare is None:
             self._bare = split_lines(self.source)
         return self._bare
@@ -72,8 +73,14 @@ class OpenDocument(TextDocument):
         # A line break may be made, or undone, of what stands in the neighbouring lines: they are cut again, too.
         above = max(0, first[0] - 1)
         edited = "".join((*lines[above : first[0]], before, change.text, after, *lines[last[0] + 1 : last[0] + 2]))
-        lines[above : last[0] + 2] = split_keeping_ends(edited)
-        self._cut, self._source, self._bare = lines, None, None
+        again = split_keeping_ends(edited)
+        if self._bare is not None:
+            del self._bare[len(lines) :]
+            self._bare[above : last[0] + 2] = [line.rstrip("\r\n") for line in again]
+        lines[above : last[0] + 2] = again
+        if self._bare is not None and (not lines or lines[-1][-1] in "\r\n"):
+            self._bare.append("")
+        self._cut, self._source = lines, None
 
 
 def _place(lines: Sequence[str], position: types.Position, encoding: Encoding) -> tuple[int, int]:
@@ -286,7 +293,7 @@ class Unsaved:
         """An editor may open a file with text that it kept from an earlier session."""
         self._seen[path] = deque(maxlen=REMEMBERED)
         disk = _exact_text(path)
-        if disk is None and path.is_file():
+        if disk is None and os.path.isfile(path):  # noqa: PTH113 # never raises, for any name
             disk = text  # not UTF-8, or too large: taken to be what the editor shows
         if disk is not None:
             self._remember(path, disk)

@@ -434,6 +434,11 @@ def _refusal(method: str, problem: BaseException) -> JsonRpcException:
         return JsonRpcInvalidParams(str(problem), data=_about(problem))
     if isinstance(problem, DoneWhenError | ClientSilent):
         return JsonRpcException(without_commands(str(problem)), REQUEST_FAILED, _about(problem))
+    if isinstance(problem, UnicodeEncodeError):
+        return JsonRpcInvalidParams(f"{problem.object[problem.start : problem.end]!r} is half a character, and no text")
+    if isinstance(problem, OSError):  # of a file that the request names, or of the machine
+        logger.warning("%s failed: %s", method, problem)
+        return JsonRpcException(f"{method} failed: {problem.strerror or type(problem).__name__}", REQUEST_FAILED)
     logger.error("%s failed", method, exc_info=problem)
     name = type(problem).__name__
     return JsonRpcInternalError(f"{method} failed with {name}; the server's log has the details")

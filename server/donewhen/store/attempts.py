@@ -10,8 +10,8 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ _ID = re.compile(r"[0-9a-f]{6}")
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One attempt: `root` is the folder that it works on, a workspace like any other, and `base` the checkpoint of it
-    before any work. `worker` and `model` are those that it was given apart from the others; `error` says why it didn't
-    start."""
+    before any work. `worker` and `model` are those that it was given apart from the others, `options` all that it
+    starts with, as JSON; `error` says why it didn't start."""
 
     number: int
     root: Path
@@ -38,6 +38,7 @@ class Attempt:
     worker: str | None = None
     model: str | None = None
     error: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)

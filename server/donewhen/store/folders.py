@@ -28,7 +28,12 @@ def _state_path(override: Path | None) -> Path:
     # platformdirs is needed only if no folder was configured.
     from platformdirs import user_state_path
 
-    return user_state_path("donewhen", appauthor=False)
+    try:
+        return user_state_path("donewhen", appauthor=False)
+    except RuntimeError as error:
+        raise LedgerUnavailable(
+            "this user has no home folder to keep runs in: set HOME, or name a folder with --state-dir"
+        ) from error
 
 
 def workspace_folder(state: Path, root: Path) -> Path:

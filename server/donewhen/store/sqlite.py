@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
-from donewhen.core.errors import LedgerUnavailable
+from donewhen.core.errors import LedgerUnavailable, RecordGone
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
 from donewhen.core.state import RunState
@@ -69,6 +69,8 @@ class SqliteLedger:
         """Where the chain of each run ended after this process's last append."""
         self._was_read: set[str] = set()
         self._full = True
+        self._file: tuple[int, int] | None = None
+        """Which file was opened: what is written to one that was deleted is lost."""
         self._closed = False
         self._followed: set[asyncio.Event] = set()
         """Wakes whoever follows the changes."""
@@ -222,6 +224,7 @@ class SqliteLedger:
     def _open(self) -> None:
         if self._refusal is None:
             self._connection, self._chain, self.notices = open_ledger(self._path)
+            self._file = self._present()
         else:
             self._connection, self._chain, self._copy_of = read_ledger(self._path)
 
@@ -314,9 +317,21 @@ class SqliteLedger:
     def _sync(self, connection: sqlite3.Connection, *, full: bool) -> None:
         if self._refusal is not None:
             raise LedgerUnavailable(self._refusal)
+        if self._present() != self._file:
+            raise RecordGone(
+                f"the record of runs {self._path} was deleted or moved meanwhile, and nothing more can be kept in it: "
+                "put it back, or set another --state-dir, and run again"
+            )
         if full is not self._full:
             connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
             self._full = full
+
+    def _present(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _close(self) -> None:
         if self._connection is not None:

@@ -81,7 +81,8 @@ class FileRunLock:
         """Releases the run; processes that it left behind keep the lock until they end."""
         if self._descriptor is None:
             return
-        with self._gate():
+        # Where the state folder is gone, nobody else reads of it either.
+        with suppress(LedgerUnavailable), self._gate():
             record = read_record(self._owner_file)
             try:
                 if record is not None:
@@ -89,7 +90,7 @@ class FileRunLock:
             except OSError:
                 # Even on a full disk the run must not seem alive for as long as this process lives.
                 self._owner_file.unlink(missing_ok=True)
-            self._let_go()
+        self._let_go()
 
     def owner(self) -> Owner | None:
         record = read_record(self._owner_file)
@@ -278,8 +279,9 @@ def open_lock_file(file: Path) -> int:
 
 
 def try_lock(descriptor: int, *, shared: bool = False) -> bool:
-    """Takes the lock if it is free; a `shared` one together with others that share it (not on
-    Windows). The lock ends when the last copy of the descriptor is closed, for any reason."""
+    """Takes the lock if it is free; a `shared` one together with others that share it (not on Windows). The lock ends
+    when the last copy of the descriptor is closed, for any reason. Raises LedgerUnavailable where there are no locks.
+    """
     # Neither module exists everywhere.
     if os.name == "nt":
         return _try_lock_windows(descriptor)
@@ -290,6 +292,11 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:  # such as NFS without its lock daemon
+        raise LedgerUnavailable(
+            f"the file system of the state folder keeps no locks ({error.strerror}), so nothing could keep two runs "
+            "apart: set --state-dir to a folder on a local disk"
+        ) from error
     return True
 
 

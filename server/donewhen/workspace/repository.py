@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -121,7 +122,7 @@ async def _global_excludes(root: Path) -> str:
     code, said = await run_git(["config", "--path", "--get", "core.excludesFile"], cwd=root, check=False)
     if code == 0:
         return read_rules(os.fsdecode(said).rstrip("\n"))
-    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111, ASYNC240 # never raises
     return read_rules(str(Path(home) / "git" / "ignore"))
 
 
@@ -151,7 +152,8 @@ async def run_git(
     try:
         out, err = await process.communicate(stdin)
     except asyncio.CancelledError:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            process.kill()
         await process.wait()
         raise
     code = process.returncode or 0

@@ -26,6 +26,7 @@ from donewhen.workspace.manifest import (
     StatKey,
 )
 from donewhen.workspace.manifest import stat_key as packed
+from donewhen.workspace.writes import is_temporary
 
 _WALK_INSTEAD = 2000
 """If the hints name more paths than this, one walk is cheaper than looking at each."""
@@ -98,7 +99,7 @@ class Scanner:
             self._look_below(path, draft, visited)
             return
         draft.drop_below(path, ())
-        draft.put(path, self._read(path, stat.S_ISREG(mode)) if mode and self.coverage.covers(path) else None)
+        draft.put(path, self._read(path, stat.S_ISREG(mode)) if mode and self._covers(path) else None)
 
     def _look_below(self, path: str, draft: Draft, visited: set[str]) -> None:
         above, _, name = path.rpartition("/")
@@ -153,10 +154,13 @@ class Scanner:
         return files
 
     def _fresh(self, path: str, known: Entry | None, regular: bool) -> Entry | None:
-        if known is None and not self.coverage.covers(path):
+        if known is None and not self._covers(path):
             return None
         entry = self._read(path, regular)
         return known if entry == known else entry
+
+    def _covers(self, path: str) -> bool:
+        return self.coverage.covers(path) and not is_temporary(self.full(path))
 
     def _read(self, path: str, regular: bool) -> Entry | None:
         entry = read_entry(self.full(path), regular=regular)

@@ -7,12 +7,15 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
+import secrets
 import stat
 import sys
-import tempfile
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
 from donewhen.regular import read_bytes
@@ -22,7 +25,10 @@ _UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(
 
 _OPENED = Path("/proc/self/fd")
 TEMPORARY = ".donewhen-tmp"
-"""The suffix of our temporary files; they are not part of any revision."""
+"""The suffix of our temporary files."""
+_OURS = re.compile(rf"\.(?P<pid>[0-9]+)-[a-z0-9_]{{8}}{re.escape(TEMPORARY)}")
+_UNDER_WAY: set[str] = set()
+"""The names of the temporary files that this process is writing."""
 
 
 def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | None) -> None:
@@ -121,16 +127,35 @@ def real_folder(root: Path, path: str, *, make: bool = False) -> Generator[Path]
 
 def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
     """Puts a whole file in place in one step; until then the old one stays whole."""
-    descriptor, name = tempfile.mkstemp(prefix=".", suffix=TEMPORARY, dir=target.parent)
+    place = target.with_name(f".{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY}")
+    _UNDER_WAY.add(place.name)
     try:
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-        Path(name).chmod(_default_mode() if mode is None else mode)
-        Path(name).replace(target)
+        place.chmod(_default_mode() if mode is None else mode)
+        place.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(name).unlink()
+            place.unlink()
         raise
+    finally:
+        _UNDER_WAY.discard(place.name)
+
+
+def is_temporary(path: str) -> bool:
+    """Whether a file, by its absolute path, is one that this process is just writing, which is part of no revision.
+    What a process that was killed left of its own is removed. Any other file of such a name counts: nothing can be
+    hidden by it."""
+    name = os.path.basename(path)  # noqa: PTH119 # a scan has thousands of them: no Path for each
+    found = _OURS.fullmatch(name) if name.endswith(TEMPORARY) else None
+    if found is None or name in _UNDER_WAY:
+        return found is not None
+    if int(found["pid"]) != os.getpid() and psutil.pid_exists(int(found["pid"])):
+        return False
+    with contextlib.suppress(OSError):
+        os.unlink(path)  # noqa: PTH108 # likewise
+    return not os.path.lexists(path)
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,8 @@ class _Step(asyncio.SubprocessProtocol):
         finally:
             self._family.kill_now()
             self._family.close()
+            # asyncio waits for its end in a thread, and complains if closing has heard of it before.
+            await _happens(self._exited, _EOF_GRACE)
             transport.close()
             if self._dialogue is not None:
                 self._dialogue.ended()
