@@ -3,7 +3,7 @@ import { addCheck, chooseJudge } from './amending';
 import { compareAttempts } from './attempts';
 import { askForModels, chooseModels, chooseWorker, setAddress } from './choosing';
 import { type Limits, startAndAsk, until } from './consent';
-import { text } from './configuration';
+import { ownText, text } from './configuration';
 import { fileUri } from './documents';
 import { findGoals, isGoalFile, saveGoal } from './goalFiles';
 import { answer, answerWith, choose } from './interrupts';
@@ -11,6 +11,7 @@ import { confirm, say } from './notices';
 import { harmless, label } from './plainText';
 import type { CommandResults, Repair, Snapshot } from './protocol';
 import { saveReceipt } from './receipts';
+import { keyName } from './secrets';
 import type { Services } from './services';
 import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
 import { asksElsewhere, pursuit } from './snapshots';
@@ -67,7 +68,10 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.chooseWorker': chooseWorker,
   // A run keeps its models: with others, a new one begins.
   'donewhen.chooseModels': repairing('chooseModels', chooseModels, 'donewhen.start'),
-  'donewhen.setApiKey': repairing('setApiKey', ({ keys, client }, { model }) => keys.ask(client, model ?? '')),
+  'donewhen.setApiKey': repairing('setApiKey', ({ keys, client }, { model, role }) => {
+    const own = ownText(role === 'judge' ? 'judgeApiBase' : 'apiBase') !== '';
+    return keys.ask(client, model == null ? undefined : keyName(model, role ?? 'worker', own));
+  }),
   'donewhen.setAddress': repairing('setAddress', (_, { role }) => setAddress(role ?? null)),
   'donewhen.restoreGoal': repairing('restoreGoal', restoreGoal),
   'donewhen.showActions': showActions,

@@ -21,6 +21,11 @@ function keyOf(model: string): readonly [string, string] | undefined {
   return NAMES.find(([name]) => name === `${provider}_API_KEY`);
 }
 
+/** The variable that holds the key for a model: an address of the person's own has a key of its own. */
+export function keyName(model: string, role: 'worker' | 'judge', ownAddress: boolean): string | undefined {
+  return ownAddress ? (role === 'judge' ? 'DONEWHEN_JUDGE_API_KEY' : 'DONEWHEN_API_KEY') : keyOf(model)?.[0];
+}
+
 /** API keys: in the editor's secret storage, handed to the server over its own connection, nowhere else. */
 export class Secrets {
   constructor(private readonly storage: vscode.SecretStorage) {}
@@ -29,9 +34,8 @@ export class Secrets {
     return Object.entries(await this.stored()).map(([name, value]) => ({ name, value }));
   }
 
-  /** Asks for a key, that of the model where one is named, and hands it over, or forgets it; false where the person leaves. */
-  async ask(client: Server, model = ''): Promise<boolean> {
-    const known = keyOf(model)?.[0];
+  /** Asks for a key, the one that is known to be meant, and hands it over, or forgets it; false where the person leaves. */
+  async ask(client: Server, known?: string): Promise<boolean> {
     const name = known ?? (await this.chooseName());
     const value = name === undefined ? undefined : await (known === undefined ? this.askValue(name) : askValue(known));
     if (name === undefined || value === undefined) {

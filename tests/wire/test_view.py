@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from donewhen.core.trouble import REPAIRS, TroubleKind
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Claim, Usage
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
@@ -222,10 +223,10 @@ def test_money_is_said_as_far_as_it_is_known(usd: float | None, said: str) -> No
 # ------------------------------------------------------------------------------- what can be done, and how it ended
 
 
-def trouble(kind: str, **more: Any) -> dict[str, Any]:
+def trouble(kind: TroubleKind, **more: Any) -> dict[str, Any]:
     known: dict[str, Any] = {
         "kind": kind, "role": "worker", "model": "openai/m", "said": "openai/m answers 429", "status": None,
-        "brief": "the model answers 429", "headline": "model unreachable", "repairs": ["retry"],
+        "brief": "the model answers 429", "headline": "model unreachable", "repairs": REPAIRS[kind],
         "nextTry": None, "tries": None, "nextTryAt": None,
     }  # fmt: skip
     return known | more
@@ -244,7 +245,7 @@ LACKING = trouble("support_missing")
         ({"status": "paused"}, ["resume", "checkNow", "stop"]),
         ({"status": "capped"}, ["resume", "checkNow", "start"]),
         ({"status": "complete"}, ["reviewChanges", "commit", "copyReceipt"]),
-        ({"status": "paused", "modelTrouble": LACKING}, ["installModels", "resume"]),
+        ({"status": "paused", "modelTrouble": LACKING}, ["installModels", "chooseModels", "resume"]),
         ({"status": None}, ["start", "checkNow"]),
     ],
 )
@@ -264,7 +265,20 @@ GONE = "the goal file GOAL.md is gone: put it back (`donewhen revert r1 2 GOAL.m
         ({"status": "paused"}, ["Resume"]),
         ({"status": "stalled"}, ["Resume"]),
         ({"status": "capped"}, ["Raise the Limit…"]),
-        ({"status": "crashed", "reason": LACKING}, ["Install Model Support", "Resume"]),
+        ({"status": "paused", "modelTrouble": LACKING}, ["Install Model Support", "Choose Another Model…", "Resume"]),
+        (
+            {"status": "paused", "modelTrouble": trouble("key_refused")},
+            ["Set API Key…", "Choose Another Model…", "Resume"],
+        ),
+        (
+            {"status": "paused", "modelTrouble": trouble("unreachable")},
+            ["Try Again", "Set Address…", "Choose Another Model…"],
+        ),
+        (
+            {"status": "paused", "modelTrouble": trouble("wrong_address")},
+            ["Set Address…", "Choose Another Model…", "Resume"],
+        ),
+        ({"status": "running", "modelTrouble": trouble("overloaded")}, []),
         ({"status": "paused", "reason": GONE}, ["Put It Back", "Resume"]),
         ({"status": "paused", "reason": "the goal file GOAL.md is gone: put it back, then resume"}, ["Resume"]),
     ],
@@ -281,7 +295,10 @@ def test_what_repairs_it_is_offered_before_it_goes_on(given: dict[str, Any], but
     ("said", "left"),
     [
         (GONE, "the goal file GOAL.md is gone: put it back, then resume"),
-        (LACKING, "models need litellm, which is not installed"),
+        (
+            "m needs litellm, which is not installed: `pip install 'x[models]'`",
+            "m needs litellm, which is not installed",
+        ),
         (
             "worker agent needs a model: --model A/B, such as --model x/y (or DONEWHEN_MODEL)",
             "worker agent needs a model",

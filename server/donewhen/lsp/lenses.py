@@ -49,6 +49,8 @@ def run_commands(goal: GoalView) -> list[types.Command]:
         run = [{"runId": view.state.run_id}]
         pause = types.Command("Pause", "donewhen.run.pause", arguments=list(run))
         go_on = "Take over" if view.bereft else "Resume"
+        if view.state.trouble is not None:
+            go_on = f"{view.state.trouble.headline.capitalize()} · {go_on}"
         resume = types.Command(go_on, "donewhen.run.resume", arguments=list(run))
         stop = types.Command("Stop", "donewhen.run.stop", arguments=list(run))
         if view.state.active:

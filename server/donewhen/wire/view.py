@@ -16,6 +16,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
+from donewhen.core.trouble import Repair
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import WEAK_JUDGE, ResponseKind
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
@@ -304,6 +305,13 @@ def _actions(run: Snapshot) -> list[str]:
     ]
 
 
+_REPAIRS: Mapping[Repair, tuple[str, str]] = {
+    "set_key": ("setApiKey", "Set API Key…"),
+    "choose_model": ("chooseModels", "Choose Another Model…"),
+    "set_address": ("setAddress", "Set Address…"),
+    "install_support": ("installModels", "Install Model Support"),
+    "retry": ("resume", "Try Again"),
+}
 _GONE = re.compile(r"put it back \(`donewhen revert \S+ (\d+) ")
 """As a run says that its goal file is gone, where it kept one."""
 
@@ -313,10 +321,13 @@ def _repairs(run: Snapshot) -> list[WireRepair]:
     if not _goes_on(run) or run.take_over:
         return []
     found: list[WireRepair] = []
-    if _lacks_models(run):
-        found.append(WireRepair(action="installModels", label="Install Model Support"))
+    if (trouble := run.model_trouble) is not None:
+        named = [_REPAIRS[one] for one in trouble.repairs]
+        found = [WireRepair(action=does, label=label, role=trouble.role, model=trouble.model) for does, label in named]
     if run.status == "paused" and (gone := _GONE.search(run.reason)) is not None:
         found.append(WireRepair(action="restoreGoal", label="Put It Back", iteration=int(gone[1])))
+    if any(one.action == "resume" for one in found):
+        return found
     raised = "Resume" if _raises(run) is None else "Raise the Limit…"
     return [*found, WireRepair(action="resume", label=raised)]
 
