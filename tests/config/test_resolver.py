@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.app.engine import open_engine
-from donewhen.app.resolver import KnownFacts, facts_in, judge_identity, relocated, resolve
+from donewhen.app.resolver import KnownFacts, facts_in, judge_identity, refuse_unready, relocated, resolve
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Choices, ModelPrice, Settings
 from donewhen.core.errors import InvalidGoal, UsageError
@@ -93,29 +93,29 @@ def test_nobody_named_and_no_model_is_the_person() -> None:
 @pytest.mark.parametrize(
     "start",
     [
-        started(options=StartOptions(model="m")),
-        started(given=Choices(model="m")),
-        started(replace(JUDGED, model="m")),
-        started(configured=Choices(model="m")),
+        started(options=StartOptions(model="openai/m")),
+        started(given=Choices(model="openai/m")),
+        started(replace(JUDGED, model="openai/m")),
+        started(configured=Choices(model="openai/m")),
     ],
     ids=["said", "given", "goal", "configured"],
 )
 def test_a_model_makes_the_agent_the_worker(start: Start) -> None:
-    assert (start.options.worker, start.options.agent) == ("agent", AgentOptions("m"))
+    assert (start.options.worker, start.options.agent) == ("agent", AgentOptions("openai/m"))
 
 
 def test_a_worker_that_is_named_stays_it() -> None:
-    configured = Choices(model="m", worker="human")
+    configured = Choices(model="openai/m", worker="human")
     assert started(configured=configured).options.worker == "human"
     assert started(configured=configured).options.agent is None
-    assert started(replace(JUDGED, worker="command"), configured=Choices(model="m")).options.worker == "command"
-    assert started(configured=configured, given=Choices(worker="agent")).options.agent == AgentOptions("m")
+    assert started(replace(JUDGED, worker="command"), configured=Choices(model="openai/m")).options.worker == "command"
+    assert started(configured=configured, given=Choices(worker="agent")).options.agent == AgentOptions("openai/m")
 
 
 def test_models_are_chosen_in_the_order_of_the_contract() -> None:
     sources = [
-        (StartOptions(model="1", judge_model="j1"), Choices(), None),
-        (StartOptions(), Choices(model="2", judge_model="j2"), None),
+        (StartOptions(model="openai/1", judge_model="openai/j1"), Choices(), None),
+        (StartOptions(), Choices(model="openai/2", judge_model="openai/j2"), None),
         (StartOptions(), Choices(), "3"),
         (StartOptions(), Choices(), None),
     ]
@@ -126,23 +126,28 @@ def test_models_are_chosen_in_the_order_of_the_contract() -> None:
     for options, choices, of_goal in reversed(sources):
         said = options if options.model else said
         given = choices if choices.model else given
-        goal = replace(goal, model=of_goal, judge_model=f"j{of_goal}") if of_goal else goal
-        start = started(goal, said, given=given, configured=Choices(model="4", judge_model="j4"))
+        goal = replace(goal, model=f"openai/{of_goal}", judge_model=f"openai/j{of_goal}") if of_goal else goal
+        start = started(goal, said, given=given, configured=Choices(model="openai/4", judge_model="openai/j4"))
         assert start.options.agent is not None
         assert start.options.judging is not None
         found.append((start.options.agent.model, start.options.judging.models[0]))
-    assert found == [("4", "j4"), ("3", "j3"), ("2", "j2"), ("1", "j1")]
+    assert found == [
+        ("openai/4", "openai/j4"),
+        ("openai/3", "openai/j3"),
+        ("openai/2", "openai/j2"),
+        ("openai/1", "openai/j1"),
+    ]
 
 
 def test_the_agents_options_are_frozen() -> None:
-    given = Choices(model="m", api_base="http://a", temperature=0, window=9_000)
+    given = Choices(model="openai/m", api_base="http://a", temperature=0, window=9_000)
     start = started(given=given, configured=Choices(max_tool_calls=7, max_turn_tokens=70, temperature=1))
-    assert start.options.agent == AgentOptions("m", "http://a", 0, 9_000, 7, 70)
+    assert start.options.agent == AgentOptions("openai/m", "http://a", 0, 9_000, 7, 70)
 
 
 def test_the_window_may_come_with_the_price() -> None:
-    prices = {"m": ModelPrice(1, 2, window=5_000)}
-    start = started(given=Choices(model="m"), prices=prices)
+    prices = {"openai/m": ModelPrice(1, 2, window=5_000)}
+    start = started(given=Choices(model="openai/m"), prices=prices)
     assert start.options.agent is not None
     assert start.options.agent.window == 5_000
 
@@ -154,9 +159,9 @@ def test_an_agent_without_a_model_says_what_to_set() -> None:
 
 def test_a_bare_audit_needs_nobody_who_works() -> None:
     audit = StartOptions(audit=True)
-    start = started(CHECKED, audit, NOT_INSTALLED, given=Choices(worker="agent", judge_model="j"))
+    start = started(CHECKED, audit, NOT_INSTALLED, given=Choices(worker="agent", judge_model="openai/j"))
     assert (start.options.worker, start.options.agent) == (None, None)
-    assert start.options.judge == "j"
+    assert start.options.judge == "openai/j"
     assert not started(CHECKED, audit, configured=Choices(max_iterations="unlimited")).warnings
 
 
@@ -164,15 +169,19 @@ def test_a_bare_audit_needs_nobody_who_works() -> None:
 
 
 def test_the_judges_options_are_frozen() -> None:
-    given = Choices(judge_model="2*a, b", judge_api_base="http://j", judge_calls=0, judge_prompt="Be strict.")
+    given = Choices(
+        judge_model="2*openai/a, openai/b", judge_api_base="http://j", judge_calls=0, judge_prompt="Be strict."
+    )
     configured = Choices(judge_rule="unanimity", judge_temperature=0, judge_tokens=5_000, api_base="http://w")
     judging = started(given=given, configured=configured).options.judging
-    assert judging == JudgeOptions(("a", "a", "b"), "http://j", "unanimity", 0, "Be strict.", 0, 5_000)
+    assert judging == JudgeOptions(
+        ("openai/a", "openai/a", "openai/b"), "http://j", "unanimity", 0, "Be strict.", 0, 5_000
+    )
 
 
 def test_a_judge_is_not_served_where_the_worker_is_unless_somebody_says_so() -> None:
-    judging = started(given=Choices(judge_model="j", model="m", api_base="http://w")).options.judging
-    assert judging == JudgeOptions(("j",))
+    judging = started(given=Choices(judge_model="openai/j", model="openai/m", api_base="http://w")).options.judging
+    assert judging == JudgeOptions(("openai/j",))
 
 
 @pytest.mark.parametrize(
@@ -237,10 +246,10 @@ def test_a_judge_that_failed_its_measurement_is_warned_of(
 
 def test_models_that_arent_installed_are_refused_where_one_is_asked() -> None:
     with pytest.raises(UsageError, match=r"worker agent needs .*donewhen\[models\]"):
-        started(known=NOT_INSTALLED, given=Choices(model="m"))
-    with pytest.raises(UsageError, match=r"the judge j needs .*donewhen\[models\]"):
-        started(known=NOT_INSTALLED, given=Choices(judge_model="j"))
-    assert started(CHECKED, known=NOT_INSTALLED, given=Choices(judge_model="j")).options.judge == "j"
+        started(known=NOT_INSTALLED, given=Choices(model="openai/m"))
+    with pytest.raises(UsageError, match=r"the judge openai/j needs .*donewhen\[models\]"):
+        started(known=NOT_INSTALLED, given=Choices(judge_model="openai/j"))
+    assert started(CHECKED, known=NOT_INSTALLED, given=Choices(judge_model="openai/j")).options.judge == "openai/j"
     assert started(known=NOT_INSTALLED).options.worker == "human"
 
 
@@ -317,7 +326,7 @@ async def test_a_start_asks_the_environment_that_models_are_asked_in(
 
 
 def test_a_resumed_run_follows_servers_that_moved_and_keeps_its_models() -> None:
-    first = started(given=Choices(model="m", judge_model="j", api_base="http://old")).options
+    first = started(given=Choices(model="openai/m", judge_model="openai/j", api_base="http://old")).options
     now = Settings(
         given=Choices(model="other", judge_model="other", api_base="http://new", judge_api_base="http://judge"),
         configured=Choices(api_base="http://configured"),
@@ -347,3 +356,52 @@ def test_the_editors_models_need_nothing_installed_and_no_other_gets_by_beside_t
     assert "not_independent" in [one.code for one in warned]
     with pytest.raises(UsageError, match="price of editor/copilot/gpt-4o, editor/copilot/o3 is unknown"):
         resolve(replace(JUDGED, limits=Limits(budget=5)), StartOptions(), Settings(given=chosen), known)
+
+
+# ------------------------------------------------------------------------------- what has to be here first
+
+ABSENT = replace(KNOWN, program=lambda name: None)
+KEYLESS = replace(KNOWN, key=lambda role, model, options: None)
+
+
+@pytest.mark.parametrize(
+    ("known", "given", "lacks", "said"),
+    [
+        (
+            ABSENT,
+            {"worker": "claude"},
+            "worker",
+            "Claude Code is not installed: npm install -g @anthropic-ai/claude-code",
+        ),
+        (ABSENT, {"worker": "acp", "agent_command": "gemini"}, "worker", "Gemini CLI is not installed: npm install"),
+        (ABSENT, {"worker": "acp", "agent_command": "my-agent --acp"}, "worker", "`my-agent` is not installed"),
+        (NOT_INSTALLED, {"model": "openai/m"}, "models", "needs the models extra"),
+        (KNOWN, {"model": "qwen3:4b"}, "model", "`qwen3:4b` names no provider: write `provider/model`"),
+        (KEYLESS, {"model": "openai/m"}, "key", "there is no key for openai/m: set OPENAI_API_KEY"),
+        (KEYLESS, {"worker": "human", "judge_model": "openai/j"}, "key", "OPENAI_API_KEY or DONEWHEN_JUDGE_API_KEY"),
+    ],
+)
+def test_what_is_not_here_is_refused_at_a_start_and_at_a_resumption_alike(
+    known: KnownFacts, given: dict[str, str], lacks: str, said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        started(given=Choices(**given), known=known)  # type: ignore[arg-type]
+    assert refused.value.lacks == lacks
+    assert said in str(refused.value)
+    if lacks != "model":
+        options = resolve(JUDGED, StartOptions(), Settings(given=Choices(**given)), KNOWN).options  # type: ignore[arg-type]
+        with pytest.raises(UsageError) as resumed:
+            refuse_unready(JUDGED, options, known)
+        assert str(resumed.value) == str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"worker": "command", "worker_command": "no-such-program --now"},
+        {"model": "openai/m", "api_base": "http://127.0.0.1:8080/v1"},
+        {"model": "ollama/m"},
+    ],
+)
+def test_what_a_shell_finds_and_what_needs_no_key_is_not_asked_for(given: dict[str, str]) -> None:
+    started(given=Choices(**given), known=replace(ABSENT, key=KEYLESS.key))  # type: ignore[arg-type]

@@ -80,9 +80,9 @@ def test_a_judge_that_a_plugin_brings_needs_no_model() -> None:
 @pytest.mark.parametrize(
     ("given", "accepted"),
     [
-        ({"worker": "agent", "model": "m", "approve": "ask"}, None),
-        ({"worker": "agent", "model": "m", "approve": "auto"}, "auto"),
-        ({"worker": "agent", "model": "m", "approve": "deny"}, "nobody"),
+        ({"worker": "agent", "model": "openai/m", "approve": "ask"}, None),
+        ({"worker": "agent", "model": "openai/m", "approve": "auto"}, "auto"),
+        ({"worker": "agent", "model": "openai/m", "approve": "deny"}, "nobody"),
         ({"worker": "robot", "approve": "ask"}, None),
         ({"worker": "robot", "approve": "auto"}, "auto"),
         ({"worker": "command", "worker_command": "x", "approve": "ask"}, "auto"),
@@ -97,7 +97,7 @@ def test_a_person_accepts_what_a_worker_may_do(given: dict[str, str], accepted: 
 
 
 def test_where_only_the_person_works_there_is_nothing_to_accept() -> None:
-    for start in (started(worker="human"), started(options=StartOptions(audit=True), worker="agent", model="m")):
+    for start in (started(worker="human"), started(options=StartOptions(audit=True), worker="agent", model="openai/m")):
         assert (start.options.summary, start.accepted) == ("", None)
 
 
@@ -314,7 +314,7 @@ async def test_a_run_goes_on_with_the_plugins_that_it_began_with(place: Path) ->
 async def test_what_was_allowed_here_is_told_and_garbage_is_warned_of(place: Path) -> None:
     folder = place / "state" / "workspaces" / "w"
     Allowances(folder).allow(ApprovalRule("run_command", "make test", "allow"))
-    settings = Settings(given=Choices(model="openai/m", approve="ask"))
+    settings = Settings(given=Choices(model="openai/m", api_base="http://127.0.0.1:9/v1", approve="ask"))
     setup = setup_in(place, settings)
     assert "`make test`" in setup.settle(GOAL, StartOptions()).options.summary
     (folder / "allowances.json").write_text("{", encoding="utf-8")

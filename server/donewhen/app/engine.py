@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -13,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from donewhen.app.gate import TREES, agents_of, runs_of_gate
-from donewhen.app.resolver import KnownFacts, Plugged, facts_in, relocated, resolve
+from donewhen.app.keys import key_for
+from donewhen.app.resolver import KnownFacts, Plugged, facts_in, refuse_unready, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings, retention
@@ -135,6 +137,16 @@ def engine_setup(
     tracer, variables = make_tracer(context.environment(), masking.mask), checker.variables
     opened = [] if models is None else [models]
     notes = FileModelNotes(folder.parents[1])
+    known = KnownFacts(
+        facts=facts_in(context.environment),
+        environment=context.environment,
+        hindrance=contained.why,
+        program=lambda name: shutil.which(name, path=variables().get("PATH")),
+        key=lambda role, model, options: key_for(
+            role, model, options, context.environment(), context.secrets, current().own
+        ),
+        measured=notes.measured,
+    )
 
     def folder_models() -> FolderModels:
         if not opened:
@@ -195,7 +207,8 @@ def engine_setup(
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
         goal_files=WorkspaceGoalFiles(root, lambda: plugins().there()),
-        settle=_settling(checker, current, context, folder_models, plugins, masking.mask, contained, notes),
+        settle=_settling(checker, current, context, folder_models, plugins, masking.mask, known),
+        ready=lambda goal, options: refuse_unready(goal, relocated(options, current()), known),
         worker=worker,
         judge=judge,
         trusted=context.trusted,
@@ -288,16 +301,9 @@ def _settling(
     models: Callable[[], FolderModels],
     plugins: Callable[[], FolderPlugins],
     mask: Callable[[str], str],
-    contained: ContainedWork,
-    notes: ModelNotes,
+    known: KnownFacts,
 ) -> Callable[[Goal, StartOptions], Start]:
     """`settle` with the interpreter and settings that the editor has at that time."""
-    known = KnownFacts(
-        facts=facts_in(context.environment),
-        environment=context.environment,
-        hindrance=contained.why,
-        measured=notes.measured,
-    )
 
     def settled(goal: Goal, options: StartOptions) -> Start:
         checker.select_interpreter(context.interpreter())

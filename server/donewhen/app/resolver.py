@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from donewhen.config import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
 from donewhen.core.agents import NOTHING, PRESETS, acp_command, agents_in, held_back, passed_names, variables_of
 from donewhen.core.approval import ApprovalRule
+from donewhen.core.calls import CallRole
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Goal
@@ -67,6 +68,10 @@ class KnownFacts:
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ
     hindrance: Callable[[], str] = lambda: "opening a room has not been tried yet"
     """Why the worker's commands can't be contained here; empty if they can."""
+    program: Callable[[str], str | None] = lambda name: name
+    """Where a program of that name is, None if it isn't installed."""
+    key: Callable[[CallRole, str, RunOptions], str | None] = lambda role, model, options: "not looked for"
+    """The key for a call to that model, None if none is set."""
     measured: Callable[[str, str | None], Measured | None] = lambda judge, api_base: None
     """How a judge, by its identity and the address where it is served, did in `donewhen bench --quick`."""
 
@@ -97,7 +102,9 @@ def resolve(
     settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | _named(options.limits))
     chosen = _chosen(settled, options, settings, plugged, known.environment())
     chosen, uncontained = _contained(chosen, options.sandbox or settings.sandbox, settings, known)
-    _refuse_impossible(settled, chosen, settings, known)
+    refuse_unready(settled, chosen, known)
+    if settled.limits.budget is not None:
+        refuse_unknown_price(settled.limits.budget, chosen, settings, known)
     chosen = replace(chosen, summary=_summary(settled, chosen, settings, known, plugged))
     warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
     said = {warning.code for warning in warnings}
@@ -307,16 +314,53 @@ def _accepted(options: RunOptions, *, by_a_person: bool) -> Literal["auto", "nob
 # ------------------------------------------------------------------------------- refusing and warning
 
 
-def _refuse_impossible(goal: Goal, options: RunOptions, settings: Settings, known: KnownFacts) -> None:
-    judged = options.judging is not None and any(not one.sole_check for one in goal.requirements)
-    asked = [*([options.agent.model] if options.agent is not None else ())]
-    asked += options.judging.models if judged and options.judging is not None else ()
-    if not all(is_editors(one) for one in asked) and not known.installed():
+def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
+    """Asks of a start and of a resumption alike whether what it needs is here, before anything is spent. Raises
+    UsageError with what it `lacks`."""
+    _refuse_missing_program(options, known)
+    asked: list[tuple[CallRole, str, str | None]] = []
+    if options.agent is not None:
+        asked.append(("worker", options.agent.model, options.agent.api_base))
+    if options.judging is not None and any(not one.sole_check for one in goal.requirements):
+        asked += [("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models)]
+    asked = [one for one in asked if not is_editors(one[1])]
+    if asked and not known.installed():
         who = "worker agent" if options.agent is not None else f"the judge {options.judge}"
         instead = ", or work yourself with --worker human" if options.agent is not None else ""
         raise UsageError(f"{who} needs the models extra: {INSTALL}{instead}", lacks="models")
-    if goal.limits.budget is not None:
-        refuse_unknown_price(goal.limits.budget, options, settings, known)
+    for role, model, api_base in asked:
+        _refuse_unusable_model(role, model, api_base, options, known)
+
+
+def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
+    """An agent that is started by its own command line; what a command of the person's own starts is the shell's
+    business."""
+    command = options.worker_command or ""
+    preset = PRESETS.get(options.worker or "")
+    agents = (preset,) if preset is not None else agents_in(command)
+    words = command.split()
+    if not words or (preset is None and options.worker != "acp") or known.program(words[0]) is not None:
+        return
+    name = " or ".join(one.name for one in agents) or f"`{words[0]}`"
+    installs = (one.install if preset is not None else one.acp_install for one in agents)
+    how = " or ".join(filter(None, installs)) or "install it, or correct --agent-command"
+    raise UsageError(f"{name} is not installed: {how}", lacks="worker")
+
+
+def _refuse_unusable_model(
+    role: CallRole, model: str, api_base: str | None, options: RunOptions, known: KnownFacts
+) -> None:
+    # Lazy: they read a file of prices.
+    from donewhen.models.catalogue import at_its_provider, provider_of
+    from donewhen.models.failures import names_no_provider
+    from donewhen.models.keys import find_base, missing_key, needs_key
+
+    provider = provider_of(model)
+    if provider is None:
+        raise UsageError(names_no_provider(model), lacks="model")
+    served = api_base or find_base(provider, known.environment())
+    if at_its_provider(model, served) and needs_key(provider) and not known.key(role, model, options):
+        raise UsageError(missing_key(model, provider, role), lacks="key")
 
 
 def refuse_unknown_price(budget: float, options: RunOptions, settings: Settings, known: KnownFacts) -> None:

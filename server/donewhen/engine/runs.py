@@ -123,6 +123,7 @@ class Supervisor(Control):
         check_resumable(
             replace(state, interrupted=DIED) if state.active else state, changed_limits(state.goal.limits, changes)
         )
+        self._setup.ready(state.goal, state.options)
         token = self._new_token()
         leftovers = await self._take(state.run_id, token)
         try:

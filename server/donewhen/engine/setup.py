@@ -147,6 +147,8 @@ class EngineSetup:
     settle: Callable[[Goal, StartOptions], Start]
     worker: Callable[[RunOptions], Worker]
     judge: Callable[[RunOptions], Judge | None]
+    ready: Callable[[Goal, RunOptions], None] = lambda goal, options: None
+    """Raises UsageError where a run that is resumed lacks what it needs to work; `settle` asks the same at a start."""
     glance: Callable[[], Workspace] | None = None
     """A workspace to look at once, without watching it; None if there are no files to look at."""
     guard_lock: RunLock | None = None
