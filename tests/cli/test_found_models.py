@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from donewhen.app.found_models import FoundModels, LocalServer, ServedModel, found_models, served_at
+from donewhen.app.found_models import (
+    FoundModels,
+    LocalServer,
+    ServedModel,
+    Trial,
+    TrialState,
+    found_models,
+    is_fit,
+    served_at,
+)
 from donewhen.app.services import Services
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
@@ -122,3 +136,67 @@ def test_an_address_alone_is_refused(tmp_path: Path) -> None:
     code, text = tried(tmp_path, "--api-base", "http://127.0.0.1:1/v1")
     assert code == 2
     assert "donewhen models PROVIDER/NAME --api-base URL" in text
+
+
+def test_an_address_without_v1_is_completed_and_that_is_said(tmp_path: Path) -> None:
+    with ScriptedModels({"m": lambda call: calls("note_colour", colour="blue")}) as models:
+        base = models.base_url.removesuffix("/v1")
+        code, text = tried(tmp_path, "openai/m", "--api-base", base)
+    assert code == 0, text
+    assert f"it is served at {base}/v1: add /v1 to the address" in text
+
+
+def test_a_name_without_a_provider_is_told_how_to_write_it(tmp_path: Path) -> None:
+    with ScriptedModels({"qwen3:4b": [], "other": []}) as models:
+        code, text = tried(tmp_path, "qwen3:4b", "--api-base", models.base_url)
+    assert code == 1
+    assert "write openai/qwen3:4b" in text
+
+
+@contextmanager
+def plain_server(status: int, body: object) -> Iterator[int]:
+    """A server that gives one answer to every GET."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            data = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing on the terminal."""
+
+    with HTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join(5)
+
+
+async def test_a_server_that_loads_its_model_is_starting(tmp_path: Path) -> None:
+    with plain_server(503, {"error": {"message": "Loading model", "code": 503}}) as port:
+        found = await found_models({}, {"llama.cpp": port})
+        code, text = await asyncio.to_thread(tried, tmp_path, "openai/m", "--api-base", f"http://127.0.0.1:{port}/v1")
+    assert [one.starting for one in found.servers] == [True]
+    assert "it is starting" in "\n".join(shown(found))
+    assert (code, "is starting, and loads its model still" in text) == (1, True), text
+
+
+@pytest.mark.parametrize(
+    ("state", "window", "fit"), [("tools", 8_192, True), ("tools", 2_048, False), ("words", None, False)]
+)
+def test_a_window_that_is_too_small_is_not_fit(state: TrialState, window: int | None, fit: bool) -> None:
+    assert is_fit(Trial(state, "", window)) is fit
+
+
+def test_the_window_that_was_found_is_kept(tmp_path: Path) -> None:
+    notes = FileModelNotes(tmp_path)
+    notes.note_window("openai/m", "http://127.0.0.1:8080/v1", 2_048)
+    notes.note_calling("openai/m", "http://127.0.0.1:8080/v1", "actions")
+    assert FileModelNotes(tmp_path).window("openai/m", "http://127.0.0.1:8080/v1/") == 2_048
+    assert notes.window("openai/other", None) is None

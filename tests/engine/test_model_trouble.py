@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.calls import Message
-from donewhen.core.errors import JudgeOutage, ModelFailed, WorkerFailed
+from donewhen.core.errors import JudgeOutage, ModelFailed, UsageError, WorkerFailed
+from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.trouble import FailedTry, ModelTrouble, Retrying, TroubleKind
 from donewhen.core.work import Claim, TurnResult, Usage
@@ -197,4 +198,22 @@ async def test_a_judge_that_can_not_be_asked_pauses_the_run_at_once(tmp_path: Pa
     assert view.state.trouble is not None
     assert view.state.trouble.role == "judge"
     assert view_of(snapshot(view, tmp_path)).state == "judge unreachable"
+    await world.close()
+
+
+async def test_what_a_resumption_lacks_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    world, worker = made(tmp_path, Down(REFUSED), Waits())
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    paused = await ended(supervisor, run_id)
+
+    def lacks(goal: Goal, options: RunOptions) -> None:
+        raise UsageError("worker agent needs the models extra", lacks="models")
+
+    other = world.supervisor(ready=lacks)
+    with pytest.raises(UsageError) as refused:
+        await other.resume(run_id)
+    assert refused.value.lacks == "models"
+    assert (await other.view(run_id)).state.sequence == paused.state.sequence
+    assert len(worker.turns) == 1
     await world.close()

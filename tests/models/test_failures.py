@@ -154,6 +154,21 @@ async def test_a_host_that_is_not_known_is_told_at_once(way: Transport) -> None:
 
 
 @loop
+async def test_an_address_without_v1_is_completed_and_that_is_said(way: Transport) -> None:
+    heard = list[FailedTry]()
+
+    async def hear(failed: FailedTry) -> None:
+        heard.append(failed)
+
+    async with scripted(says("well"), says("again")) as server:
+        asked = model(way, server, api_base=server.base_url.removesuffix("/v1"))
+        for _ in range(2):
+            await asked.complete(request(on_failed_try=hear))
+    (told,) = heard
+    assert told.trouble.said.endswith("add /v1 to the address")
+
+
+@loop
 async def test_a_server_that_loads_its_model_is_waited_for(way: Transport) -> None:
     pauses, heard = Pauses(), list[FailedTry]()
 

@@ -342,7 +342,8 @@ async def test_it_says_what_it_does_now(agent: Agent) -> None:
         streams=("Let me", "Let me look\nat a.py"),
     )
     lines = agent.context.activities
-    for wanted in ("thinking", "at a.py", "reading a.py", "running `echo hello`", "hello"):
+    assert lines[0].startswith("thinking (reading ")
+    for wanted in ("at a.py", "reading a.py", "running `echo hello`", "hello"):
         assert wanted in lines, lines
     assert all("\n" not in line for line in lines)
     assert agent.context.started == [

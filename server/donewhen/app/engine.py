@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from donewhen.app.gate import TREES, agents_of, runs_of_gate
-from donewhen.app.keys import key_for
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, refuse_unready, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings, retention
 from donewhen.core.agents import variables_of
+from donewhen.core.calls import CallRole
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
@@ -137,14 +137,18 @@ def engine_setup(
     tracer, variables = make_tracer(context.environment(), masking.mask), checker.variables
     opened = [] if models is None else [models]
     notes = FileModelNotes(folder.parents[1])
+
+    def key(role: CallRole, model: str, options: RunOptions) -> str | None:
+        from donewhen.app.keys import key_for  # lazy: most goals are proven without a model
+
+        return key_for(role, model, options, context.environment(), context.secrets, current().own)
+
     known = KnownFacts(
         facts=facts_in(context.environment),
         environment=context.environment,
         hindrance=contained.why,
         program=lambda name: shutil.which(name, path=variables().get("PATH")),
-        key=lambda role, model, options: key_for(
-            role, model, options, context.environment(), context.secrets, current().own
-        ),
+        key=key,
         measured=notes.measured,
     )
 

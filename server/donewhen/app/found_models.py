@@ -46,11 +46,17 @@ class ServedModel:
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A server on this machine that answered, `kind` by its usual port; `models` may be empty."""
+    """A server on this machine that answered, `kind` by its usual port; `models` may be empty. `starting`: it loads its
+    model still."""
 
     kind: str
     api_base: str
     models: tuple[ServedModel, ...]
+    starting: bool = False
+
+
+class ServerStarting(Exception):
+    """A server answers that it is not ready yet (503), as llama.cpp does while it loads its model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +96,16 @@ def _keys(environ: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
 
 
 def _server(kind: str, api_base: str) -> LocalServer | None:
-    models = served_at(api_base)
+    try:
+        models = served_at(api_base)
+    except ServerStarting:
+        return LocalServer(kind, api_base, (), starting=True)
     return None if models is None else LocalServer(kind, api_base, models)
 
 
 def served_at(api_base: str, patience: float = PATIENCE) -> tuple[ServedModel, ...] | None:
-    """The models that a server lists (`GET /v1/models`); None if nothing there speaks OpenAI's API."""
+    """The models that a server lists (`GET /v1/models`); None if nothing there speaks OpenAI's API. Raises
+    ServerStarting."""
     listed = _json(f"{api_base.rstrip('/')}/models", patience)
     entries = listed.get("data") if listed is not None else None
     if not isinstance(entries, list):
@@ -129,6 +139,8 @@ def _json(url: str, patience: float) -> Mapping[str, Any] | None:
     try:
         connection.request("GET", parts.path, headers={"Accept": "application/json"})
         answer = connection.getresponse()
+        if answer.status == 503:
+            raise ServerStarting
         found: Any = json.loads(answer.read(MAX_BODY)) if answer.status == 200 else None
     except (OSError, http.client.HTTPException, ValueError):
         return None
@@ -164,9 +176,10 @@ async def try_model(
 ) -> Trial:
     """Asks a model for one tool call, and for an action under a schema where none comes back; what came back is
     remembered for the agent. Costs two short calls at most."""
-    window, refusal = await asyncio.to_thread(_looked_at, model, api_base)
-    if refusal is not None:
-        return refusal
+    look = await asyncio.to_thread(_looked_at, model, api_base)
+    if look.refusal is not None:
+        return look.refusal
+    window, api_base = look.window, look.api_base
     variables = dict(os.environ if environ is None else environ)
     folder = state_folder(state_dir)
     models = open_models(settings, WorkspaceContext(environment=lambda: variables, watch=False), folder)
@@ -182,12 +195,20 @@ async def try_model(
             "or start its server with a tool parser (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice)"
         )
         return Trial("words", said, window)
-    FileModelNotes(folder).note_calling(model, api_base, calling)
+    notes = FileModelNotes(folder)
+    notes.note_calling(model, api_base, calling)
+    if window is not None:
+        notes.note_window(model, api_base, window)
     ways: Mapping[Calling, str] = {
         "tools": "it calls tools",
         "actions": "it calls no tools, and gives actions under a schema: the agent asks it that way from now on",
     }
-    return Trial(calling, ways[calling] + _about_window(window), window)
+    return Trial(calling, ways[calling] + _about_window(window) + look.added, window)
+
+
+def is_fit(trial: Trial) -> bool:
+    """Whether the agent can work with the model as it is served now."""
+    return trial.state in ("tools", "actions") and (trial.window is None or trial.window >= LEAST_WINDOW)
 
 
 def _about_window(window: int | None) -> str:
@@ -199,27 +220,58 @@ def _about_window(window: int | None) -> str:
     )
 
 
-def _looked_at(model: str, api_base: str | None) -> tuple[int | None, Trial | None]:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a server says before it is asked: `api_base` is where its model is, `added` what had to be added to the
+    address."""
+
+    api_base: str | None
+    window: int | None = None
+    added: str = ""
+    refusal: Trial | None = None
+
+
+def _looked_at(model: str, api_base: str | None) -> _Look:
     """The window of a model behind an address of the person's own, and what is wrong without a call: nothing answers
     there, or it serves other models."""
     parts = urlsplit(api_base or "")
     if parts.scheme != "http" or not parts.hostname or api_base is None:
-        return None, None
+        return _Look(api_base)
     try:
         socket.create_connection((parts.hostname, parts.port or 80), timeout=2 * PATIENCE).close()
+        served, base, added = _served_below(api_base)
     except OSError as error:
         said = f"no server answers at {api_base} ({error.strerror or error}): start it, or correct --api-base"
-        return None, Trial("failed", said)
-    served = served_at(api_base, 2 * PATIENCE)
-    name = model.partition("/")[2]
+        return _Look(api_base, refusal=Trial("failed", said))
+    except ServerStarting:
+        said = f"the server at {api_base} is starting, and loads its model still: try again in a moment"
+        return _Look(api_base, refusal=Trial("failed", said))
     if not served:
-        return None, None  # it may still answer: not every server lists its models
+        return _Look(api_base)  # it may still answer: not every server lists its models
+    name = model.partition("/")[2] or model
     known = next((one for one in served if one.name in (name, f"{name}:latest")), None)
+    if "/" not in model:
+        said = f"write openai/{model}: a name begins with its provider, which is openai for a server of your own"
+        return _Look(base, refusal=Trial("failed", said))
     if known is None and len(served) > 1:
         names = ", ".join(one.name for one in served[:20])
-        return None, Trial("failed", f"the server at {api_base} has no model {name}: it serves {names}")
+        return _Look(base, refusal=Trial("failed", f"the server at {api_base} has no model {name}: it serves {names}"))
     # A server of one model, such as llama.cpp, answers to any name.
-    return (known or next(iter(served))).window, None
+    found = known or served[0]
+    if known is None:
+        added += f"; it serves {found.name}, whatever name it is asked for"
+    return _Look(base, found.window, added)
+
+
+def _served_below(api_base: str) -> tuple[tuple[ServedModel, ...] | None, str, str]:
+    """What is served at an address, else at /v1 below it, which is often left out."""
+    served, base = served_at(api_base, 2 * PATIENCE), api_base.rstrip("/")
+    if served is not None or base.endswith("/v1"):
+        return served, api_base, ""
+    served = served_at(f"{base}/v1", 2 * PATIENCE)
+    if served is None:
+        return None, api_base, ""
+    return served, f"{base}/v1", f"; it is served at {base}/v1: add /v1 to the address"
 
 
 async def _calling(model: Model) -> Calling | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from donewhen.app.found_models import FoundModels, LocalServer, ServedModel, Trial, found_models, try_model
+from donewhen.app.found_models import FoundModels, LocalServer, ServedModel, Trial, found_models, is_fit, try_model
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import plain
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
@@ -46,12 +46,12 @@ async def _tried(call: Call, name: str) -> int:
         call.terminal.document({"model": name, "apiBase": base, **asdict(trial)})
     else:
         call.terminal.result(_line(name, trial))
-    return COMPLETE if trial.state in ("tools", "actions") else NOT_COMPLETE
+    return COMPLETE if is_fit(trial) else NOT_COMPLETE
 
 
 def _line(name: str, trial: Trial) -> str:
     window = f" ({trial.window:,} tokens of context)" if trial.window is not None else ""
-    mark = "✓" if trial.state in ("tools", "actions") else "✗"
+    mark = "✓" if is_fit(trial) else "✗"
     return f"{mark} {name}{window}: {plain(trial.said)}"
 
 
@@ -64,12 +64,18 @@ def shown(found: FoundModels) -> Iterator[str]:
     if found.servers:
         yield "servers on this machine"
     for server in found.servers:
-        yield f"  {server.kind}'s port, {server.api_base}" + ("" if server.models else ": it serves no model yet")
+        yield f"  {server.kind}'s port, {server.api_base}" + _without_models(server)
         yield from (f"    {_served(server, one)}" for one in server.models)
     if not found.keys and not found.servers:
         yield NOTHING
     else:
         yield "Try one with a call: donewhen models PROVIDER/NAME [--api-base URL]"
+
+
+def _without_models(server: LocalServer) -> str:
+    if server.starting:
+        return ": it is starting, and loads its model still"
+    return "" if server.models else ": it serves no model yet"
 
 
 def _served(server: LocalServer, one: ServedModel) -> str:

@@ -115,7 +115,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "hint", "revert"):
         commands[name].add_argument("run_id", metavar="RUN_ID")
     _person_arguments(commands)
-    commands["report"].add_argument("--format", choices=tuple(FORMATS), help=_formats())
+    commands["report"].add_argument("--format", choices=tuple(FORMATS), type=_format, help=_formats())
     _revert_arguments(commands["revert"])
     _serve_arguments(commands["serve"])
     commands["guard"].add_argument("goal", nargs="?", metavar="GOAL")
@@ -131,6 +131,10 @@ def _arguments(commands: dict[str, Parser]) -> None:
     _fleet_arguments(commands["fleet"])
     for name, parser in commands.items():
         _settings(name, parser)
+
+
+def _format(text: str) -> str:
+    return "markdown" if text == "md" else text
 
 
 def _formats() -> str:

@@ -72,6 +72,8 @@ class HostedModel:
         self._provider = provider_of(name)
         self._own_base = at_its_provider(name, api_base)
         self._custom_price = custom_price
+        self._with_v1 = False
+        """Whether /v1 was added to the address that was given."""
         self._abilities = Abilities() if abilities is None else abilities
         self._estimator = Estimator(self._facts, marked=self._marks_prompts)
 
@@ -107,6 +109,8 @@ class HostedModel:
                     lost += self.estimate(request)[0]
                 tried[said.kind] += 1
                 tries = tries_for(said.kind, answered=self._abilities.answered)
+                if await self._tries_v1(said, request):
+                    continue
                 if tried[said.kind] >= tries:
                     said.usage = lost
                     raise said from None
@@ -123,6 +127,21 @@ class HostedModel:
         if on_text is not None and request.stream and not call.stream:
             on_text(reply.message.text)
         return reply
+
+    async def _tries_v1(self, said: ModelFailed, request: ModelRequest) -> bool:
+        """Most addresses end in /v1, and it is often left out: after a 404 it is tried, once, and said."""
+        given = self._api_base
+        if said.kind != "wrong_address" or said.status != 404 or not given or self._with_v1:
+            return False
+        base = given.rstrip("/")
+        if base.endswith("/v1"):
+            return False
+        self._with_v1, self._api_base = True, f"{base}/v1"
+        told = f"{given} answers 404, so {self._api_base} is asked: add /v1 to the address"
+        if request.on_failed_try is not None:
+            trouble = replace(said.trouble(self._role, self._name), said=told)
+            await request.on_failed_try(FailedTry(trouble, 2, 2, 0.0))
+        return True
 
     def _meaning(self, failure: Failure, call: Call) -> ModelFailed:
         return meaning(failure, self._mask, self._name, self._provider, self._role, self._api_base, call.timeout)

@@ -24,12 +24,19 @@ class MemoryModelNotes(ModelNotes):
     def __init__(self) -> None:
         self._calling: dict[str, Calling] = {}
         self._measured: dict[str, Measured] = {}
+        self._windows: dict[str, int] = {}
 
     def calling(self, model: str, api_base: str | None) -> Calling | None:
         return self._calling.get(_key(model, api_base))
 
     def note_calling(self, model: str, api_base: str | None, calling: Calling) -> None:
         self._calling[_key(model, api_base)] = calling
+
+    def window(self, model: str, api_base: str | None) -> int | None:
+        return self._windows.get(_key(model, api_base))
+
+    def note_window(self, model: str, api_base: str | None, window: int) -> None:
+        self._windows[_key(model, api_base)] = window
 
     def measured(self, model: str, api_base: str | None) -> Measured | None:
         return self._measured.get(_key(model, api_base))
@@ -51,6 +58,13 @@ class FileModelNotes(ModelNotes):
 
     def note_calling(self, model: str, api_base: str | None, calling: Calling) -> None:
         self._note(model, api_base, "calling", calling)
+
+    def window(self, model: str, api_base: str | None) -> int | None:
+        found = self._of(model, api_base).get("window")
+        return found if isinstance(found, int) and found > 0 else None
+
+    def note_window(self, model: str, api_base: str | None, window: int) -> None:
+        self._note(model, api_base, "window", window)
 
     def measured(self, model: str, api_base: str | None) -> Measured | None:
         kept = self._of(model, api_base).get("measured")

@@ -76,7 +76,9 @@ class AgentWorker:
     ) -> None:
         self._model = model
         self._habit = Habit(model, notes, options.api_base)
-        self._options = options
+        # What the model's own server said of its window, when it was tried, is truer than a catalogue.
+        window = options.window or notes.window(model.name, options.api_base)
+        self._options = replace(options, window=window)
         self._files = files
         self._rooms = rooms
         self._environment = environment
@@ -272,7 +274,8 @@ class _AgentTurn:
         for hint in self._context.hints:
             await self._conversation.append(hint_message(hint))
         request = await self._conversation.request()
-        self._context.activity("thinking")
+        reading = self._habit.model.estimate(request)[0].input_tokens
+        self._context.activity(f"thinking (reading {reading:,} tokens)")
         live = LiveOutput(self._context.activity)
 
         def hear(text: str) -> None:
