@@ -257,7 +257,7 @@ def _looked_at(model: str, api_base: str | None) -> _Look:
         names = ", ".join(one.name for one in served[:20])
         return _Look(base, refusal=Trial("failed", f"the server at {api_base} has no model {name}: it serves {names}"))
     # A server of one model, such as llama.cpp, answers to any name.
-    found = known or served[0]
+    found = known or next(iter(served))
     if known is None:
         added += f"; it serves {found.name}, whatever name it is asked for"
     return _Look(base, found.window, added)

@@ -322,7 +322,7 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
     if options.agent is not None:
         asked.append(("worker", options.agent.model, options.agent.api_base))
     if options.judging is not None and any(not one.sole_check for one in goal.requirements):
-        asked += [("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models)]
+        asked.extend(("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models))
     asked = [one for one in asked if not is_editors(one[1])]
     if asked and not known.installed():
         who = "worker agent" if options.agent is not None else f"the judge {options.judge}"
