@@ -124,6 +124,22 @@ async def test_a_linked_worktree_gets_a_repository_of_its_own(root: Path, tmp_pa
 
 
 @needs("git")
+async def test_where_links_of_gits_own_folder_lead_stays_as_it_is(root: Path, tmp_path: Path) -> None:
+    git(root, "init", "-q", ".")
+    (root / ".git").rename(tmp_path / "kept")
+    (root / ".git").symlink_to("../kept")
+    (tmp_path / "config").write_text("[core]\n\tbare = false\n\tworktree = /elsewhere\n", "utf-8")
+    (tmp_path / "kept" / "config").unlink()
+    (tmp_path / "kept" / "config").symlink_to("../config")
+    (tmp_path / "kept" / "worktrees" / "other").mkdir(parents=True)
+    before = contents(tmp_path / "kept")
+    copy = await copied(root, tmp_path / "attempts")
+    assert contents(tmp_path / "kept") == before
+    assert (tmp_path / "kept" / "worktrees" / "other").is_dir()
+    assert not (copy / ".git").is_symlink()
+    assert (copy / ".git" / "HEAD").is_file()
+
+
 async def test_of_a_folder_of_a_repository_all_of_it_is_copied(root: Path, tmp_path: Path) -> None:
     git(root, "init", "-q")
     (root / ".gitignore").write_text("*.log\n", "utf-8")
