@@ -39,6 +39,7 @@ export interface Snapshot {
   readonly baseline: Baseline | null;
   readonly sandbox: Sandbox | null;
   readonly acts: readonly Act[];
+  readonly raised: readonly Raised[];
   readonly takeOver: boolean;
   readonly modelTrouble: ModelTrouble | null;
   readonly view: View;
@@ -202,6 +203,17 @@ export interface Act {
   readonly by: string;
   readonly where: 'editor' | 'terminal' | 'program';
   readonly at: string;
+}
+
+export interface Raised {
+  readonly id: string;
+  readonly kind: string;
+  readonly path: string;
+  readonly line: number;
+  readonly message: string;
+  readonly iteration: number;
+  readonly until: number;
+  readonly undoneIn: number | null;
 }
 
 export interface ModelTrouble {

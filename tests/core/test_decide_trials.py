@@ -140,6 +140,22 @@ def test_a_tree_that_was_refused_is_not_tried_again_where_nothing_changed() -> N
     assert isinstance(decide(made.state), Ask)
 
 
+def test_a_refusal_is_remembered_and_counts_as_undone_once_it_was_tried_again() -> None:
+    def raised(made: Story) -> list[tuple[str, int, int, int | None]]:
+        return [(one.known.id, one.iteration, one.until, one.undone) for one in made.state.raised]
+
+    made = tried(worked(), refused())
+    assert raised(made) == [("F1", 1, 1, None)]
+    assert made.state.undone_findings == ()
+    made = turned(made, "rev2")
+    assert raised(made) == [("F1", 1, 1, None)]
+    assert raised(tried(made)) == [("F1", 1, 1, 2)]
+    assert [one.known.id for one in made.state.undone_findings] == ["F1"]
+    again = tried(turned(made, "rev3"), refused())
+    assert raised(again) == [("F1", 1, 3, None)]
+    assert again.state.undone_findings == ()
+
+
 def test_a_refusal_is_gone_with_its_tree() -> None:
     made = turned(tried(worked(), refused()), "rev2")
     assert made.state.open_findings == ()

@@ -27,12 +27,13 @@ from sarif.loader import load_sarif_file
 
 from donewhen.core.acts import Act, Person
 from donewhen.core.evidence import CheckResult, Outcome, Problem, Trial
+from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import Present
-from donewhen.core.state import IterationRecord
+from donewhen.core.state import IterationRecord, KnownFinding, RaisedFinding
 from donewhen.core.verdict import GRADES, Grade
 from donewhen.core.work import RunWarning
-from donewhen.engine.api import RunView
-from donewhen.wire.reports import FORMATS, ReportFormat, cited, render
+from donewhen.engine.api import FileEdit, RunStep, RunView
+from donewhen.wire.reports import FORMATS, ReportFormat, cited, file_edits, render
 from donewhen.wire.reports.json import schema
 from tests.cli.fakes import GOAL, PYTEST, RED, complete, evidence, red_at, state_of, view, view_of, with_views
 from tests.tools import examples
@@ -420,3 +421,111 @@ def test_every_receipt_says_what_a_proof_is_worth(form: ReportFormat, grade: Gra
         render(form, graded, ROOT, [one for one in graded.state.results.values() if one.id in cited(graded)])
     )
     assert GRADES[grade] in told or re.search(rf'grade"[:=, ]*(?:value=)?\s*"{grade}"', told)
+
+
+# ------------------------------------------------------------------------------------ what was refused on the way
+
+
+REFUSAL = IntegrityFinding("trial:x", "original_fails", "tests/test_x.py", 4, "the `original` fails")
+UNDONE = RaisedFinding(KnownFinding("F1", REFUSAL), 1, 1, 2)
+TURNS = tuple(IterationRecord(number, float(number), met=2, total=2, changed=("a.py",)) for number in (1, 2))
+
+
+def refused_once(**changes: Any) -> RunView:
+    """A complete run whose first iteration was refused."""
+    done = complete()
+    state = replace(done.state, **{"raised": (UNDONE,), "iterations": TURNS, "iteration": 2, **changes})
+    return replace(done, state=state)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_receipt_remembers_what_was_refused_on_the_way(form: ReportFormat) -> None:
+    said = rendered(form, refused_once())
+    assert "F1" in said
+    assert "original" in said
+    assert "undone" in said
+    assert "F1 original" not in rendered(form, complete())
+
+
+def test_what_was_undone_is_missing_nowhere() -> None:
+    shown = refused_once()
+    assert json.loads(rendered("in-toto", shown))["predicate"]["result"] == "PASSED"
+    log = json.loads(rendered("sarif", shown))
+    Draft4Validator(SARIF_SCHEMA).validate(log)
+    run = log["runs"][0]
+    assert run["properties"]["donewhen"]["proven"]
+    assert [one["suppressions"][0]["justification"] for one in run["results"]] == [
+        "raised after iteration 1, undone in iteration 2"
+    ]
+    assert [one["severity"] for one in json.loads(rendered("gitlab", shown))] == ["info"]
+    assert 'failures="0"' in rendered("junit", shown)
+    document = json.loads(rendered("json", shown))
+    assert document["raised"][0] | {"message": ""} == {
+        "id": "F1", "kind": "original_fails", "path": "tests/test_x.py", "line": 5, "message": "",
+        "iteration": 1, "until": 1, "undoneIn": 2,
+    }  # fmt: skip
+    assert "not tried again since" in rendered("short", refused_once(raised=(replace(UNDONE, undone=None),)))
+
+
+def test_the_timeline_marks_the_iteration_that_was_refused() -> None:
+    items = page(rendered("html", refused_once())).findall(".//ol[@class='timeline']/li")
+    texts = ["".join(one.itertext()) for one in items]
+    first = next(number for number, text in enumerate(texts) if text.startswith("Iteration 1"))
+    assert items[first].get("class") == "bad"
+    assert "refused by F1 original_fails at tests/test_x.py:5" in texts[first]
+    assert items[first + 1].get("class") == "good"
+    assert "refused" not in texts[first + 1]
+
+
+def test_a_stale_receipt_says_what_it_was_and_since_when() -> None:
+    stale = replace(complete(), present=Present("rev2", ("a.py", "b.py")))
+    for form in ("html", "markdown", "short"):
+        head = re.sub(r"</?code>", "`", rendered(form, stale))
+        assert "was complete; stale since `a.py` and 1 more changed" in head
+    check = replace(stale, state=replace(stale.state, mode="audit"))
+    assert "was proven; stale since" in rendered("short", check)
+
+
+def test_a_check_that_is_not_proven_says_so_once() -> None:
+    failed = view_of(state_of(red=True, mode="audit", ended=True, end_status=None, reason="something is not proven"))
+    assert "something is not proven" not in rendered("html", failed)
+
+
+def test_backticks_are_code_and_what_failed_is_open() -> None:
+    options = replace(state_of().options, summary="Worker: the command `sh agent.sh`")
+    shown = rendered("html", view_of(state_of(red=True, options=options, ended=True, end_status="capped")))
+    assert "the command <code>sh agent.sh</code>" in shown
+    assert re.search(r'<details id="E\d+" open>', shown)
+    assert not re.search(r'<details id="E\d+" open>', rendered("html", complete()))
+
+
+DIFF = """\
+diff --git a/sql/a b.sql b/sql/a b.sql
+--- a/sql/a b.sql
++++ b/sql/a b.sql
+@@ -1,2 +1,2 @@
+--- a comment
+++++ another
++more
+diff --git a/logo.png b/logo.png
+Binary files differ (3 to 4 bytes)
+"""
+
+
+def test_what_a_run_changed_is_summed_up() -> None:
+    edits = file_edits(DIFF)
+    assert edits == (FileEdit("sql/a b.sql", 2, 1), FileEdit("logo.png"))
+    shown = replace(refused_once(), edits=edits)
+    for form in ("html", "markdown", "short"):
+        assert "2 files, +2 −1" in rendered(form, shown)
+    assert json.loads(rendered("json", shown))["edits"][0] == {"path": "sql/a b.sql", "added": 2, "removed": 1}
+
+
+def test_the_markdown_receipt_tells_what_the_worker_did() -> None:
+    steps = (
+        RunStep("1", 1, 1, 1.0, 1, "runs", "sh agent.sh", text="All ``` done"),
+        RunStep("2", 2, 2, 1.0, 1, "check", "pytest"),
+        RunStep("3", 3, 3, 1.0, 1, "says", "", text="I have finished"),
+    )
+    said = rendered("markdown", replace(refused_once(), steps=steps))
+    assert "````text\niteration 1\n  sh agent.sh\n    All ``` done\n  the worker:\n    I have finished\n````" in said

@@ -165,7 +165,7 @@ def _introduction(view: RunView) -> Iterator[str]:
 
 
 def _turn(record: IterationRecord) -> Iterator[str]:
-    yield f"\nIteration {record.number} ({duration(record.seconds)})"
+    yield f"\nIteration {record.number} (the worker took {duration(record.seconds)})"
     yield f"  the worker changed: {', '.join(record.changed) or 'nothing'}"
     if record.summary:
         yield f"  the worker claims: {one_line(record.summary)}"

@@ -25,6 +25,8 @@ from donewhen.core.state import MAX_OUTAGES, RunState
 from donewhen.core.verdict import PROVEN
 from donewhen.core.work import Interrupt
 
+UNPROVEN = "something is not proven"
+"""The reason of a check that has nothing else to say."""
 MAX_FAILURES = 3
 
 
@@ -231,7 +233,7 @@ def _judge_confirms(state: RunState) -> bool:
 def _bare(state: RunState) -> Action | None:
     if state.mode != "audit":
         return None
-    return Stop(None, "everything is proven" if satisfied(state) else "something is not proven")
+    return Stop(None, "everything is proven" if satisfied(state) else UNPROVEN)
 
 
 def _person(state: RunState) -> Action | None:

@@ -121,6 +121,25 @@ class KnownFinding:
         return self.accepted and not (self.reason and self.reason == self.finding.standing)
 
 
+MAX_RAISED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RaisedFinding:
+    """That a finding refused the proof once, kept also where it is gone. `iteration` is the one after which it was
+    first there, 0 before the first, `until` the last one after which it was. `undone` is the one after which it was
+    gone: for what a trial found, not before it was tried again."""
+
+    known: KnownFinding
+    iteration: int
+    until: int
+    undone: int | None = None
+
+    def refuses(self, iteration: int) -> bool:
+        """Whether it stood after that iteration."""
+        return self.iteration <= iteration <= self.until
+
+
 @dataclass(frozen=True, slots=True)
 class Unsettled:
     """Files that change though neither a worker nor a person is at work (`unsettled.py`): in how many audits in a row
@@ -284,6 +303,8 @@ class RunState:
 
     waived: Mapping[str, str] = field(default_factory=dict[str, str])
     findings: tuple[KnownFinding, ...] = ()
+    raised: tuple[RaisedFinding, ...] = ()
+    """All that were open once, the newest of them, without their diffs."""
     finding_ids: Mapping[str, str] = field(default_factory=dict[str, str])
     accepted: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """Accepted findings: key to (fact, reason). Another fact under the same key is a new finding."""
@@ -400,6 +421,12 @@ class RunState:
     def spent(self) -> Usage:
         """What counts against the budgets: as much of the cost as is known."""
         return replace(self.usage, usd=self.known_usd)
+
+    @property
+    def undone_findings(self) -> tuple[RaisedFinding, ...]:
+        """What refused the proof once and stands no more."""
+        standing = {known.id for known in self.findings}
+        return tuple(one for one in self.raised if one.known.id not in standing)
 
     @property
     def open_findings(self) -> tuple[KnownFinding, ...]:

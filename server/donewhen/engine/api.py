@@ -76,6 +76,15 @@ class StartOptions:
     turns: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """How many lines of a file came and went."""
+
+    path: str
+    added: int = 0
+    removed: int = 0
+
+
 @dataclass(frozen=True)
 class RunView:
     """One run as it is now: for snapshots. `live` is what is not an event.
@@ -101,6 +110,12 @@ class RunView:
 
     commit: str | None = None
     """The commit that the result is about, where somebody asked for it (`Runs.commit`)."""
+
+    edits: tuple[FileEdit, ...] | None = None
+    """What the run changed, where somebody asked for it (`wire.reports.receipts`)."""
+
+    steps: tuple[RunStep, ...] = ()
+    """What it did and said, likewise."""
 
     @cached_property
     def views(self) -> tuple[RequirementView, ...]:

@@ -68,7 +68,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
             return
         run.set_activity(None)
         await run.look(by, everywhere=not worker.waits_for_person)
-        changed = await _changed(run, checkpoint if suspended else None)
+        changed = await _changed(run, checkpoint, suspended=suspended)
         if by == "worker":
             await note_changed_proof(run, changed)
         await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]), durable=False)
@@ -86,10 +86,14 @@ async def work(run: ActiveRun, iteration: int) -> None:
     await amend_if_saved(run, changed, by)
 
 
-async def _changed(run: ActiveRun, since: str | None) -> tuple[str, ...]:
-    """What changed in the turn; of one that was suspended, since it began."""
-    earlier = await run.parts.workspace.changed_between(since, None) if since is not None else ()
-    return tuple(sorted({*run.touched, *earlier}))
+async def _changed(run: ActiveRun, since: str | None, *, suspended: bool) -> tuple[str, ...]:
+    """What changed in the turn; of one that was suspended, since it began. Not what came and went within it."""
+    workspace = run.parts.workspace
+    earlier = await workspace.changed_between(since, None) if since is not None and suspended else ()
+    changed = sorted({*run.touched, *earlier})
+    gone = [path for path in changed if since is not None and workspace.digest(path) is None][:MAX_PATHS]
+    passing = {path for path in gone if since is not None and await workspace.file_at(since, path) is None}
+    return tuple(path for path in changed if path not in passing)
 
 
 def _turn(run: ActiveRun, iteration: int) -> Turn:

@@ -14,7 +14,7 @@ from donewhen.core.evidence import Problem
 from donewhen.core.plugging import Halted
 from donewhen.core.proof import proven, satisfied
 from donewhen.core.questions import question_context, runs_command
-from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.state import IterationRecord, RaisedFinding, RunState
 from donewhen.core.trouble import CallRole, Repair, TroubleKind
 from donewhen.core.verdict import Grade, RequirementView
 from donewhen.core.work import Interrupt, Usage
@@ -97,6 +97,21 @@ class WireIntegrity(Wire):
     accepted: bool
     reason: str
     diff: str = ""
+
+
+class WireRaised(Wire):
+    """A finding that was open once, and so refused the proof. `iteration` is the one after which it was first there (0:
+    before the first), `until` the last one after which it was, `undone_in` the one after which it was gone; None while
+    it stands, and for what a trial found until it was tried again."""
+
+    id: str
+    kind: str
+    path: str
+    line: int
+    message: str
+    iteration: int
+    until: int
+    undone_in: int | None
 
 
 class WireInterrupt(Wire):
@@ -276,6 +291,7 @@ class Snapshot(Wire):
     baseline: WireBaseline | None = None
     sandbox: WireSandbox | None = None
     acts: list[WireAct] = []
+    raised: list[WireRaised] = []
     take_over: bool = False
     model_trouble: WireModelTrouble | None = None
 
@@ -325,6 +341,7 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         baseline=_baseline(state),
         sandbox=_sandbox(state),
         acts=[_act(one) for one in state.acts[-MAX_ACTS:]],
+        raised=[raised_finding(one) for one in state.raised],
         take_over=view.bereft,
         model_trouble=_trouble(state),
     )
@@ -348,6 +365,20 @@ def _trouble(state: RunState) -> WireModelTrouble | None:
         next_try=None if retrying is None else retrying.failed.next_try,
         tries=None if retrying is None else retrying.failed.tries,
         next_try_at=None if retrying is None else wire_time(retrying.at),
+    )
+
+
+def raised_finding(one: RaisedFinding) -> WireRaised:
+    found = one.known.finding
+    return WireRaised(
+        id=one.known.id,
+        kind=found.kind,
+        path=found.path,
+        line=found.line + 1,
+        message=found.message,
+        iteration=one.iteration,
+        until=one.until,
+        undone_in=one.undone,
     )
 
 

@@ -956,7 +956,7 @@ def _timeline(run: Snapshot) -> WireTimeline:
     ]
     # That nothing has a price is said once, above the list.
     priced = any(one.usd for one in run.iterations)
-    rows = [_row(one, priced=priced) for one in run.iterations]
+    rows = [_row(one, _refused_by(run, one.number), priced=priced) for one in run.iterations]
     last = run.iterations[-1].number if run.iterations else 0
     under_way = run.status in ("running", "waiting", "paused") and run.iteration > last
     activity = run.activity or ""
@@ -995,11 +995,18 @@ def _chart_in_words(run: Snapshot) -> str:
     return f"Score {over}: {went}.{unknown}"
 
 
-def _row(one: WireIteration, *, priced: bool) -> WireRow:
+def _refused_by(run: Snapshot, iteration: int) -> str:
+    """`refused by F1 original_fails`: the findings that stood after an iteration; empty where none did."""
+    stood = [f"{one.id} {one.kind}" for one in run.raised if one.iteration <= iteration <= one.until]
+    return f"refused by {', '.join(stood)}" if stood else ""
+
+
+def _row(one: WireIteration, refused: str, *, priced: bool) -> WireRow:
     met = tally(one.met, one.total)
     facts = [
         "" if one.error is None else "failed",
         met,
+        refused,
         *([] if one.usd is None and not priced else _spent(one.usd)),
         duration(one.seconds),
         _counted(len(one.changed_files), "file changed", "files changed"),
@@ -1012,8 +1019,8 @@ def _row(one: WireIteration, *, priced: bool) -> WireRow:
         point=f"{_percent(one.score)} · {met}",
         score=one.score,
         usd=one.usd,
-        tone="bad" if one.error is not None else "good" if one.score >= 1 else "plain",
-        version=f"{one.revision} {one.seconds} {one.met}",
+        tone="bad" if one.error is not None or refused else "good" if one.score >= 1 else "plain",
+        version=f"{one.revision} {one.seconds} {one.met} {refused}",
     )
 
 

@@ -27,12 +27,14 @@ from donewhen.core.state import (
     KEPT_OLD_COMMANDS,
     MAX_EDITS,
     MAX_OUTAGES,
+    MAX_RAISED,
     MOST_SAID,
     Edit,
     Guard,
     Judged,
     KnownFinding,
     OpenAudit,
+    RaisedFinding,
     RunState,
     Tried,
 )
@@ -207,7 +209,28 @@ def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunSta
         findings=known,
         finding_ids=ids,
     )
-    return recount(concluded(audit_unsettled(finished), at))
+    return recount(concluded(audit_unsettled(with_raised(finished)), at))
+
+
+def with_raised(state: RunState, *, tried: bool = False) -> RunState:
+    """With what is open now among what was raised, and what is gone as undone: after an audit what was read, after
+    trials (`tried`) what they find."""
+    standing = {one.id for one in state.findings}
+    before = [
+        replace(one, until=state.iteration, undone=None)
+        if one.known.id in standing
+        else replace(one, undone=state.iteration)
+        if one.undone is None and (one.known.finding.kind in TRIAL_FINDINGS) == tried
+        else one
+        for one in state.raised
+    ]
+    known = {one.known.id for one in before}
+    new = [
+        RaisedFinding(replace(one, finding=replace(one.finding, diff="", places=())), state.iteration, state.iteration)
+        for one in state.open_findings
+        if one.id not in known
+    ]
+    return replace(state, raised=(*before, *new)[-MAX_RAISED:])
 
 
 def without_settled_question(state: RunState) -> RunState:
@@ -339,12 +362,13 @@ def _finished(state: RunState, event: e.TrialsFinished, at: float) -> RunState:
     known = replace(ended, found=found)
     read = tuple(one for one in state.findings if one.finding.kind not in TRIAL_FINDINGS)
     tried = tuple(known_finding(known, finding, ids) for finding in event.findings)
-    return replace(
+    finished = replace(
         known,
         tried=Tried(event.revision, event.findings, event.grades, event.changed, event.advice),
         findings=(*read, *tried),
         finding_ids=ids,
     )
+    return recount(with_raised(finished, tried=True))
 
 
 def _abandoned(state: RunState, event: e.TrialsAbandoned, at: float) -> RunState:

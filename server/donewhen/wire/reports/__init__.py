@@ -7,10 +7,14 @@ server read, and a module of that name with `render(view, root, evidence)`, impo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+
+from donewhen.core.errors import UnknownName
+from donewhen.engine.api import FileEdit
 
 if TYPE_CHECKING:
     from donewhen.core.evidence import Evidence
@@ -50,9 +54,31 @@ async def receipts(runs: Runs, run_id: str, forms: Sequence[ReportFormat], root:
     view = await runs.report(run_id)
     if "in-toto" in forms:
         view = replace(view, commit=await runs.commit(run_id))
+    if view.state.iterations and "markdown" in forms:
+        view = replace(view, steps=(await runs.steps(run_id, 0)).steps)
+    if view.state.iterations and not view.stale:
+        with suppress(UnknownName):
+            view = replace(view, edits=file_edits(await runs.diff(run_id)))
     found = [await runs.evidence(run_id, one) for one in cited(view)]
     evidence = [one for one in found if one is not None]
     return [render(form, view, root, evidence) for form in forms]
+
+
+def file_edits(diff: str) -> tuple[FileEdit, ...]:
+    """How many lines of each file came and went, by a unified diff."""
+    found: list[FileEdit] = []
+    hunks = False
+    for line in diff.splitlines():
+        if line.startswith("diff --git a/"):
+            path = line.removeprefix("diff --git a/")
+            found.append(FileEdit(path[: (len(path) - len(" b/")) // 2]))
+            hunks = False
+        elif line.startswith("@@"):
+            hunks = True
+        elif hunks and found and line[:1] in ("+", "-"):
+            one = found[-1]
+            found[-1] = replace(one, added=one.added + (line[0] == "+"), removed=one.removed + (line[0] == "-"))
+    return tuple(found)
 
 
 def render(form: ReportFormat, view: RunView, root: Path, evidence: Sequence[Evidence]) -> str:

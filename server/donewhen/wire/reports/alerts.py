@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -37,7 +37,7 @@ MAX_PLACES = 10
 class Alert:
     """One thing that is not proven. `path` is relative to the repository that holds the workspace, `line` and `column`
     are 1-based; None where that isn't known. `fingerprint` stays when lines move. `accepted` says which person's
-    decision it is: it blocks nothing then."""
+    decision it is, or that it is undone: it blocks nothing then."""
 
     rule: str
     level: Level
@@ -53,8 +53,21 @@ class Alert:
 def alerts(view: RunView, root: Path) -> tuple[Alert, ...]:
     """All of them, errors first. An alert stands in a file that is there; what has no such place stands at its line of
     the goal file."""
+    return _placed([*_of_requirements(view, root), *_of_findings(view, root)], root)
+
+
+def past_alerts(view: RunView, root: Path) -> tuple[Alert, ...]:
+    """The findings that refused the proof on the way and stand no more: nothing that is missing."""
+    found: list[Alert] = []
+    for one in view.state.undone_findings:
+        alert = _finding(view, root, one.known)
+        undone = f"undone in iteration {one.undone}" if one.undone is not None else "not tried again since"
+        found.append(replace(alert, level="note", accepted=f"raised after iteration {one.iteration}, {undone}"))
+    return _placed(found, root)
+
+
+def _placed(found: Sequence[Alert], root: Path) -> tuple[Alert, ...]:
     prefix = prefix_of(root)
-    found = [*_of_requirements(view, root), *_of_findings(view, root)]
     seen: Counter[str] = Counter()
     told: list[Alert] = []
     for one in found:

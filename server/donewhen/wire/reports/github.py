@@ -7,7 +7,7 @@ from pathlib import Path
 
 from donewhen.core.evidence import Evidence
 from donewhen.engine.api import RunView
-from donewhen.wire.reports.alerts import Alert, Level, alerts
+from donewhen.wire.reports.alerts import Alert, Level, alerts, past_alerts
 from donewhen.wire.reports.markdown import proven, verdict
 
 COMMANDS: Mapping[Level, str] = {"error": "error", "warning": "warning", "note": "notice"}
@@ -21,7 +21,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     found = alerts(view, root)
     lines: list[str] = []
     for level, command in COMMANDS.items():
-        same = [one for one in found if one.level == level]
+        same = [one for one in (*found, *past_alerts(view, root)) if one.level == level]
         shown = same if len(same) <= MOST else same[: MOST - 1]
         lines += [_line(command, one) for one in shown]
         if len(same) > len(shown):

@@ -9,14 +9,17 @@ from typing import Any
 
 from donewhen.core.evidence import Evidence
 from donewhen.engine.api import RunView
-from donewhen.wire.reports.alerts import Alert, Level, alerts
+from donewhen.wire.reports.alerts import Alert, Level, alerts, past_alerts
 
 SEVERITIES: Mapping[Level, str] = {"error": "critical", "warning": "major", "note": "info"}
 
 
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
-    """An array with an entry for each thing that is not proven; empty where everything is."""
-    return json.dumps([_entry(one) for one in alerts(view, root)], ensure_ascii=False, indent=1)
+    """An array with an entry for each thing that is not proven, and as information for each finding that was undone;
+    empty where everything is proven and nothing was refused on the way."""
+    return json.dumps(
+        [_entry(one) for one in (*alerts(view, root), *past_alerts(view, root))], ensure_ascii=False, indent=1
+    )
 
 
 def _entry(one: Alert) -> dict[str, Any]:

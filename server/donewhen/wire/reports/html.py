@@ -9,20 +9,37 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from donewhen.core.evidence import AffectedRun, CheckResult, Evidence, Trial
-from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.state import IterationRecord, RaisedFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.trials.outcome import TRIED
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
-from donewhen.wire.reports.markdown import ACCEPTED, FROM, MARKS, REFUSED_MARK, SHORT, proven, verdict, when, why
+from donewhen.wire.reports.markdown import (
+    ACCEPTED,
+    FROM,
+    MARKS,
+    REFUSED_MARK,
+    SHORT,
+    edits_text,
+    headline,
+    place,
+    proven,
+    refused_by,
+    undone_text,
+    verdict,
+    when,
+    why,
+    why_as_told,
+)
 
 MAX_OUTPUT = 20_000
 MAX_PATHS = 20
+MAX_EDITS = 100
 _HIDDEN = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """What changes the direction of text, so that it reads as something else."""
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -43,7 +60,8 @@ td, dd, li, p, summary { overflow-wrap: anywhere; }
 td:first-child, td.good, td.bad, td.open { white-space: nowrap; }
 td.good::before, td.bad::before, td.open::before { content: ""; display: inline-block; width: .6rem; height: .6rem;
   margin-right: .4rem; border: 1px solid; border-radius: 50%; }
-td.good::before { background: currentcolor; }
+td.good::before, td.bad::before { background: currentcolor; }
+td.bad::before { border-radius: 0; }
 p.goal { white-space: pre-line; }
 .good { color: var(--good); } .bad { color: var(--bad); } .open { color: var(--open); }
 code, pre { font: 13px/1.45 ui-monospace, monospace; }
@@ -75,6 +93,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
         _heading(view),
         _requirements(view),
         _decisions(state),
+        _edits(view),
         _timeline(state),
         _evidence(evidence),
         _cost(state),
@@ -90,7 +109,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
             "base-uri 'none'; form-action 'none'\">",
             '<meta name="referrer" content="no-referrer">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{_text(state.goal.title)}: {_text(_verdict(view))}</title>",
+            f"<title>{_text(state.goal.title)}: {_text(headline(view))}</title>",
             f"<style>{STYLE}</style>",
             "</head>",
             "<body>",
@@ -118,15 +137,17 @@ def _code(value: str) -> str:
     return f"<code>{_text(value)}</code>" if value else ""
 
 
-def _verdict(view: RunView) -> str:
-    return verdict(view.state).replace("_", " ")
-
-
 def _heading(view: RunView) -> Iterator[str]:
     state = view.state
-    tone = "good" if all(one.status == "met" for one in view.views) and not _doubts(view) else "bad"
+    tone = (
+        "open"
+        if view.stale
+        else "good"
+        if all(one.status == "met" for one in view.views) and not _doubts(view)
+        else "bad"
+    )
     yield f"<h1>{_prose(state.goal.title)}</h1>"
-    yield f'<p class="verdict {tone}">{_text(_verdict(view))} · {_text(proven(view, "requirements "))}</p>'
+    yield f'<p class="verdict {tone}">{_prose(headline(view))} · {_text(proven(view, "requirements "))}</p>'
     if reason := why(state):
         yield f"<p>{_prose(reason)}</p>"
     if view.stale:
@@ -197,8 +218,9 @@ def _decisions(state: RunState) -> Iterator[str]:
     for known in state.findings:
         where = f" at {_code(f'{known.finding.path}:{known.finding.line + 1}')}" if known.finding.path else ""
         how = f" <strong>Accepted</strong>: {_text(known.reason)}" if known.accepted else ""
-        lines.append(f"{known.id} {_text(known.finding.kind)}{where}: {_text(known.finding.message)}{how}")
-    lines += [f"{_text(one.code)}: {_text(one.message)}" for one in state.warnings]
+        lines.append(f"{known.id} {_text(known.finding.kind)}{where}: {_prose(known.finding.message)}{how}")
+    lines += [f"{_prose(undone_text(one))}: {_prose(one.known.finding.message)}" for one in state.undone_findings]
+    lines += [f"{_text(one.code)}: {_prose(one.message)}" for one in state.warnings]
     lines += [f"plugin {_code(name)} was switched off: {_text(said)}" for name, said in state.plugins_off.items()]
     if lines:
         yield "<h2>Decisions, findings and warnings</h2>"
@@ -215,7 +237,7 @@ def _timeline(state: RunState) -> Iterator[str]:
     if state.met_before is not None:
         met, total = state.met_before
         entries.append((state.started_at, f"<li><strong>Before the first turn</strong> {_meter(met, total)}</li>"))
-    entries += [(one.started_at, _iteration(one)) for one in state.iterations]
+    entries += [(one.started_at, _iteration(one, refused_by(state, one.number))) for one in state.iterations]
     for act in state.acts:
         said = f": {_text(act.said)}" if act.said else ""
         who = f"{_text(act.person.user)} {FROM[act.person.where]}"
@@ -223,7 +245,7 @@ def _timeline(state: RunState) -> Iterator[str]:
     if state.ended:
         tone = "good" if state.end_status == "complete" else ""
         end = _text(verdict(state).replace("_", " "))
-        reason = f": {_text(state.reason)}" if state.reason else ""
+        reason = f": {_prose(said)}" if (said := why_as_told(state)) else ""
         entries.append(
             (state.updated_at, f'<li class="{tone}"><strong>{end}</strong>{reason}{_at(state.updated_at)}</li>')
         )
@@ -232,14 +254,18 @@ def _timeline(state: RunState) -> Iterator[str]:
         yield f'<ol class="timeline">{"".join(line for _, line in sorted(entries, key=lambda one: one[0]))}</ol>'
 
 
-def _iteration(one: IterationRecord) -> str:
-    tone = "bad" if one.error else "good" if one.total and one.met == one.total else ""
+def _iteration(one: IterationRecord, refused: Sequence[RaisedFinding]) -> str:
+    tone = "bad" if one.error or refused else "good" if one.total and one.met == one.total else ""
     told = [f"<strong>Iteration {one.number}</strong> {_meter(one.met, one.total)}"]
     told.append(f'<span class="dim">{one.seconds:.1f} s · {_dollars(one.usage)}</span>{_at(one.started_at)}')
     if one.error:
         told.append(f'<br><span class="bad">failed: {_text(one.error)}</span>')
+    for found in refused:
+        where = f" at {_prose(place(found.known))}" if found.known.finding.path else ""
+        named = f"{found.known.id} {_text(found.known.finding.kind)}{where}"
+        told.append(f'<br><span class="bad">refused by {named}</span>: {_prose(found.known.finding.message)}')
     if one.summary:
-        told.append(f"<br>The worker says: {_text(one.summary)}")
+        told.append(f"<br>The worker says: {_prose(one.summary)}")
     if one.changed:
         told.append(f"<br>Changed: {_paths(one.changed)}")
     return f'<li class="{tone}">{" ".join(told)}</li>'
@@ -282,9 +308,23 @@ def _evidence(evidence: Mapping[str, Evidence]) -> Iterator[str]:
 
 def _folded(one: Evidence, summary: str, told: Iterable[str]) -> str:
     revision = f'<p class="dim">at revision {_code(one.revision[:SHORT])}</p>'
-    return (
-        f'<details id="{_text(one.id)}"><summary>{_text(one.id)} {summary}</summary>{revision}{"".join(told)}</details>'
-    )
+    # What failed is what a reader came for; a trial may have to fail.
+    failed = isinstance(one.observation, CheckResult | AffectedRun) and not _passed(one.observation)
+    shown = " open" if failed else ""
+    head = f"<summary>{_text(one.id)} {summary}</summary>{revision}"
+    return f'<details id="{_text(one.id)}"{shown}>{head}{"".join(told)}</details>'
+
+
+def _passed(seen: CheckResult | AffectedRun) -> bool:
+    return (seen.result if isinstance(seen, AffectedRun) else seen).passed
+
+
+def _edits(view: RunView) -> Iterator[str]:
+    if view.edits:
+        yield f"<h2>Changed: {_text(edits_text(view.edits))}</h2>"
+        yield _list(f"{_code(one.path)} +{one.added} −{one.removed}" for one in view.edits[:MAX_EDITS])
+        if len(view.edits) > MAX_EDITS:
+            yield f"<p>and {len(view.edits) - MAX_EDITS} more</p>"
 
 
 def _result(seen: CheckResult) -> Iterator[str]:
@@ -322,7 +362,7 @@ def _start(state: RunState) -> Iterator[str]:
     if state.options.summary:
         yield "<h2>At the start</h2>"
         yield f"<p>{_text(ACCEPTED[state.started])}:</p>"
-        yield _list(_text(line) for line in state.options.summary.splitlines() if line.strip())
+        yield _list(_prose(line) for line in state.options.summary.splitlines() if line.strip())
     halt = state.halt
     if halt is not None and halt.data:
         yield f"<h2>What the plugin {_code(halt.plugin)} says</h2>"

@@ -19,7 +19,7 @@ from donewhen.core.goal import Goal
 from donewhen.core.verdict import GRADES
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.alerts import rule_of
-from donewhen.wire.reports.markdown import verdict
+from donewhen.wire.reports.markdown import undone_text, verdict
 from donewhen.wire.snapshot import wire_time
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -104,6 +104,7 @@ def _configuration(view: RunView, evidence: Mapping[str, Evidence]) -> list[dict
             "revision": state.revision,
             "judge": state.options.judge or "",
             "endedAt": wire_time(state.updated_at),
+            "undone": [f"{undone_text(one)}: {one.known.finding.message}" for one in state.undone_findings],
             "requirements": {f"R{one.number}": _worth(view, one.requirement_id) for one in view.views},
         },
     }

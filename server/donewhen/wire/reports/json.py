@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from donewhen.core.evidence import Evidence
-from donewhen.engine.api import RunView
+from donewhen.engine.api import FileEdit, RunView
 from donewhen.wire.plain import plain_evidence
 from donewhen.wire.snapshot import Snapshot, snapshot
 
@@ -16,15 +17,17 @@ SCHEMA_ID = "https://github.com/donewhen/donewhen/blob/main/docs/reference/recei
 
 
 class Receipt(Snapshot):
-    """A snapshot with the evidence in full, by its id."""
+    """A snapshot with the evidence in full, by its id, and what the run changed where that is known."""
 
     evidence: dict[str, Evidence]
+    edits: list[FileEdit] | None = None
 
 
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The snapshot, with the evidence in full by id under `evidence`."""
     document = snapshot(view, root).model_dump(by_alias=True, mode="json")
     document["evidence"] = {identity: plain_evidence(one) for identity, one in evidence.items()}
+    document["edits"] = [asdict(one) for one in view.edits] if view.edits is not None else None
     return json.dumps(document, ensure_ascii=False)
 
 

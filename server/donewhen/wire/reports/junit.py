@@ -12,7 +12,7 @@ from donewhen.core.summary import room_text
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import WEAK_JUDGE
 from donewhen.engine.api import RunView
-from donewhen.wire.reports.markdown import accepted_text
+from donewhen.wire.reports.markdown import accepted_text, undone_text
 from donewhen.wire.snapshot import halt_text, shown_halt
 
 MAX_OUTPUT = 20_000
@@ -57,8 +57,9 @@ def _properties(suite: Element, state: RunState) -> None:
         "pluginsOff": ", ".join(state.plugins_off) or None,
         "startAcceptedBy": state.started if options.summary else None,
     }
+    undone = [("undone", f"{undone_text(one)}: {one.known.finding.message}") for one in state.undone_findings]
     properties = SubElement(suite, "properties")
-    for name, value in values.items():
+    for name, value in (*values.items(), *undone):
         if value is not None:
             SubElement(properties, "property", name=f"donewhen.{name}", value=printable(value))
 

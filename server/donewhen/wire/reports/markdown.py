@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from donewhen.core.acts import REFUSED, Act, Where
+from donewhen.core.decide import UNPROVEN
 from donewhen.core.evidence import (
     AffectedRun,
     CheckResult,
@@ -21,12 +22,12 @@ from donewhen.core.evidence import (
     TrialKind,
 )
 from donewhen.core.proof import satisfied
-from donewhen.core.state import KnownFinding, RunState
+from donewhen.core.state import KnownFinding, RaisedFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.trials.outcome import TRIED, unplanted
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.work import WEAK_JUDGE, Usage
-from donewhen.engine.api import RunView
+from donewhen.engine.api import FileEdit, RunView
 from donewhen.wire.snapshot import halt_text, shown_halt
 
 MARKS = {
@@ -50,6 +51,10 @@ SHORT = 12
 MAX_CHANGED = 10
 MAX_OUTPUT = 4_000
 """Characters of what one check printed."""
+MAX_TRANSCRIPT = 8_000
+"""Characters of what the worker did and said."""
+MAX_SAID = 12
+"""Lines of one thing that it said, or that a command printed."""
 MAX_OUTPUTS = 24_000
 """Characters of what all of them printed: a forge takes 65,536 of a comment."""
 
@@ -62,7 +67,15 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The whole receipt; it names no folder of this machine. What decides stands first, all else is folded away."""
     state = view.state
     sections = [_heading(view), _requirements(view, evidence), _overrides(view), _weak_judge(state), _integrity(view)]
-    below = [_proofs(view, evidence), *_outputs(evidence), _iterations(state), _costs(state), _rooms(state)]
+    sections += [_undone(state), _edits(view)]
+    below = [
+        _proofs(view, evidence),
+        *_outputs(evidence),
+        _iterations(state),
+        _transcript(view),
+        _costs(state),
+        _rooms(state),
+    ]
     below += [_acts(state), _halt_data(state), _plugins_off(state), _start(state)]
     if any(below):
         sections += [["<details>", "<summary>Evidence and how it came about</summary>"], *below, ["</details>"]]
@@ -75,7 +88,7 @@ def _heading(view: RunView) -> list[str]:
     accepted = sum(known.by_a_person for known in state.findings)
     told = proven(view, "requirements ") + (f", {waived} waived by a person" if waived else "")
     told += f", {accepted} finding{'' if accepted == 1 else 's'} accepted by a person" if accepted else ""
-    lines = [f"## {text(state.goal.title)}", "", f"**{verdict(state)}** · {told}"]
+    lines = [f"## {text(state.goal.title)}", "", f"**{headline(view)}** · {told}"]
     if reason := why(state):
         lines += ["", text(reason)]
     lines += stale_lines(view)
@@ -111,6 +124,21 @@ def verdict(state: RunState) -> str:
     if state.mode == "audit":
         return "check: proven" if satisfied(state) else "check: not proven"
     return state.status or ""
+
+
+def headline(view: RunView) -> str:
+    """How it ended; where files changed since, that it was so."""
+    said = verdict(view.state).replace("_", " ")
+    if not view.stale:
+        return said
+    changed = (view.present.changed or ()) if view.present is not None else ()
+    more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+    return f"was {said.removeprefix('check: ')}; stale since {code(changed[0]) if changed else 'files'}{more} changed"
+
+
+def why_as_told(state: RunState) -> str:
+    """The reason of an end, where it says more than how it ended."""
+    return "" if state.mode == "audit" and state.reason == UNPROVEN else state.reason
 
 
 def _facts(state: RunState) -> Iterator[str]:
@@ -275,6 +303,38 @@ def _integrity(view: RunView) -> list[str]:
     return ["### Integrity findings", "", *lines] if lines else []
 
 
+def _undone(state: RunState) -> list[str]:
+    """What refused the proof on the way and stands no more."""
+    lines = [f"- {undone_text(one)}: {text(one.known.finding.message)}" for one in state.undone_findings]
+    return ["### Refused on the way", "", *lines] if lines else []
+
+
+def undone_text(one: RaisedFinding) -> str:
+    """`F1 original_fails at FILE:LINE, raised after iteration 1, undone in iteration 2`."""
+    when = f"raised after iteration {one.iteration}" if one.iteration else "raised at the start"
+    then = f"undone in iteration {one.undone}" if one.undone is not None else "not tried again since"
+    return f"{one.known.id} {one.known.finding.kind} at {place(one.known)}, {when}, {then}"
+
+
+def refused_by(state: RunState, iteration: int) -> tuple[RaisedFinding, ...]:
+    """The findings that stood after an iteration."""
+    return tuple(one for one in state.raised if one.refuses(iteration))
+
+
+def _edits(view: RunView) -> list[str]:
+    if not view.edits:
+        return []
+    lines = [f"- {code(one.path)} +{one.added} −{one.removed}" for one in view.edits[:MAX_CHANGED]]
+    more = len(view.edits) - MAX_CHANGED
+    return [f"### Changed: {edits_text(view.edits)}", "", *lines, *([f"- and {more} more"] if more > 0 else [])]
+
+
+def edits_text(edits: Sequence[FileEdit]) -> str:
+    """`2 files, +10 −3`."""
+    files = "1 file" if len(edits) == 1 else f"{len(edits)} files"
+    return f"{files}, +{sum(one.added for one in edits)} −{sum(one.removed for one in edits)}"
+
+
 def place(known: KnownFinding) -> str:
     return code(f"{known.finding.path}:{known.finding.line + 1}") if known.finding.path else "the workspace"
 
@@ -338,18 +398,37 @@ def _outputs(evidence: Mapping[str, Evidence]) -> Iterator[list[str]]:
             room -= len(shown)
             if not shown:
                 return
-            longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
-            fence = "`" * max(3, longest + 1)
-            yield [
-                "<details>",
-                f"<summary>What {one.id} printed</summary>",
-                "",
-                f"{fence}text",
-                shown,
-                fence,
-                "",
-                "</details>",
-            ]
+            yield _fold(f"What {one.id} printed", shown)
+
+
+def _fold(summary: str, shown: str) -> list[str]:
+    """Text of others behind a summary, in a fence that it can't leave."""
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return ["<details>", f"<summary>{summary}</summary>", "", f"{fence}text", shown, fence, "", "</details>"]
+
+
+def _transcript(view: RunView) -> list[str]:
+    """What the worker did and said, in its order: the end of it, where it is long. None of it is evidence."""
+    lines: list[str] = []
+    iteration = 0
+    for step in view.steps:
+        if step.kind not in _BY_WORKER:
+            continue
+        if step.iteration != iteration:
+            iteration = step.iteration
+            lines.append(f"iteration {iteration}")
+        counts = f" +{step.added} -{step.removed}" if step.diff else ""
+        failed = " (failed)" if step.state == "failed" else ""
+        said = step.text.strip().splitlines()[-MAX_SAID:] if step.kind != "reads" else []
+        lines.append(f"  {_WHO.get(step.kind, '')}{step.title}{counts}{failed}".rstrip())
+        lines += [f"    {line}" for line in said]
+    shown = _end_of("\n".join(lines), MAX_TRANSCRIPT)
+    return _fold("What the worker did and said", shown) if lines else []
+
+
+_BY_WORKER = frozenset(("says", "reads", "runs", "edits", "tool", "reports", "hint", "asks"))
+_WHO = {"says": "the worker: ", "hint": "a person: "}
 
 
 def _end_of(output: str, most: int) -> str:
@@ -374,7 +453,9 @@ def _iterations(state: RunState) -> list[str]:
         changed = ", ".join(code(path) for path in one.changed[:5]) + (" …" if len(one.changed) > 5 else "")
         if one.error:
             changed = f"failed: {text(one.error)}"
-        cells = (str(one.number), f"{one.met} of {one.total}", f"{one.seconds:.1f} s", usd, changed or "nothing")
+        refused = ", ".join(found.known.id for found in refused_by(state, one.number))
+        met = f"{one.met} of {one.total}" + (f", refused by {refused}" if refused else "")
+        cells = (str(one.number), met, f"{one.seconds:.1f} s", usd, changed or "nothing")
         rows.append(f"| {' | '.join(cell(c) for c in cells)} |")
     return rows
 

@@ -1,7 +1,7 @@
 """The receipt for code scanning: SARIF 2.1.0, a result for each thing that is not proven.
 
 What is proven is no result, since a forge shows each result as an alert: it stands with its grade in the properties of
-the run. What a person waived or accepted is a result that is suppressed.
+the run. What a person waived or accepted, and a finding that the worker undid, is a result that is suppressed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from donewhen.core.evidence import Evidence
 from donewhen.core.verdict import GRADES
 from donewhen.engine.api import RunView
 from donewhen.version import __version__
-from donewhen.wire.reports.alerts import INTEGRITY, RULES, Alert, alerts
+from donewhen.wire.reports.alerts import INTEGRITY, RULES, Alert, alerts, past_alerts
 from donewhen.wire.reports.markdown import verdict
 from donewhen.wire.snapshot import wire_time
 
@@ -30,7 +30,8 @@ MAX_RESULTS = 5_000
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """One run of one tool. Paths are relative to the repository (`%SRCROOT%`), lines and columns 1-based."""
     found = alerts(view, root)[:MAX_RESULTS]
-    rules = list(dict.fromkeys([*RULES, *(one.rule for one in found)]))
+    results = [*found, *past_alerts(view, root)][:MAX_RESULTS]
+    rules = list(dict.fromkeys([*RULES, *(one.rule for one in results)]))
     state = view.state
     run = {
         "tool": {
@@ -50,7 +51,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
         ],
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The repository that holds the workspace."}}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one, rules) for one in found],
+        "results": [_result(one, rules) for one in results],
         "properties": {
             "donewhen": {
                 "goal": state.goal.title,

@@ -17,6 +17,8 @@ from donewhen.wire.reports.markdown import (
     act_text,
     cell,
     code,
+    edits_text,
+    headline,
     mark,
     observed,
     place,
@@ -24,7 +26,7 @@ from donewhen.wire.reports.markdown import (
     spent,
     stale_lines,
     text,
-    verdict,
+    undone_text,
     why,
 )
 
@@ -45,7 +47,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """At most 15 lines of Markdown: the objective, each requirement with its check and result, when and how long, cost
     and revision. What a person waived or accepted is never said to be proven."""
     state = view.state
-    head = f"**{text(_cut(state.goal.title))}**: {verdict(state).replace('_', ' ')}, {proven(view)}"
+    head = f"**{text(_cut(state.goal.title))}**: {headline(view)}, {proven(view)}"
     acts = [act_text(one) for one in state.acts if one.what.startswith(_SHOWN)]
     more = [f"and {len(acts) - MAX_ACTS} more before"] if len(acts) > MAX_ACTS else []
     acted = [f"By people: {'; '.join([*map(_cut, acts[-MAX_ACTS:]), *more])}"] if acts else []
@@ -70,7 +72,12 @@ def _findings(state: RunState) -> list[str]:
         for one in state.findings
         if one.by_a_person
     ]
-    told = (("Open findings", standing), ("Accepted by a person, not proven", accepted))
+    undone = [undone_text(one) for one in state.undone_findings]
+    told = (
+        ("Open findings", standing),
+        ("Accepted by a person, not proven", accepted),
+        ("Refused on the way", undone),
+    )
     return [f"{name}: {'; '.join(_bounded(found))}" for name, found in told if found]
 
 
@@ -116,6 +123,7 @@ def _facts(view: RunView) -> str:
     when = datetime.fromtimestamp(state.updated_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     turns = [f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"] if state.iteration else []
     worked = [where for where in (room_text(state.options), spent(state)) if where]
+    turns += [f"changed {edits_text(view.edits)}"] if view.edits else []
     parts = [when, f"{state.elapsed:.0f} s", *turns, *(worked if state.mode == "pursue" else [])]
     return " · ".join([*parts, f"revision {code(state.revision[:SHORT])}", f"run {code(state.run_id)}"])
 
