@@ -68,7 +68,7 @@ export interface Requirement {
   readonly renewing: boolean;
   readonly regression: Regression | null;
   readonly external: boolean;
-  readonly grade: 'own' | 'worker' | 'judge' | 'person' | 'untried' | null;
+  readonly grade: 'own' | 'worker' | 'judge' | 'weak_judge' | 'person' | 'untried' | null;
 }
 
 export interface Location {
@@ -423,7 +423,7 @@ export interface RequirementView {
   readonly decidedBy: 'check' | 'judge' | 'person' | null;
   readonly flaky: boolean;
   readonly renewing: boolean;
-  readonly grade: 'own' | 'worker' | 'judge' | 'person' | 'untried' | null;
+  readonly grade: 'own' | 'worker' | 'judge' | 'weak_judge' | 'person' | 'untried' | null;
   readonly refused: boolean;
 }
 

@@ -86,17 +86,28 @@ def test_a_claim_that_is_only_written_down_changes_nothing(site: Site, said: str
     assert asked
 
 
-def test_a_judge_that_failed_its_measurement_is_shown_as_weak(site: Site) -> None:
+@pytest.mark.parametrize("accepted", [False, True])
+def test_a_judge_that_failed_its_measurement_proves_nothing_by_itself(site: Site, accepted: bool) -> None:
     site.goal("# A note\n\n- [ ] The note says hello\n  - file: `note.txt`\n")
     worker = [calls("write_file", path="note.txt", content="hello\n"), says("Done.")]
     with ScriptedModels({"worker": worker, "judge": judge_says()}) as models:
         failed = Measured("2026-01-02", "c0ffee", accepted=5, false=6, rejected=0, true=6)
         FileModelNotes(private_folder(site.state)).note_measured("openai/judge", models.base_url, failed)
-        code, last = site.run(models)
-    assert (code, last["status"], last["requirements"][0]["decidedBy"]) == (0, "complete", "judge"), last["reason"]
+        code, last = site.run(models, *(("--accept-weak-judge", "on") if accepted else ()))
+    (one,) = last["requirements"]
+    if not accepted:
+        assert (code, last["status"], one["status"]) == (1, "blocked", "unverified"), last
+        assert "only a weak judge says that it is met" in one["reason"]
+        return
+    assert (code, last["status"], one["decidedBy"], one["grade"]) == (0, "complete", "judge", "weak_judge"), last[
+        "reason"
+    ]
+    assert last["reason"] == "every requirement is proven or on the word of a weak judge (R1)"
     (warning,) = [one for one in last["warnings"] if one["code"] == "weak_judge"]
     assert "openai/judge accepted 5 of 6 false cases, rejected 0 of 6 true ones (2026-01-02)" in warning["message"]
     receipt = site.cli("report").stdout
     assert "weak judge `openai/judge`" in receipt
     assert "accepted 5 of 6 false cases" in receipt
-    assert "a weak judge" in site.cli("report", "--format", "short").stdout
+    for form in ("short", "markdown", "html", "json", "junit", "sarif", "in-toto"):
+        assert "weak" in site.cli("report", "--format", form).stdout, form
+    assert "on the word of a weak judge" in site.cli("report", "--format", "short").stdout

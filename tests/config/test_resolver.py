@@ -238,6 +238,9 @@ def test_a_judge_that_failed_its_measurement_is_warned_of(
     start = started(known=known, given=Choices(judge_model=judge, judge_api_base="http://h/v1"))
     assert [w.code for w in start.warnings] == (["weak_judge"] if named else [])
     assert named in "".join(w.message for w in start.warnings)
+    assert start.options.weak_judge == bool(named)
+    accepted = Choices(judge_model=judge, judge_api_base="http://h/v1", accept_weak_judge="on")
+    assert not started(known=known, given=accepted).options.weak_judge
     assert not started(known=known, given=Choices(judge_model=judge)).warnings
 
 

@@ -106,13 +106,15 @@ def resolve(
     if settled.limits.budget is not None:
         refuse_unknown_price(settled.limits.budget, chosen, settings, known)
     chosen = replace(chosen, summary=_summary(settled, chosen, settings, known, plugged))
+    weak = _weak(chosen, known)
+    chosen = replace(chosen, weak_judge=bool(weak) and settings.pick("accept_weak_judge") != "on")
     warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
     said = {warning.code for warning in warnings}
     warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in said)]
     warnings += [
         *uncontained,
         *_not_independent(chosen),
-        *_weak(chosen, known),
+        *weak,
         *unkept_budgets(settled.limits, chosen),
     ]
     named = options.worker or settings.pick("worker") == chosen.worker
@@ -425,7 +427,7 @@ def _weak(options: RunOptions, known: KnownFacts) -> list[RunWarning]:
     if not told:
         return []
     message = (
-        f"the judge is weak: in `donewhen bench --quick` {'; '.join(told)}. Bind a check to what it decides, or set "
-        "another judge_model"
+        f"the judge is weak: in `donewhen bench --quick` {'; '.join(told)}. What it takes for met, a person is asked "
+        "about, unless accept_weak_judge is on. Bind a check to what it decides, or set another judge_model"
     )
     return [RunWarning(WEAK_JUDGE, message)]

@@ -19,6 +19,7 @@ from donewhen.core.proof import (
     trials_due,
     undecidable,
     unmet_signature,
+    weakly_met,
 )
 from donewhen.core.questions import MAX_LISTED, findings_preview, heard_of_trials, unaccepted, worker_says
 from donewhen.core.state import MAX_OUTAGES, RunState
@@ -153,6 +154,9 @@ def _why_complete(state: RunState) -> str:
         told = "every requirement is on a person's word"
     else:
         told = f"every requirement is proven or on a person's word ({_listed(trusted)})"
+    weak = [f"R{view.number}" for view in views if view.grade == "weak_judge"]
+    if weak:
+        told = f"{told.replace('proven', 'proven or on the word of a weak judge', 1)} ({_listed(weak)})"
     accepted = [known.id for known in state.findings if known.by_a_person]
     return told + (f"; a person accepted {_listed(accepted)}" if accepted else "")
 
@@ -316,7 +320,12 @@ def _questions(state: RunState) -> Action | None:
     # A person is not asked about what a turn left behind that failed: the worker may still do it.
     if state.redo is not None or (state.failures and state.options.judge is not None):
         return None
-    if not state.options.attended and state.options.judge is not None:
+    weakly = [r.label for r in open_ones if weakly_met(state, r)]
+    if weakly and not state.options.askable:
+        told = f"only a weak judge says that {', '.join(weakly)} is met, which a person has to confirm"
+        ways = "bind a check to it, set another judge_model, waive it, or set accept_weak_judge"
+        return Stop("blocked", f"{told}: {ways}")
+    if not (state.options.attended or weakly) and state.options.judge is not None:
         return None
     asked = [r for r in open_ones if f"requirement:{r.id}" not in state.dismissed]
     if not asked:
@@ -380,5 +389,6 @@ def _requirement_question(state: RunState, requirement: Requirement, number: int
         ways += ", or choose a judge there (judge_model): this run takes up either. Or waive it on your own word."
     else:
         ways += ", which this run takes up. Or waive it on your own word."
-    title = f"Nothing can decide {requirement.label}: {requirement.text.rstrip('.')}. {ways}"
+    nothing = "Only a weak judge says that it is met, so nothing" if weakly_met(state, requirement) else "Nothing"
+    title = f"{nothing} can decide {requirement.label}: {requirement.text.rstrip('.')}. {ways}"
     return Interrupt(f"I{number}", "question", title, about=f"requirement:{requirement.id}")

@@ -111,6 +111,8 @@ class RunOptions:
     """After a person's edit, the tests that it may affect run before the whole check."""
     hidden_checks: tuple[str, ...] = ()
     """The names of checks that are held out from the worker; their commands stand in the person's settings alone."""
+    weak_judge: bool = False
+    """The judge was measured as weak, and nobody accepted that: what it takes for met, a person is asked about."""
     metered: bool = True
     """False: what the worker's turns cost is known only where it reports it (a command, a callable)."""
     contained: bool = False

@@ -147,12 +147,20 @@ def undecidable(state: RunState, requirement: Requirement) -> bool:
     """True where neither a check nor the judge can decide it at this revision: only a person can."""
     if requirement.problems and _in_doubt(state, requirement):
         return all(_check_proof(state, check).status == "met" for check in requirement.checks)
+    if weakly_met(state, requirement):
+        return all(proof.status == "met" for proof in _proofs(state, requirement))
     if requirement.checks or (requirement.problems and state.options.judge is None):
         return False
     if state.options.judge is None:
         return True
     judged = state.judged.get(requirement.id)
     return judged is not None and not judged.stale and judged.verdict.finding == "unverified"
+
+
+def weakly_met(state: RunState, requirement: Requirement) -> bool:
+    """True where the word of a weak judge is all that says that it is met: that proves nothing."""
+    judged = state.judged.get(requirement.id)
+    return state.options.weak_judge and judged is not None and not judged.stale and judged.verdict.finding == "met"
 
 
 def _in_doubt(state: RunState, requirement: Requirement) -> bool:
@@ -240,7 +248,7 @@ def _grade(state: RunState, requirement: Requirement, view: RequirementView) -> 
     if view.status != "met" or view.decided_by is None:
         return None
     if view.decided_by == "judge":
-        return "judge"
+        return "weak_judge" if state.judge_is_weak else "judge"
     tried = state.tried
     if tried is None or tried.revision != state.revision:
         return None
@@ -366,6 +374,9 @@ def _judged_view(state: RunState, requirement: Requirement, view: RequirementVie
             reason = f"the judge could not be asked: {state.outage_reason}"
         return replace(view, reason=reason)
     verdict = judged.verdict
+    if state.options.weak_judge and verdict.finding == "met":
+        said = f"only a weak judge says that it is met, which a person has to confirm: {verdict.reason}"
+        return replace(view, reason=said, evidence_ids=verdict.evidence_ids)
     decided: DecidedBy | None = "judge" if verdict.finding != "unverified" else None
     shown = replace(view, reason=verdict.reason, evidence_ids=verdict.evidence_ids, decided_by=decided)
     if judged.stale:

@@ -353,10 +353,14 @@ class RunState:
     last_checkpoint: tuple[int, str] | None = None
     warnings: tuple[RunWarning, ...] = ()
 
+    @property
+    def judge_is_weak(self) -> bool:
+        """True if the judge failed its measurement."""
+        return any(one.code == WEAK_JUDGE for one in self.warnings)
+
     def decider(self, decided_by: str | None) -> str:
         """Who decided a requirement, in a word or two: a judge that failed its measurement is named as weak."""
-        weak = decided_by == "judge" and any(one.code == WEAK_JUDGE for one in self.warnings)
-        return "weak judge" if weak else decided_by or ""
+        return "weak judge" if decided_by == "judge" and self.judge_is_weak else decided_by or ""
 
     @property
     def status(self) -> RunStatus | None:

@@ -14,14 +14,15 @@ Finding = Literal["met", "unmet", "unverified"]
 DecidedBy = Literal["check", "judge", "person"]
 RequirementStatus = Literal["met", "unmet", "unverified", "stale", "waived", "regressed"]
 
-Grade = Literal["own", "worker", "judge", "person", "untried"]
+Grade = Literal["own", "worker", "judge", "weak_judge", "person", "untried"]
 """What a proof is worth: the proof as it was agreed on; one that the worker wrote, and that fails without the work; the
-judge's word; a person's; checks that nothing could try, though their proof changed."""
+judge's word; that of a weak one; a person's; checks that nothing could try, though their proof changed."""
 
 GRADES: dict[Grade, str] = {
     "own": "proven by your own proof",
     "worker": "proven by what the worker wrote, which fails without the work",
     "judge": "proven by a judge",
+    "weak_judge": "on the word of a weak judge",
     "person": "on a person's word",
     "untried": "passes, and could not be tried",
 }

@@ -316,6 +316,13 @@ class Choices:
         " full path.",
         commands=_JUDGING, group=JUDGE, library="JudgeConfig.system_prompt",
     )  # fmt: skip
+    accept_weak_judge: Literal["on", "off"] | None = row(
+        kind=choice("on", "off"), default="off",
+        meaning="whether the word of a judge that was measured as weak counts as proof",
+        more="`donewhen bench --quick` measures a judge.",
+        says={"on": "it does, and each summary says that the judge is weak", "off": "a person is asked instead"},
+        commands=_JUDGING, group=JUDGE,
+    )  # fmt: skip
     judge_calls: int | None = row(
         kind=whole(0), default="8", meaning="how often a judge may look for itself",
         of_workspace="may", commands=_JUDGING, group=JUDGE, library="JudgeConfig.calls", ceiling=True,
