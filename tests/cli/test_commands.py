@@ -462,7 +462,7 @@ def test_plain_lines_tell_what_changed_once(tmp_path: Path) -> None:
     assert sum("R1 met" in line for line in shown) == 1
     assert sum("iteration 1/10" in line for line in shown) <= 1
     assert any("F1 test_skipped" in line and "tests/test_x.py:5" in line for line in shown)
-    assert "F1 is undone" in shown
+    assert "F1 is resolved" in shown
 
 
 def test_nothing_steers_the_terminal(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.cli.calling import workspace_of
-from donewhen.cli.parser import COMMANDS, build, parse
+from donewhen.cli.parser import COMMAND_GROUPS, COMMANDS, build, parse
 from donewhen.core.errors import UsageError
 from donewhen.engine.api import StartOptions
 from donewhen.settings.table import SETTINGS
@@ -137,3 +137,40 @@ def test_the_folders_may_come_from_the_environment(tmp_path: Path) -> None:
     assert call.settings.state_dir == tmp_path / "one"
     call("list", "--state-dir", str(tmp_path / "two"))
     assert call.settings.state_dir == tmp_path / "two"
+
+
+def test_all_commands_stand_in_a_group_of_the_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sorted(name for names in COMMAND_GROUPS.values() for name in names) == sorted(COMMANDS)
+    assert desk(tmp_path)("help") == 0
+    shown = capsys.readouterr().out
+    assert desk(tmp_path)("--help") == 0
+    assert capsys.readouterr().out == shown
+    places = [
+        shown.index(part) for part in ("Every day:", "  run ", "What only a person does:", "  answer ", "For programs:")
+    ]
+    assert places == sorted(places)
+
+
+def test_help_explains_a_command_and_names_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert desk(tmp_path)("help", "run") == 0
+    assert "--max-iterations" in capsys.readouterr().out
+    call = desk(tmp_path)
+    assert call("help", "rnu") == 2
+    assert "did you mean 'run'" in call.err
+    assert desk(tmp_path)("-V") == 0
+    assert capsys.readouterr().out.startswith("donewhen ")
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["serve"], "is started by an editor"),
+        (["bench"], "with scripted judges, which takes minutes"),
+        (["run", "--timeout", "0"], "must be greater than 0"),
+        (["run", "--timeout", "0s"], "must be greater than 0"),
+    ],
+)
+def test_what_makes_no_sense_by_hand_says_what_to_do(argv: list[str], said: str, tmp_path: Path) -> None:
+    call = desk(tmp_path, interactive=True)
+    assert call(*argv) == 2
+    assert said in " ".join(call.err.split())

@@ -216,7 +216,7 @@ def test_what_was_proven_is_stale_once_the_code_changes_and_fresh_once_it_is_bac
     assert (snapshot["freshness"]["fresh"], snapshot["freshness"]["changedFiles"]) == (False, ["code.txt"])
     assert (listed["status"], listed["freshness"]) == ("complete", snapshot["freshness"])
     said = place.run("status").stdout
-    assert "was complete, before files changed" in said
+    assert "was complete until files changed" in said
     assert "every requirement is proven" not in said
     (place.root / "code.txt").write_text("good\n")
     again = place.newest()

@@ -138,9 +138,7 @@ def test_a_budget_that_a_command_can_pass_unseen_is_warned_of_and_said() -> None
     goal = replace(GOAL, limits=Limits(budget=2.5))
     start = started(goal=goal, worker="command", worker_command="aider --yes", judge_model="openai/priced")
     assert not start.options.metered
-    assert (
-        "Costs at most $2.50 as far as it is reported, besides what the worker itself spends" in start.options.summary
-    )
+    assert "Costs at most $2.50 as far as it is reported, besides whatever the worker spends" in start.options.summary
     assert [one.message for one in start.warnings if one.code == "cost_unknown"] == [
         "what the worker costs is known only as far as reported: the budget of $2.50 counts nothing else"
     ]
@@ -158,7 +156,7 @@ def test_the_summary_says_what_may_run_without_asking() -> None:
     assert "deploy" in text
     assert "everything but what is named next (approve is auto)" in said(approve="auto")
     assert "Asks before: git push" in said(approve="auto")
-    assert "Anything else is turned down: nobody is asked in this run" in said(approve="deny")
+    assert "Anything else is denied: nobody is asked during this run" in said(approve="deny")
 
 
 def test_many_rules_are_counted() -> None:
@@ -363,7 +361,7 @@ def test_the_agents_commands_are_contained_and_other_agents_where_that_is_said(
 def test_where_no_room_can_be_opened_commands_ask_and_that_is_said() -> None:
     start = contained_by("there are no namespaces", model="openai/priced")
     assert not start.options.contained
-    assert "Commands run as you, outside of rooms" in start.options.summary
+    assert "Commands run as you, not sandboxed" in start.options.summary
     (warning,) = (one for one in start.warnings if one.code == "not_sandboxed")
     assert "there are no namespaces" in warning.message
     assert "donewhen doctor" in warning.message
@@ -383,7 +381,7 @@ def test_the_summary_says_what_is_contained() -> None:
     assert "any command in the room" in text
     assert "any command outside of the room" in text
     text = contained_by("", worker="command", worker_command="agent").options.summary
-    assert "which may do anything that you may (--sandbox on contains it)" in text
+    assert "which may do anything you may (--sandbox on contains it)" in text
     text = contained_by("", worker="command", worker_command="agent", sandbox="on").options.summary
     assert "in a room, where it changes the workspace and its own settings alone, with the network" in text
     text = contained_by("", model="openai/priced", sandbox_checks="on").options.summary

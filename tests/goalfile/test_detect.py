@@ -141,7 +141,7 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
     "tasks of poe": ({"pyproject.toml": "[tool.poe.tasks]\nt = { cmd = 'pytest' }\nu = ['t']\n"}, ["pytest"]),
     "a recipe that is one command": ({"Makefile": "test:\n\t@uv run pytest -q\n"}, ["pytest -q", "make test"]),
     "a recipe that installs": ({"Makefile": "deps:\n\tpip install x\ntest: deps\n\t./run\nlint:\n\t./lint\n"},
-                               ["make lint"]),
+                               ["make test", "make lint"]),
     "mypy with a package": ({"mypy.ini": "[mypy]\n", "src/a/__init__.py": ""}, ["mypy src"]),
     "mypy beside its tests": ({"setup.cfg": "[mypy]\n", "a/__init__.py": "", "tests/__init__.py": ""}, ["mypy a"]),
     "mypy with packages": ({"setup.cfg": "[mypy]\npackages = a\n", "a/__init__.py": ""}, ["mypy"]),
@@ -151,7 +151,9 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
                                       ["pyright"]),
     "pyright with a package": ({"pyproject.toml": "[tool.pyright]\n", "src/a/__init__.py": ""}, ["pyright src"]),
     "ruff that edits files": ({"ruff.toml": "fix = true\n"}, ["ruff check --no-fix ."]),
-    "a script that installs": ({"package.json": package(test="npm ci && jest", lint="eslint .")}, ["npm run lint"]),
+    "a script that installs": (
+        {"package.json": package(test="npm ci && jest", lint="eslint .")}, ["npm test", "npm run lint"],
+    ),
     "a script that edits": ({"package.json": package(test="jest", lint="eslint . --fix")}, ["npm test"]),
     "a recipe that edits": ({"Makefile": "lint:\n\tblack src\n\truff format .\ncheck:\n\truff check --fix .\n"}, []),
     "a script of a file that is not there": ({"package.json": package(test="node test.js")}, []),
@@ -257,3 +259,43 @@ def test_a_pipe_in_place_of_a_file_holds_nothing_up(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         os.mkfifo(tmp_path / name)
     assert detect(tmp_path) == ()
+
+
+INSTALLS = {
+    "a prerequisite makes an environment": ".venv/deps:\n\tpython -m venv .venv\ntest: .venv/deps\n\tpytest\n",
+    "a variable names it": "VENV = .venv\n$(VENV)/ok:\n\tuv sync\ntest: $(VENV)/ok\n\t./run\n",
+    "its own line fetches": "test:\n\tcurl -O https://example.org/data\n\t./run\n",
+    "it runs tox": "test:\n\ttox -e py\n",
+}
+
+
+@pytest.mark.parametrize("makefile", INSTALLS.values(), ids=INSTALLS)
+def test_a_recipe_that_installs_or_fetches_is_told_and_not_tried(makefile: str, tmp_path: Path) -> None:
+    write(tmp_path, "Makefile", makefile)
+    found = next(check for check in detect(tmp_path) if check.command == "make test")
+    assert found.lacking.startswith("it was not tried, because it installs or fetches something: `")
+
+
+def test_a_script_of_npm_that_installs_is_told_and_not_tried(tmp_path: Path) -> None:
+    write(tmp_path, "package.json", json.dumps({"scripts": {"pretest": "npx --yes curl x; curl x.org", "test": "./t"}}))
+    (check,) = detect(tmp_path)
+    assert "installs or fetches something" in check.lacking
+
+
+TOX_OF_MANY = """\
+[testenv]
+commands =
+  pytest README.rst docs/intro.rst
+  pytest --doctest-modules {envsitepackagesdir}/natsort
+  pytest --tb=short --cov {envsitepackagesdir}/natsort --cov-report term-missing {posargs:}
+"""
+
+
+def test_every_test_command_of_a_tox_environment_is_drafted_or_told(tmp_path: Path) -> None:
+    write(tmp_path, "tox.ini", TOX_OF_MANY)
+    slots_of = [slot[0] for slot in slots(detect(tmp_path))]
+    assert [(one.command, bool(one.lacking)) for one in slots_of if one.purpose == "test"] == [
+        ("pytest README.rst docs/intro.rst", False),
+        ("pytest --doctest-modules {envsitepackagesdir}/natsort", True),
+        ("pytest --tb=short", False),
+    ]

@@ -93,6 +93,7 @@ def test_an_issue_becomes_a_goal_file() -> None:
 
 def test_what_is_left_is_named_with_its_reason() -> None:
     assert why(read_issue(ISSUE)) == {
+        "Export": "it stands under “Steps to reproduce”",
         "It must crash": "it stands under “Steps to reproduce”",
         "~~Excel, too~~": "it is struck out",
         "Excel": "it stands under “Out of scope”",
@@ -262,3 +263,30 @@ def test_a_long_hostile_text_is_read_in_no_time() -> None:
             read_issue(text)
         except UsageError:
             continue
+
+
+UNWANTED = """\
+# T
+
+## Acceptance criteria
+
+- One
+
+## Out of scope
+
+- Two
+
+Given a, when b, then c.
+
+## Steps to reproduce
+
+1. Open it
+"""
+
+
+def test_what_stands_out_of_scope_or_only_reproduces_is_listed() -> None:
+    assert {one.text: one.why for one in read_issue(UNWANTED).left} == {
+        "Two": "it stands under “Out of scope”",
+        "Given a, when b, then c.": "it stands under “Out of scope”",
+        "Open it": "it stands under “Steps to reproduce”",
+    }

@@ -60,7 +60,7 @@ def test_the_agents_commands_run_unasked_in_a_room_and_reach_nothing_else(site: 
     assert outside(site) == ["home/.ssh/key"]
     assert "Commands run in a room: they change the workspace alone" in last["start"]["summary"]
     for words in (["report"], ["report", "--format", "short"], ["report", "--format", "junit"], ["status"]):
-        assert "its commands in rooms, without the network" in site.cli(*words).stdout
+        assert "commands sandboxed, without the network" in site.cli(*words).stdout
 
 
 def test_what_a_person_approves_runs_outside(site: Site) -> None:
@@ -135,7 +135,7 @@ def test_another_agent_runs_outside_by_itself_and_that_is_said(site: Site) -> No
     assert last["sandbox"] == {"contained": False, "network": True}
     assert "--sandbox on contains it" in said
     for words in (["report"], ["report", "--format", "short"], ["report", "--format", "junit"], ["status"]):
-        assert "its commands outside of rooms" in site.cli(*words).stdout
+        assert "commands not sandboxed" in site.cli(*words).stdout
 
 
 @pytest.mark.slow

@@ -84,7 +84,7 @@ def test_the_receipt_for_ci_has_them_as_properties() -> None:
     found = {one.name: one.value for one in suite.properties()}
     assert found == {
         "donewhen.worker": "agent",
-        "donewhen.room": "its commands outside of rooms",
+        "donewhen.room": "commands not sandboxed",
         "donewhen.model": "anthropic/m",
         "donewhen.judge": "2*openai/j (majority)",
         "donewhen.tokens": "54700",

@@ -10,6 +10,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -100,6 +101,8 @@ class _Look:
         self._variables = self._checker.variables()
         self._token = f"draft-{secrets.token_hex(8)}"
         self._unknown: frozenset[str] = frozenset()
+        self._recipes = asyncio.Lock()
+        """Recipes share what they make on their way: one after another."""
 
     async def survey(self, *, execute: bool, tries: bool) -> Survey:
         detected = await asyncio.to_thread(detect, self._root)
@@ -159,7 +162,7 @@ class _Look:
             found = FoundCheck(check.command, check.why, check.purpose, drafted=True)
             if not tries or check.tool in _MAKES_ENVIRONMENTS:
                 return found
-            async with queue:
+            async with self._recipes if check.command.startswith(("make ", "just ")) else nullcontext(), queue:
                 left = deadline - asyncio.get_running_loop().time()
                 if left < 1:
                     return found

@@ -146,7 +146,7 @@ class Narration:
     def _found(self, open_ones: Sequence[KnownFinding]) -> Iterator[str]:
         yield from (f"  {finding_line(known)}" for known in open_ones if known.id not in self._findings)
         found = {known.id: known for known in open_ones}
-        yield from (f"  {identity} is undone" for identity in self._findings if identity not in found)
+        yield from (f"  {identity} is resolved" for identity in self._findings if identity not in found)
         self._findings = found
 
 

@@ -40,7 +40,7 @@ from donewhen.wire.plain import spent_json
 if TYPE_CHECKING:
     from donewhen.app.services import Adviser
     from donewhen.core.work import Usage
-    from donewhen.goalfile.survey import FoundCheck
+    from donewhen.goalfile.survey import FoundCheck, Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,16 @@ async def _init(call: Call, objective: str, path: Path) -> int:
         call.terminal.message("no check was drafted: write the command that shows that it is done, after `check:`")
     if unjudged:
         say_undecided(call, _undecided(path), path.name)
-    call.terminal.message("edit it, then: donewhen run")
+    call.terminal.message(_next_step(found))
     return 0
+
+
+def _next_step(found: Survey) -> str:
+    if found.green:
+        return (
+            "every check passes already, so a run would end at once: add a check that fails first, then: donewhen run"
+        )
+    return "work on it with: donewhen run" if found.commands else "edit it, then: donewhen run"
 
 
 async def _init_from(call: Call, source: str, path: Path) -> int:

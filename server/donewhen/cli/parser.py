@@ -20,35 +20,54 @@ REMEMBERED = ("run", "workspace")
 ATTEMPTS = ("list", "show", "diff", "apply", "resume", "drop")
 
 COMMANDS = {
-    "init": "draft GOAL.md with the checks detected here; never overwrites",
-    "preflight": "look at a goal before a run: what is vague, what nothing can judge",
-    "check": "audit the workspace once, as it is, without a worker",
+    "init": "draft GOAL.md with the checks detected in this project; never overwrites",
+    "preflight": "review a goal before running it: what is vague, what nothing can decide",
+    "check": "check once whether the goal is proven, without changing anything",
     "run": "work on a goal: a goal file, or an objective to draft one from",
     "resume": "resume a paused, interrupted, halted or limited run",
-    "status": "show a run (the newest one)",
+    "status": "show how a run stands (by default the newest one)",
     "list": "list all runs of this workspace",
     "pause": "pause a run",
     "stop": "end a run as cancelled",
-    "answer": "answer an open interrupt of a run",
-    "waive": "take a requirement out of a run, with a reason",
+    "answer": "answer a question that a run asks",
+    "waive": "drop a requirement from a run, with a reason",
     "accept": "accept an integrity finding, or all of them, with a reason",
     "dispute": "have a requirement judged again, with a note",
-    "hint": "say something to the worker of a run while it works",
-    "diff": "print what a run changed (the newest one), and what was changed since",
-    "report": "print the receipt of a run (the newest one)",
+    "hint": "tell the worker of a run something while it works",
+    "diff": "print what a run changed (by default the newest one), and what has changed since",
+    "report": "print the receipt of a run (by default the newest one)",
     "revert": "put files back as they were after an iteration",
-    "gc": "remove old runs from the record, and make few files of many; --keep RUN keeps one",
-    "attempts": "compare attempts at a goal that ran side by side, and apply, resume or drop them",
+    "gc": "remove old runs from the record and pack what remains; --keep RUN keeps one",
+    "attempts": "compare attempts that ran side by side, and apply, resume or drop them",
     "serve": "start the language server",
-    "guard": "keep a complete goal proven: check again after each edit, until Ctrl-C",
-    "gate": "answer the hook that an agent calls before it stops: go on, or done",
+    "guard": "keep a complete goal proven: check again after every edit, until Ctrl-C",
+    "gate": "answer the hook that an agent calls before it stops: continue, or done",
     "mcp": "serve the goal and its evidence as MCP tools",
-    "demo": "show a run on a sample project; needs no model and no network",
-    "doctor": "show what is installed and available here",
-    "models": "list the models that are here: keys, servers on this machine; or try one with a call",
-    "bench": "measure judges: how often they accept what isn't done, and reject what is",
-    "fleet": "pursue many goals over many workspaces, here or on Temporal",
+    "demo": "watch a run on a sample project; needs no model and no network",
+    "doctor": "show what is installed and available on this machine",
+    "models": "list the available models, or try one with a test call",
+    "bench": "measure judges: how often they accept what isn't done and reject what is",
+    "fleet": "pursue many goals in many workspaces, on this machine or on Temporal",
 }
+
+
+COMMAND_GROUPS = {
+    "Every day": ("init", "preflight", "check", "run", "resume", "status", "guard", "demo", "doctor", "models"),
+    "What only a person does": ("answer", "hint", "pause", "stop", "waive", "accept", "dispute", "revert"),
+    "The record": ("list", "diff", "report", "gc"),
+    "Many at once": ("attempts", "fleet"),
+    "For programs": ("gate", "mcp", "serve", "bench"),
+}
+
+
+def _grouped() -> str:
+    """The commands with what they do, by what they are for."""
+    wide = max(map(len, COMMANDS)) + 2
+    sections = (
+        f"{title}:\n" + "\n".join(f"  {name:{wide}}{COMMANDS[name]}" for name in names)
+        for title, names in COMMAND_GROUPS.items()
+    )
+    return "\n\n".join(sections)
 
 
 class Parser(argparse.ArgumentParser):
@@ -61,6 +80,9 @@ class Parser(argparse.ArgumentParser):
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of one call; `command` is None if there is none. Raises UsageError."""
     parser, commands = build()
+    if _command_word(argv) == "help":
+        at = list(argv).index("help")
+        argv = [*argv[:at], *argv[at + 1 :], "--help"]  # `help run` is `run --help`
     _refuse_unknown(argv, parser, commands)
     return parser.parse_args(argv)
 
@@ -69,16 +91,18 @@ def build() -> tuple[Parser, dict[str, Parser]]:
     """The whole parser, and the commands' parsers by name."""
     parser = Parser(
         prog="donewhen",
-        description="Goals that are done when the evidence says so.",
-        epilog="Run `donewhen COMMAND --help` for the options of a command.",
+        usage="donewhen [options] COMMAND ...",
+        description=f"Goals that are done when the evidence says so.\n\n{_grouped()}",
+        epilog="Run `donewhen help COMMAND` for the options of a command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"donewhen {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"donewhen {__version__}")
     _common(parser)
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser, help=argparse.SUPPRESS)
     commands: dict[str, Parser] = {}
     for name, meaning in COMMANDS.items():
-        command = subparsers.add_parser(name, help=meaning, description=meaning, allow_abbrev=False)
+        command = subparsers.add_parser(name, description=meaning, allow_abbrev=False)
         _common(command)
         commands[name] = command
     _arguments(commands)
@@ -88,7 +112,9 @@ def build() -> tuple[Parser, dict[str, Parser]]:
 def _common(parser: Parser) -> None:
     """Options that may precede or follow the command: no defaults, so that one place doesn't override the other."""
     absent = argparse.SUPPRESS
-    parser.add_argument("--workspace", metavar="DIR", default=absent, help="the folder to work on (this one)")
+    parser.add_argument(
+        "--workspace", metavar="DIR", default=absent, help="the folder to work on (by default the current one)"
+    )
     parser.add_argument("--state-dir", metavar="DIR", default=absent, help=BY_NAME["state_dir"].meaning)
     parser.add_argument("--json", action="store_true", default=absent, help="JSON on standard output, nothing else")
 

@@ -98,18 +98,18 @@ class Log:
         yield from (finding_line(f) for f in state.findings if (f.id, f.accepted) not in known)
         remaining = {f.id for f in state.findings}
         gone = [f for f in earlier if f.id not in remaining]
-        yield from (f"{f.id} is undone" for f in gone if f.finding.kind not in TRIAL_FINDINGS)
+        yield from (f"{f.id} is resolved" for f in gone if f.finding.kind not in TRIAL_FINDINGS)
         self._untried.update({f.id: False for f in gone if f.finding.kind in TRIAL_FINDINGS})
         tried = state.tried is not None and state.tried.revision == state.revision
         for identity, told in tuple(self._untried.items()):
             if tried or identity in remaining:
                 del self._untried[identity]
                 if identity not in remaining:
-                    yield f"{identity} is undone"
+                    yield f"{identity} is resolved"
             elif not told and satisfied(state):
                 # As long as anything else is unproven, nothing is tried.
                 self._untried[identity] = True
-                yield f"{identity} is being tried again"
+                yield f"retrying {identity}"
 
 
 def opening(view: RunView) -> list[str]:
@@ -128,7 +128,7 @@ def closing(view: RunView) -> list[str]:
         return [" · ".join((f"{word}: {counts}", *spending(state.judge_usage)))]
     spent = [f"{count(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
     # The run's own reason was true at its end: the counts beside it are the present ones.
-    ended = "was complete, before files changed" if view.stale and state.status == "complete" else _ended_as(state)
+    ended = "was complete until files changed" if view.stale and state.status == "complete" else _ended_as(state)
     worked = [where] if (where := room_text(state.options)) else []
     return [
         ended,
@@ -147,7 +147,7 @@ def stale_lines(view: RunView) -> list[str]:
     what = f": {one_line(', '.join(changed[:5]))}{more}" if changed else ""
     if view.state.guard is not None and view.state.audit_due:
         return []  # it is being proven again
-    return [f"stale: files changed since this result{what}; `donewhen check` looks again"]
+    return [f"stale: files changed since this result{what}; run `donewhen check` to check again"]
 
 
 def _ended_as(state: RunState) -> str:

@@ -14,6 +14,11 @@ MAX_PROCESS_ID = 2**31 - 1
 def serve(call: Call) -> int:
     """Runs the language server; it owns standard input and output until it ends."""
     given = call.arguments
+    if call.terminal.interactive and given.tcp is None and not given.stdio:
+        raise UsageError(
+            "`donewhen serve` is started by an editor, which speaks with it on standard input (docs/editors.md). "
+            "To try it by hand, give it a port: donewhen serve --tcp 7000"
+        )
     return call.serve(
         ServeOptions(
             tcp=_port(given.tcp) if given.tcp is not None else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import json
 import os
 import shutil
@@ -118,8 +119,8 @@ def process_terminal() -> Terminal:
     environ = dict(os.environ)
     seen = _is_terminal(sys.stdout) and environ.get("TERM") != "dumb"
     interactive = _is_terminal(sys.stdin) and _is_terminal(sys.stderr)
-    _prefer_utf8(sys.stdout)
-    _prefer_utf8(sys.stderr)
+    _show_all(sys.stdout)
+    _show_all(sys.stderr)
     return Terminal(sys.stdout, sys.stderr, TypedLines(0), environ, interactive, seen)
 
 
@@ -130,11 +131,26 @@ def _is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
-def _prefer_utf8(stream: TextIO) -> None:
-    """A character that the locale can't show must not end the command."""
+ASCII = {"✓": "ok", "✗": "x", "·": "-", "…": "...", "→": "->", "–": "-", "—": "-", "“": '"', "”": '"', "’": "'"}
+"""What our own marks become where the locale can't show them."""
+
+
+def _in_ascii(problem: UnicodeError) -> tuple[str, int]:
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    lost = problem.object[problem.start : problem.end]
+    shown = (ASCII.get(one) or one.encode("ascii", "backslashreplace").decode() for one in lost)
+    return "".join(shown), problem.end
+
+
+codecs.register_error("donewhen", _in_ascii)
+
+
+def _show_all(stream: TextIO) -> None:
+    """A character that the locale can't show must not end the command: our marks become ASCII, others escapes."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
-        reconfigure(errors="replace" if _is_terminal(stream) else "backslashreplace")
+        reconfigure(errors="donewhen")
 
 
 # Signals that ask a command to end: they pause a run, and never lose anything.

@@ -60,7 +60,7 @@ def _worker(options: RunOptions) -> str:
 
 def _reach(options: RunOptions) -> str:
     if not options.contained:
-        return "which may do anything that you may (--sandbox on contains it)"
+        return "which may do anything you may (--sandbox on contains it)"
     return f"in a room, where it changes the workspace and its own settings alone, {_network(options)}"
 
 
@@ -92,7 +92,7 @@ def _cost(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> str:
     limits = goal.limits
     tokens = f" and {limits.token_budget:,} tokens" if limits.token_budget is not None else ""
     if options.agent is None and (options.judging is None or not options.metered):
-        known = "what the worker itself spends, which is not known here"
+        known = "whatever the worker spends, which it does not report"
         if limits.budget is None and not tokens:
             return known
         most = f"at most {_budget(limits.budget)}{tokens}"
@@ -131,11 +131,11 @@ def _budget(budget: float | None) -> str:
 
 def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
     if options.worker == "acp":
-        return ["It decides itself what it asks permission for, which is answered so", *_asked(options, remembered)]
+        return ["It decides itself when to ask for permission; the answers are", *_asked(options, remembered)]
     if options.agent is None:
-        return ["Asks nobody before it does something"]
+        return ["Does not ask before acting"]
     if not options.contained:
-        return ["Commands run as you, outside of rooms", *_asked(options, remembered)]
+        return ["Commands run as you, not sandboxed", *_asked(options, remembered)]
     told = "Commands run in a room: they change the workspace alone, not what git and editors keep there"
     return [f"{told}, {_network(options)}", *_asked(options, remembered)]
 
@@ -145,7 +145,7 @@ def _asked(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]
     denied = _rules([rule for rule in rules if rule.action == "deny"])
     lines = [f"Without asking: {_free(options, rules)}"]
     if options.approve == "deny":
-        lines.append("Anything else is turned down: nobody is asked in this run")
+        lines.append("Anything else is denied: nobody is asked during this run")
     else:
         asked = _rules([rule for rule in rules if rule.action == "ask"])
         other = ["any command outside of the room"] if options.contained else []
@@ -200,5 +200,5 @@ def _short(text: str) -> str:
 def room_text(options: RunOptions) -> str:
     """Where what the worker ran was run; empty if nobody but the person worked."""
     if options.contained:
-        return f"its commands in rooms, with{'' if options.network else 'out'} the network"
-    return "its commands outside of rooms" if options.worker in ("agent", "command", "scripted") else ""
+        return f"commands sandboxed, with{'' if options.network else 'out'} the network"
+    return "commands not sandboxed" if options.worker in ("agent", "command", "scripted") else ""

@@ -314,6 +314,8 @@ class _Reader:
             self._lead = (kind, heading[1] or heading[2])
             return
         if self._section[0] == "unwanted":
+            if _starts_steps(content) or _is_sentence(content) or _ID.match(content):
+                self.leave(content, line, f"it stands under “{one_line(self._section[1])}”")
             return
         if _starts_steps(content):
             self._scenarios(content, line)
@@ -339,7 +341,11 @@ class _Reader:
 
     def _code(self, content: str, line: int, info: str) -> None:
         named = info.strip().split(" ")[0].casefold() in ("gherkin", "cucumber", "feature")
-        if self._section[0] != "unwanted" and (named or _starts_steps(content)):
+        if not (named or _starts_steps(content)):
+            return
+        if self._section[0] == "unwanted":
+            self.leave(content, line, f"it stands under “{one_line(self._section[1])}”")
+        else:
             self._scenarios(content, line)
 
     def _scenarios(self, content: str, line: int) -> None:
@@ -379,8 +385,7 @@ class _Reader:
         for at, code in item.code:
             self._code(code, at + self._shift, "")
         if section == "unwanted":
-            if box is not None or _ID.match(text) or _MODAL.search(text):
-                self.leave(text, line, f"it stands under “{one_line(name)}”")
+            self.leave(text, line, f"it stands under “{one_line(name)}”")
             return
         boxes = [one for one in item.items if TASK.match(one.text)]
         if boxes:

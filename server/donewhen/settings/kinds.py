@@ -146,8 +146,12 @@ def _duration(text: str) -> float | None:
     seconds = parse_duration(text)
     if seconds is None and re.fullmatch(r"\d{1,9}", text.strip(), re.ASCII):
         bare = text.strip()
+        if not int(bare):
+            raise BadValue(f"must be greater than 0, {DURATION.expected}; it is {bare}")
         raise BadValue(f"must be {DURATION.expected}; it is {bare}: write the unit, {bare}s or {bare}m")
-    return seconds or None
+    if seconds == 0:
+        raise BadValue(f"must be greater than 0, {DURATION.expected}; it is {text.strip()}")
+    return seconds
 
 
 def _age(text: str) -> float | None:

@@ -88,7 +88,7 @@ FORMS: Mapping[str, Form] = {
             {"decision": "block", "reason": TEXT},
             ".claude/settings.json",
             ".claude/settings.json",
-            {**_SECONDS, "statusMessage": "Done When looks whether the goal is proven"},
+            {**_SECONDS, "statusMessage": "Done When is checking whether the goal is proven"},
             {"start": "SessionStart", "stop": "Stop"},
             done="systemMessage",
             refuses={"permission_mode": ("plan",)},  # it was asked for a plan, and may not change anything
@@ -102,7 +102,7 @@ FORMS: Mapping[str, Form] = {
             {"decision": "block", "reason": TEXT},
             ".codex/hooks.json",
             ".codex/hooks.json",
-            {**_SECONDS, "statusMessage": "Done When looks whether the goal is proven"},
+            {**_SECONDS, "statusMessage": "Done When is checking whether the goal is proven"},
             {"start": "SessionStart", "stop": "Stop"},
             marks=("turn_id",),
             done="systemMessage",
@@ -243,7 +243,7 @@ def read_call(form: Form, sent: Mapping[str, Any]) -> Asked:
     if event is None:
         known = " and ".join(form.names.values())
         called = f"for the event {name}" if name else "without the name of an event"
-        raise NotAHook(f"{form.title} calls the gate {called}: only {known} are for it")
+        raise NotAHook(f"{form.title} calls the gate {called}: it handles only {known}")
     session = session_of(sent)
     if session is None:
         raise NotAHook(f"it has no session's id ({', '.join(SESSIONS)}), by which {form.title} tells sessions apart")

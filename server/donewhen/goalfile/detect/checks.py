@@ -25,8 +25,9 @@ class DetectedCheck:
 
     `purpose` and `group` (python, node, rust, ...; runner for make, just, tox) serve to choose one of each. `own`: the
     project runs it itself, for example in its CI; else it is a guess from its files. `programs` must be on the PATH,
-    and the `python` there must know `modules`; `lacking` says what the workspace itself lacks. `others` are alternative
-    commands for the same check, in order.
+    and the `python` there must know `modules`; `lacking` says what the workspace itself lacks, or why it
+    isn't run. `beside`: it stands beside the other commands of the same place, and none replaces another. `others` are
+    alternative commands for the same check, in order.
     """
 
     command: str
@@ -38,6 +39,7 @@ class DetectedCheck:
     programs: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     lacking: str = ""
+    beside: bool = False
     others: tuple[DetectedCheck, ...] = ()
 
     @property
@@ -68,6 +70,11 @@ def slots(checks: Sequence[DetectedCheck]) -> tuple[tuple[DetectedCheck, ...], .
             continue
         if check.group == "runner" and check.purpose in direct:
             continue
+        if check.beside and check.purpose == "test" and not narrows(check):
+            first = found.get((check.group, "test", ""), [check])[0]
+            if first is not check and first.why == check.why:
+                found[check.group, "test", check.command] = [check]
+                continue
         several = check.purpose != "test" and (check.group, check.purpose) in own
         key = (check.group, check.purpose, check.tool if several else "")
         # A guess, or a recipe, in addition to what the project runs of another tool.
@@ -152,6 +159,22 @@ def is_harmless(line: str) -> bool:
     """Whether a line of a recipe or script installs, publishes and deletes nothing, and edits no source, as far as that
     can be seen."""
     return always_asks(line, lambda path: False) is None and not any(map(_edits, all_commands(line) or ()))
+
+
+_FETCHES = re.compile(
+    r"(?:^|[\s;&|/])(?:curl|wget|tox|nox|pre-commit|virtualenv|docker|podman)\s|-m\s+(?:venv|virtualenv|pip|tox|nox)\b"
+    r"|\buv\s+(?:sync|venv|pip)\b|\bgit\s+clone\b|\bgo\s+(?:get|install|mod\s+download)\b|\bpip3?\s+install\b"
+    r"|\b(?:apt|apt-get|brew|cargo|gem)\s+install\b|\b(?:npm|yarn|pnpm|bun|poetry|pdm|pipenv|bundle|composer)\s+(?:ci|i|install|sync)\b"
+)
+
+
+FETCHES = "it was not tried, because it installs or fetches something: `{}`"
+"""Why a recipe is not drafted."""
+
+
+def fetches(lines: Sequence[str]) -> str:
+    """The first of a recipe's lines that installs or fetches something, or makes an environment; empty if none does."""
+    return next((line for line in lines if _FETCHES.search(line)), "")
 
 
 def _edits(words: tuple[str, ...]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from donewhen.core.commands.wrapped import segments
 from donewhen.ecosystems.javascript import JAVASCRIPT, MANAGERS, Manager
-from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck, is_harmless
+from donewhen.goalfile.detect.checks import FETCHES, CheckPurpose, DetectedCheck, fetches, is_harmless
 from donewhen.goalfile.detect.folder import Folder, as_table, shown_by
 
 _SCRIPTS: tuple[tuple[str, CheckPurpose], ...] = (
@@ -28,7 +28,8 @@ def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
     purposes: set[str] = set()
     for name, purpose in _SCRIPTS:
         script = scripts.get(name, "")
-        if not script.strip() or _NO_TEST in script or not _can_run(folder, name, scripts):
+        fetched = fetches([scripts.get(one, "") for one in (f"pre{name}", name, f"post{name}")])
+        if not script.strip() or _NO_TEST in script or not (fetched or _can_run(folder, name, scripts)):
             continue
         if purpose == "test" and purpose in purposes:
             continue  # `npm test` runs all of them
@@ -36,7 +37,8 @@ def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
         command = f"{manager.name} test" if name == "test" and manager.has_test else f"{manager.run} {name}"
         needed = (manager.name, *_programs(folder, script))
         why = f'script "{name}" in package.json'
-        yield DetectedCheck(command, why, purpose, "node", True, name, needed, lacking=lacking)
+        lacks = lacking or (fetched and FETCHES.format(fetched[:80]))
+        yield DetectedCheck(command, why, purpose, "node", True, name, needed, lacking=lacks)
     for tool in JAVASCRIPT.tools:
         for sign in tool.signs if tool.purpose not in purposes else ():
             shown = shown_by(sign, folder, JAVASCRIPT.tests) if not sign.group else None

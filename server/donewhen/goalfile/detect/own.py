@@ -14,11 +14,13 @@ from typing import cast
 
 from donewhen.ecosystems import TOOLS
 from donewhen.goalfile.detect.checks import (
+    FETCHES,
     UNKNOWN,
     CheckPurpose,
     DetectedCheck,
     check_of,
     checks_in,
+    fetches,
     is_harmless,
     narrows,
 )
@@ -131,9 +133,22 @@ def _tox_ini(text: str, file: str) -> Iterator[DetectedCheck]:
         lines = re.sub(r"[ \t]*\\\n[ \t]*", " ", values.get("commands", "")).splitlines()
         for line in lines[:_MOST_STEPS]:
             bare = _FACTORS.sub("", line.strip()).lstrip("-! ")
-            check = check_of(_substituted(bare, ini), f"[{section}] in {file}")
+            where, command = f"[{section}] in {file}", _substituted(bare, ini)
+            check = check_of(command, where)
+            if check is None and UNKNOWN in command:
+                check = _of_tox_alone(bare, command, where)
             if check is not None:
-                yield check
+                yield replace(check, beside=section == "testenv")
+
+
+def _of_tox_alone(line: str, command: str, where: str) -> DetectedCheck | None:
+    """A test that names what only tox knows: told, not drafted."""
+    known = check_of(" ".join(word for word in command.split(" ") if UNKNOWN not in word), where)
+    if known is None or known.purpose != "test":
+        return None
+    return replace(
+        known, command=line, others=(), lacking="it names what only tox knows: write it out, or run it by tox"
+    )
 
 
 def _substituted(line: str, ini: Mapping[str, Mapping[str, str]]) -> str:
@@ -143,7 +158,10 @@ def _substituted(line: str, ini: Mapping[str, Mapping[str, str]]) -> str:
         if match is None:
             break
         line = line[: match.start()] + _substitute(match[1], ini) + line[match.end() :]
-    words = [word for word in line.split(" ") if not (UNKNOWN in word and word.startswith("-"))]
+    known = [word for word in line.split(" ") if not (UNKNOWN in word and word.startswith("-"))]
+    # What is measured decides nothing: `--cov {envsitepackagesdir}/x`.
+    measured = [at for at, word in enumerate(known) if UNKNOWN in word and at and known[at - 1] == "--cov"]
+    words = [word for at, word in enumerate(known) if at not in measured and at + 1 not in measured]
     return re.sub(r"(?:(?<=\s)|(?<=[\"']))\./(?=\w)", "", " ".join(words)).strip()
 
 
@@ -256,7 +274,7 @@ _TARGETS: dict[str, CheckPurpose] = {
     "test": "test", "tests": "test", "check": "other", "lint": "lint", "typecheck": "types", "type-check": "types",
     "types": "types", "mypy": "types", "unittest": "test", "pytest": "test",
 }  # fmt: skip
-_MAKE_TARGET = re.compile(r"^([A-Za-z][\w-]*)(?:[ \t]+[\w-]+)*[ \t]*::?(?![:=])([^\n#;]*)", re.MULTILINE)
+_MAKE_TARGET = re.compile(r"^([A-Za-z.$][\w./()$-]*)(?:[ \t]+[\w-]+)*[ \t]*::?(?![:=])([^\n#;]*)", re.MULTILINE)
 _JUST_RECIPE = re.compile(r"^@?([A-Za-z][\w-]*)(?:[ \t]+[^:\n]+)?[ \t]*:(?!=)([^\n#]*)", re.MULTILINE)
 _RUNNERS = (
     ("make", _MAKE_TARGET, ("GNUmakefile", "makefile", "Makefile")),
@@ -274,11 +292,12 @@ def recipes(folder: Folder) -> Iterator[DetectedCheck]:
         for name in known:
             if name in _TARGETS:
                 lines = list(islice(_lines_of(name, known), _MOST_STEPS))
-                if all(map(is_harmless, lines)):
+                fetched = fetches(lines)
+                if fetched or all(map(is_harmless, lines)):
                     needed = dict.fromkeys([program, *filter(None, map(_program_of, lines))])
                     yield DetectedCheck(
                         f"{program} {name}", f"target {name} in {file}", _TARGETS[name], "runner", True,
-                        programs=tuple(needed),
+                        programs=tuple(needed), lacking=fetched and FETCHES.format(fetched[:80]),
                     )  # fmt: skip
 
 
