@@ -53,9 +53,11 @@ class Down:
     failure: Failure
     times: int | None = None
     asked: int = 0
+    timeout: float = 0.0
 
     async def ask(self, call: Call, on_text: object = None) -> Answered:
         self.asked += 1
+        self.timeout = call.timeout
         if self.times is None or self.asked <= self.times:
             raise CallFailed(self.failure)
         return Answered(Message("assistant", "done"), "stop", 10, 5, 0, None)
@@ -217,3 +219,14 @@ async def test_what_a_resumption_lacks_is_refused_before_anything_is_spent(tmp_p
     assert (await other.view(run_id)).state.sequence == paused.state.sequence
     assert len(worker.turns) == 1
     await world.close()
+
+
+async def test_a_long_prompt_has_the_time_that_a_small_machine_needs_to_read_it() -> None:
+    transport = Down(REFUSED, times=0)
+    asked = model(transport, Waits())
+    long = ModelRequest((Message("user", "word " * 12_000),))
+    await asked.complete(long)
+    assert transport.timeout > 300 + 12_000 / 20
+    theirs = HostedModel("openai/gpt-4o", transport, key=lambda: "k", facts=ModelFacts(), sleep=Waits())
+    await theirs.complete(long)
+    assert transport.timeout == 300

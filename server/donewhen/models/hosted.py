@@ -29,6 +29,10 @@ _STEPS = 6
 """How often one call may be repeated without a parameter that the model doesn't take."""
 
 
+SLOWEST_READING = 20.0
+"""Tokens of a prompt that a machine of the person's own reads in a second, at least."""
+
+
 class Transport(Protocol):
     """Makes single attempts: `hosting.ModelHost` through litellm, `direct.clients.DirectClients` through the official
     clients, `routing.Routes` whichever way is right."""
@@ -161,8 +165,12 @@ class HostedModel:
             parameters=parameters(sent, self._abilities),
             marks=_marks(sent) if self._marks_prompts else (),
             stream=(sent.stream or not self._abilities.whole) and self._abilities.stream,
-            timeout=sent.timeout,
+            timeout=sent.timeout + self._reading(request),
         )
+
+    def _reading(self, request: ModelRequest) -> float:
+        """Seconds that a small machine may need to read the prompt, in which nothing comes."""
+        return 0.0 if self._own_base else self.estimate(request)[0].input_tokens / SLOWEST_READING
 
     def _key_now(self) -> str | None:
         key = self._key()
