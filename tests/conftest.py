@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +26,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Checks say `python`: they mean this one, on machines whose PATH has another or none.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), *filter(None, [os.environ.get("PATH")])])
+
+if sys.version_info < (3, 11, 5):
+    # There, `ast.parse` fails by chance where another one begins before it ends (gh-106905), as one may while pytest
+    # prints a failure: the whole run would end.
+    _parse = ast.parse
+
+    def _parse_again(*given: Any, **named: Any) -> Any:
+        for _ in range(5):
+            with contextlib.suppress(SystemError):
+                return _parse(*given, **named)
+        return _parse(*given, **named)
+
+    ast.parse = _parse_again
 
 # How long an example takes says nothing of what it tests, on a machine that others use too. `quick` is a fifth of
 # `full`, which `.ci/run` takes for the same tests; see `tests.tools.examples` for those that name a number.

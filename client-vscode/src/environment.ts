@@ -58,7 +58,7 @@ export class Environment {
   /** From now on the extension's own environment can call models. Rejects where the server runs in another one. */
   async wantModels(): Promise<void> {
     if (!this.installsModels()) {
-      const message = vscode.l10n.t("Run `pip install 'donewhen[models]'` in the environment that your settings name for the server.");
+      const message = vscode.l10n.t('Run `donewhen doctor` with the program that your settings name for the server: it says how to install model support there.');
       throw new Error(message);
     }
     await this.context.globalState.update(MODELS_WANTED, true);
@@ -140,7 +140,9 @@ export class Environment {
   }
 
   private async contents(): Promise<Contents> {
-    return { wheel: await this.wheel(), extras: this.extras() };
+    const extras = this.extras();
+    const lock = path.join(this.context.extensionPath, 'locks', extras.length > 0 ? 'models.txt' : 'server.txt');
+    return { wheel: await this.wheel(), lock, extras };
   }
 
   /** Nothing that is started to set something up is of the workspace, nor run in it. */
@@ -153,7 +155,7 @@ export class Environment {
     const wanted = this.context.globalState.get<boolean>(MODELS_WANTED, false);
     // The editor's own models are asked by the extension itself.
     const called = [text('model'), ...text('judgeModel').split(',')].some((one) => one !== '' && !one.includes(EDITOR));
-    return wanted || called ? ['models'] : [];
+    return wanted || called ? ['models', 'litellm'] : [];
   }
 
   private async wheel(): Promise<string> {
@@ -170,7 +172,7 @@ export class Environment {
   private async make(contents: Contents): Promise<string> {
     const title =
       contents.extras.length > 0
-        ? vscode.l10n.t('Installing model support for Done When, about 300 MB, once')
+        ? vscode.l10n.t('Installing model support for Done When, about 450 MB, once')
         : vscode.l10n.t('Setting up a Python environment for Done When');
     const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
     return vscode.window.withProgress(options, async (progress, token) => {

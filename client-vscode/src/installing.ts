@@ -8,6 +8,8 @@ export interface Making {
   readonly folder: string;
   readonly wheel: string;
   readonly extras: readonly string[];
+  /** What is installed beside the wheel: each package with its version and the hashes of its files. */
+  readonly lock: string;
   /** A folder that nobody else writes to, to run programs in. */
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
@@ -25,7 +27,7 @@ export function pythonIn(folder: string): string {
   return process.platform === 'win32' ? path.join(folder, 'Scripts', 'python.exe') : path.join(folder, 'bin', 'python');
 }
 
-/** Makes a virtual environment and installs the wheel with what it needs. */
+/** Makes a virtual environment, installs what the lock holds and nothing else, and then the wheel, which comes with the extension. */
 export async function makeEnvironment(making: Making): Promise<Made> {
   const { python, tooOld } = await findPython(making.cwd, making.env);
   if (python === undefined) {
@@ -35,17 +37,26 @@ export async function makeEnvironment(making: Making): Promise<Made> {
   if (venv.code !== 0) {
     return NO_VENV.test(venv.output) ? { kind: 'no-venv', python } : { kind: 'failed', output: venv.output };
   }
-  const installed = await start(making, pipInstall(pythonIn(making.folder), making.wheel, making.extras));
-  return installed.code === 0 ? { kind: 'made' } : { kind: 'failed', output: installed.output };
+  const own = pythonIn(making.folder);
+  for (const words of [[...pip(own), '--require-hashes', '-r', making.lock], [...pip(own), '--no-deps', making.wheel]]) {
+    const installed = await start(making, words);
+    if (installed.code !== 0) {
+      return { kind: 'failed', output: installed.output };
+    }
+  }
+  return { kind: 'made' };
 }
 
 /** What Python says where its distributor left a part of it out. */
 const NO_VENV = /ensurepip|No module named '?venv/;
 
-/** How pip installs the wheel for a Python. pip reads `PIP_FIND_LINKS` and its like by itself. */
+/** How pip installs the wheel for a Python of the person's, beside what is there. pip reads `PIP_FIND_LINKS` and its like by itself. */
 export function pipInstall(python: string, wheel: string, extras: readonly string[]): string[] {
-  const options = ['--disable-pip-version-check', '--no-input', '--progress-bar', 'off'];
-  return [python, '-m', 'pip', 'install', ...options, requirement(wheel, extras)];
+  return [...pip(python), requirement(wheel, extras)];
+}
+
+function pip(python: string): string[] {
+  return [python, '-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--progress-bar', 'off'];
 }
 
 function requirement(wheel: string, extras: readonly string[]): string {

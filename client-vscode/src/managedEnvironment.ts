@@ -4,13 +4,14 @@ import * as path from 'node:path';
 import { type Made, type Making, makeEnvironment, pythonIn } from './installing';
 
 /** Raised where environments are made in another way than before. */
-const LAYOUT = 2;
+const LAYOUT = 3;
 const READY = 'ready';
 const UNUSED_MS = 14 * 24 * 3_600_000;
 
-/** What an environment holds; another wheel or other extras are another environment. */
+/** What an environment holds; another wheel, lock or other extras are another environment. */
 export interface Contents {
   readonly wheel: string;
+  readonly lock: string;
   readonly extras: readonly string[];
 }
 
@@ -63,9 +64,10 @@ export class ManagedEnvironments {
     await rm(path.join(await this.place(contents), READY), { force: true });
   }
 
-  private async place({ wheel, extras }: Contents): Promise<string> {
+  private async place({ wheel, lock, extras }: Contents): Promise<string> {
     const digest = createHash('sha256').update(JSON.stringify([LAYOUT, path.basename(wheel), [...extras].sort()]));
     digest.update(await readFile(wheel));
+    digest.update(await readFile(lock));
     return path.join(this.folder, digest.digest('hex').slice(0, 16));
   }
 

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import * as path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Making } from '../src/installing';
-import { ManagedEnvironments } from '../src/managedEnvironment';
+import { type Contents, ManagedEnvironments } from '../src/managedEnvironment';
 import { cleanEnvironment } from '../src/processes';
 import { findPython } from '../src/pythons';
 import { fakePython, onPosix, program, temporary } from './fakePrograms';
@@ -17,12 +17,13 @@ afterAll(() => {
 });
 
 /** A folder for programs, one for environments, and a wheel: nothing but what is put there is found. */
-function place(): { bin: string; environments: ManagedEnvironments; at: string; contents: { wheel: string; extras: string[] } } {
+function place(): { bin: string; environments: ManagedEnvironments; at: string; contents: Contents } {
   const own = path.join(folder, String((count += 1)));
-  const [bin, at, wheel] = [path.join(own, 'bin'), path.join(own, 'environments'), path.join(own, 'donewhen-1-py3-none-any.whl')];
+  const [bin, at, wheel, lock] = ['bin', 'environments', 'donewhen-1-py3-none-any.whl', 'server.txt'].map((name) => path.join(own, name)) as [string, string, string, string];
   mkdirSync(bin, { recursive: true });
   writeFileSync(wheel, `wheel ${count}`);
-  return { bin, at, environments: new ManagedEnvironments(at), contents: { wheel, extras: [] } };
+  writeFileSync(lock, '');
+  return { bin, at, environments: new ManagedEnvironments(at), contents: { wheel, lock, extras: [] } };
 }
 
 function how(bin: string, own: NodeJS.ProcessEnv = {}): Pick<Making, 'env' | 'signal' | 'onLine'> {

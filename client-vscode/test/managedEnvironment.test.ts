@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import * as path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -47,14 +48,25 @@ function wheel(name: string, greeting: string, needs = '', project = 'donewhen')
   return file;
 }
 
+/** A lock of these wheels, by the hashes of their files. */
+function lock(...wheels: readonly string[]): string {
+  const file = path.join(mkdtempSync(path.join(folder, 'lock')), 'server.txt');
+  const entries = wheels.map((one) => {
+    const digest = createHash('sha256').update(readFileSync(one)).digest('hex');
+    return `${path.basename(one).split('-')[0] ?? ''}==0.1.0 --hash=sha256:${digest}\n`;
+  });
+  writeFileSync(file, entries.join(''));
+  return file;
+}
+
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
-});
+}, 120_000);
 
 test.skipIf(python === undefined)('an environment is made once for a wheel, and anew for another one', { timeout: 120_000 }, async () => {
   const place = path.join(folder, 'environments');
   const environments = new ManagedEnvironments(place);
-  const first = { wheel: wheel('first', 'one'), extras: [] };
+  const first = { wheel: wheel('first', 'one'), lock: lock(), extras: [] };
   expect(await environments.find(first)).toBeUndefined();
 
   const made = await environments.make(first, how());
@@ -64,36 +76,47 @@ test.skipIf(python === undefined)('an environment is made once for a wheel, and 
   const program = path.join(path.dirname(found ?? ''), process.platform === 'win32' ? 'donewhen.exe' : 'donewhen');
   expect(execFileSync(program, { encoding: 'utf8' }).trim()).toBe('one');
 
-  const second = { wheel: wheel('second', 'two'), extras: [] };
+  const second = { ...first, wheel: wheel('second', 'two') };
   expect(await environments.find(second)).toBeUndefined();
   expect(await environments.find({ ...first, extras: ['models'] })).toBeUndefined();
+  expect(await environments.find({ ...first, lock: lock(second.wheel) })).toBeUndefined();
   expect(readdirSync(place)).toHaveLength(1);
 });
 
 test.skipIf(python === undefined)('what could not be installed leaves nothing behind', { timeout: 120_000 }, async () => {
   const place = path.join(folder, 'broken');
   const environments = new ManagedEnvironments(place);
-  const contents = { wheel: wheel('broken', 'three', 'Requires-Dist: donewhen-needs-what-is-nowhere\n'), extras: [] };
+  const nowhere = wheel('nowhere', 'three', '', 'donewhennowhere');
+  const contents = { wheel: wheel('broken', 'three'), lock: lock(nowhere), extras: [] };
   const made = await environments.make(contents, how());
-  expect(made).toEqual({ kind: 'failed', output: expect.stringContaining('donewhen-needs-what-is-nowhere') as string });
+  expect(made).toEqual({ kind: 'failed', output: expect.stringContaining('donewhennowhere') as string });
   expect(readdirSync(place)).toEqual([]);
 });
 
 test.skipIf(python === undefined)('without an index, it is installed from where PIP_FIND_LINKS points', { timeout: 120_000 }, async () => {
-  const links = path.dirname(wheel('links', 'needed', '', 'donewhenneeds'));
+  const needed = wheel('links', 'needed', '', 'donewhenneeds');
   const environments = new ManagedEnvironments(path.join(folder, 'offline'));
-  const contents = { wheel: wheel('offline', 'five', 'Requires-Dist: donewhenneeds\n'), extras: [] };
-  const made = await environments.make(contents, how({ PIP_FIND_LINKS: links }));
+  const contents = { wheel: wheel('offline', 'five', 'Requires-Dist: donewhenneeds\n'), lock: lock(needed), extras: [] };
+  const made = await environments.make(contents, how({ PIP_FIND_LINKS: path.dirname(needed) }));
   expect(made.kind, JSON.stringify(made)).toBe('ready');
   const found = (await environments.find(contents)) ?? '';
   expect(execFileSync(found, ['-I', '-m', 'donewhenneeds'], { encoding: 'utf8' }).trim()).toBe('needed');
+});
+
+test.skipIf(python === undefined)('what was uploaded since under the same version is refused', { timeout: 120_000 }, async () => {
+  const [known, hostile] = [wheel('known', 'needed', '', 'donewhenneeds'), wheel('hostile', 'hostile', '', 'donewhenneeds')];
+  const environments = new ManagedEnvironments(path.join(folder, 'hostile-environments'));
+  const contents = { wheel: wheel('held', 'six'), lock: lock(known), extras: [] };
+  const made = await environments.make(contents, how({ PIP_FIND_LINKS: path.dirname(hostile) }));
+  expect(made).toEqual({ kind: 'failed', output: expect.stringContaining('DO NOT MATCH THE HASHES') as string });
+  expect(await environments.find(contents)).toBeUndefined();
 });
 
 test.skipIf(python === undefined)('a person may cancel it', { timeout: 120_000 }, async () => {
   const place = path.join(folder, 'cancelled');
   const abort = new AbortController();
   const making = new ManagedEnvironments(place).make(
-    { wheel: wheel('late', 'four'), extras: [] },
+    { wheel: wheel('late', 'four'), lock: lock(), extras: [] },
     {
       ...how(),
       signal: abort.signal,

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.site import Ended, Site, alive
+from tests.faults.site import Ended, Site
+from tests.tools import runs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what is seen of processes is Linux's here")
 
@@ -297,4 +298,4 @@ def test_another_runtime_folder_is_no_hindrance(site: Site, tmp_path: Path) -> N
     assert site.call("stop", owner.run_id).code == 0
     owner.end(run)
     assert not list((runtime / "donewhen" / "asking").iterdir())
-    assert not alive(run.pid)
+    assert not runs(run.pid)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from donewhen.lsp.server import serve_streams
 from tests.agent.host import SharedHost
 from tests.lsp.editor import SERVE, Editor, wait_until
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, fails
+from tests.tools import below
 
 KEY = "sk-of-the-worker-0123456789abcdef"
 JUDGE_KEY = "sk-of-the-judge-0123456789abcdef"
@@ -173,13 +173,7 @@ class Room:
 
 def model_hosts(pid: int) -> list[psutil.Process]:
     """The model hosts among the descendants of a process."""
-    found: list[psutil.Process] = []
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for child in psutil.Process(pid).children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                if "donewhen.models.host" in child.cmdline():
-                    found.append(child)
-    return found
+    return below(pid, "donewhen.models.host")
 
 
 def tool_results(call: ModelCall) -> list[str]:

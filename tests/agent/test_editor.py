@@ -12,6 +12,7 @@ from tests.agent.room import JUDGE_KEY, KEY, Room, tool_results
 from tests.agent.site import judge_says
 from tests.lsp.editor import SERVE, Editor, wait_until
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, calls_all, fails, hangs, says, tool
+from tests.tools import below, runs
 
 
 def test_what_the_model_says_is_streamed_as_it_comes(room: Room) -> None:
@@ -124,7 +125,7 @@ def test_an_untrusted_workspace_starts_nothing(tmp_path: Path) -> None:
         uri = editor.open(tmp_path / "GOAL.md")
         refused = editor.execute_error("donewhen.run.start", {"goalUri": uri})
         assert "not trusted" in refused["message"]
-        assert not psutil.Process(editor.process.pid).children(recursive=True)
+        assert not below(editor.process.pid)
         assert editor.goodbye() == 0
     finally:
         editor.close()
@@ -151,7 +152,7 @@ def test_stop_takes_effect_in_the_middle_of_a_reply_and_ends_what_a_command_star
     family = [one for one in psutil.process_iter(["cmdline"]) if "300.713" in " ".join(one.info["cmdline"] or ())]
     assert family
     room.stop(run_id)
-    wait_until(lambda: not any(alive(one) for one in family), 2.0)
+    wait_until(lambda: not any(runs(one) for one in family), 2.0)
     assert room.end(run_id)["status"] == "cancelled"
     assert len(room.asked("worker")) == 1
 
@@ -176,7 +177,7 @@ def test_a_server_that_ends_in_the_middle_of_a_call_leaves_no_model_host(
         else:
             assert room.editor.process.stdin is not None
             room.editor.process.stdin.close()
-        wait_until(lambda: not any(alive(one) for one in hosts), 2.0)
+        wait_until(lambda: not any(runs(one) for one in hosts), 2.0)
         wait_until(lambda: room.editor.process.poll() is not None, 2.0)
         exchange = room.models.requests[-1]
         wait_until(lambda: exchange.disconnected)
@@ -201,13 +202,6 @@ def test_a_model_host_that_dies_is_started_again(room: Room) -> None:
     assert last["status"] == "complete", json.dumps(last)
     room.sound()
     assert [one.pid for one in room.hosts()] != [host.pid]
-
-
-def alive(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 @pytest.mark.conformance("A20", "A10")

@@ -15,6 +15,7 @@ from tests.agent.room import Room, model_hosts, tool_results
 from tests.agent.site import Site, Started, judge_says, met, prompts, verdict
 from tests.lsp.editor import wait_until
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, drops, fails, hangs, says
+from tests.tools import runs
 
 GOAL = "# Notes\n\n- [ ] `test -f b.txt` passes\n- [ ] The notes say hello\n  - file: `*.txt`\n"
 ABANDONED = "I write the first half, and nobody will remember it."
@@ -37,7 +38,7 @@ def killed(started: Started) -> None:
     hosts = model_hosts(started.process.pid)
     started.process.kill()
     started.process.wait(10)
-    wait_until(lambda: not any(alive(one) for one in hosts), 2.0)
+    wait_until(lambda: not any(runs(one) for one in hosts), 2.0)
 
 
 @pytest.mark.slow
@@ -79,7 +80,7 @@ def test_a_turn_that_was_killed_runs_again_from_its_checkpoint(site: Site, momen
     assert [message.full_text for message in asked[0].messages] == before
     assert sorted(path.name for path in site.root.iterdir()) == ["GOAL.md", "a.txt", "b.txt"]
     assert (site.root / "a.txt").read_text() == "hello\n"
-    assert not any(alive(shell) for shell in shells)
+    assert not any(runs(shell) for shell in shells)
 
 
 @pytest.mark.slow
@@ -135,7 +136,7 @@ def test_ctrl_c_pauses_at_once_in_the_middle_of_a_call_and_stop_ends_the_run(sit
         code, last = started.end(within=2.5)
         assert (code, last["status"]) == (130, "paused")
         wait_until(lambda: models.requests[-1].disconnected, 2.0)
-        assert not any(alive(one) for one in hosts)
+        assert not any(runs(one) for one in hosts)
         assert len(models.requests) == 1
 
         going = site.begin_cli("resume", last["runId"], "--json")
@@ -223,7 +224,7 @@ def test_a_server_that_was_killed_in_a_turn_is_followed_by_one_that_resumes_it(t
         room.wait_asked("worker", 2)
         hosts = room.hosts()
         room.editor.process.kill()
-        wait_until(lambda: not any(alive(one) for one in hosts), 2.0)
+        wait_until(lambda: not any(runs(one) for one in hosts), 2.0)
         room.reopen()
         (found,) = room.editor.execute("donewhen.run.status", {"runId": run_id}, 60)["snapshots"]
         assert (found["status"], found["iteration"]) == ("interrupted", 1)
@@ -255,10 +256,3 @@ def test_a_model_whose_server_is_down_fails_the_turn_and_works_once_it_is_up(tmp
         assert last["status"] == "complete", last
     finally:
         room.close()
-
-
-def alive(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

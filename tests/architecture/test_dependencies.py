@@ -8,7 +8,10 @@ import sys
 import donewhen
 from tests.architecture.source_tree import Module, modules
 
-PURE = ("core", "ecosystems", "ports", "engine", "goalfile", "settings", "config", "wire", "regular", "version")
+PURE = (
+    "core", "ecosystems", "ports", "engine", "goalfile", "settings", "config", "wire", "regular", "version",
+    "installation",
+)  # fmt: skip
 """What nobody has to hand in: data, rules, texts, and the engine's own interface."""
 FRONT_END = (*PURE, "app")
 ADAPTER = ("core", "ecosystems", "ports", "regular")
@@ -17,6 +20,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "ecosystems": (),
     "core": ("ecosystems",),
     "version": (),
+    "installation": ("version",),
     "regular": (),
     "marked_yaml": (),
     "yaml_shapes": ("core", "marked_yaml"),
@@ -28,13 +32,13 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "config": ("core", "settings", "regular"),
     "goalfile": (*ADAPTER, "settings", "marked_yaml"),
     "evidence": ADAPTER,
-    "workspace": ADAPTER,
+    "workspace": (*ADAPTER, "installation"),
     "store": ADAPTER,
     "plugins": ADAPTER,
-    "models": ("core", "ports"),
+    "models": ("core", "ports", "installation"),
     "judges": ("core", "ecosystems", "ports", "models"),
     "workers": (*ADAPTER, "models", "yaml_shapes", "version"),
-    "tracing": ("core", "ports", "version"),
+    "tracing": ("core", "ports", "version", "installation"),
     "adapters": ("core",),
     "callables": ("core", "ports", "adapters", "workers"),
     "goalbench": ("core", "ports", "engine", "config", "judges", "regular", "yaml_shapes"),
@@ -141,6 +145,7 @@ OWN_FILES = {"samples", "goalbench", "regular"}
 OPENS = {
     "donewhen.__main__": "the null device",
     "donewhen.cli.goal_argument": "makes a new file",
+    "donewhen.installation": "what its installer wrote",
     "donewhen.lsp.goal_commands": "makes a new file",
     "donewhen.models.catalogue": "a file of an installed package",
     "donewhen.workspace.folding": "packs of its own",

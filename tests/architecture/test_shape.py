@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
 from tests.architecture.source_tree import ROOT, modules
 
@@ -70,3 +71,18 @@ def test_files_of_a_workspace_are_read_within_it() -> None:
     joined = re.compile(r"\bread_(?:bytes|text|start)\(\s*[\w.]*(?:root|_top)\b[\w.()]* / ")
     found = [f"{module.path}: {match[0]}" for module in modules() for match in joined.finditer(module.text)]
     assert not found, found
+
+
+def test_tests_look_at_processes_in_one_way() -> None:
+    """Between two looks a process may end: `tests.tools.runs` and `below` bear that."""
+    looks = re.compile(r"psutil\.(?:pid_exists|Process\(.*\)\.(?:status|children)\()")
+    allowed = {"tools.py", "benchmarks", "vscode", "architecture"}
+    tests = Path(__file__).parents[1]
+    found = [
+        f"{file.relative_to(tests)}:{number}"
+        for file in tests.rglob("*.py")
+        if file.relative_to(tests).parts[0] not in allowed
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if looks.search(line)
+    ]
+    assert not found

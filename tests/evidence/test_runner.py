@@ -9,14 +9,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
 from donewhen.core.evidence import Outcome, Problem, reason_lines
 from donewhen.core.goal import Check
 from donewhen.evidence.runner import CommandChecker
 from donewhen.workspace.processes.running import SystemProcesses
-from tests.tools import needs
+from tests.tools import needs, runs
 
 from .conftest import RunCheck
 
@@ -132,7 +131,7 @@ async def test_forks_a_daemon(run: RunCheck, root: Path) -> None:
     command = "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & while [ ! -s pid ]; do sleep 0.01; done"
     assert (await run(command)).passed
     pid = int((root / "pid").read_text())
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    assert not runs(pid)
 
 
 async def test_deletes_its_own_working_folder(run: RunCheck, root: Path) -> None:
@@ -162,7 +161,7 @@ async def test_cancelling_ends_the_children(checker: CommandChecker, root: Path,
     step.cancel()
     with pytest.raises(asyncio.CancelledError):
         await step
-    assert not psutil.pid_exists(int((root / "pid").read_text()))
+    assert not runs(int((root / "pid").read_text()))
     assert not list((tmp_path / "scratch").glob("report-*"))
 
 
@@ -839,14 +838,6 @@ async def test_a_runner_that_breaks_off_is_no_failed_test(
     assert result.outcome is Outcome.FAILED
     assert result.reason.startswith(reason)
     assert not [test for test in result.tests if test.outcome == "failed"]
-
-
-async def test_an_audit_costs_at_most_a_tenth_of_a_check_of_a_second(run: RunCheck) -> None:
-    await run("true")
-    begun = time.monotonic()
-    for _ in range(5):
-        await run("true")
-    assert (time.monotonic() - begun) / 5 < 0.1
 
 
 @pytest.mark.conformance("A8")

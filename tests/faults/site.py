@@ -27,6 +27,7 @@ from donewhen.engine.api import Runs
 from tests.cli.fakes import Typed
 from tests.cli.test_processes import served_elsewhere
 from tests.faults import forked
+from tests.tools import below
 
 T = TypeVar("T")
 Snapshot = dict[str, Any]
@@ -229,7 +230,7 @@ class Site:
     def clean_up(self) -> None:
         """Ends what a failed test left: the processes of this site, known by its state folder or their parents."""
         for process in self.started:
-            for child in _family(process.pid):
+            for child in below(process.pid):
                 _kill(child)
             if process.poll() is None:
                 process.kill()
@@ -286,24 +287,9 @@ def _ended(code: int, out: Path, errors: Path) -> Ended:
     return Ended(code, tuple(json.loads(line) for line in lines), errors.read_text(encoding="utf-8"))
 
 
-def alive(pid: int) -> bool:
-    """True for a process that runs; a zombie has ended."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def _inherited() -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("DONEWHEN_")}
     return {**kept, "PATH": str(Path(sys.executable).parent) + os.pathsep + kept.get("PATH", "")}
-
-
-def _family(pid: int) -> list[psutil.Process]:
-    try:
-        return psutil.Process(pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
 
 
 def _kill(process: psutil.Process) -> None:

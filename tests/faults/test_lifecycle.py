@@ -12,7 +12,8 @@ from itertools import pairwise
 
 import pytest
 
-from tests.faults.site import Ended, Site, alive
+from tests.faults.site import Ended, Site
+from tests.tools import runs
 
 HANGS = """\
 turns:
@@ -57,7 +58,7 @@ def test_stop_from_another_process_ends_the_run_with_every_child(make_site: Make
     pids = [] if phase == "waiting" else site.hanging(phase)
     stopped = site.call("stop", site.run_id)
     assert (stopped.code, stopped.last["status"]) == (0, "cancelled"), stopped.errors
-    assert not any(alive(pid) for pid in pids), "a child outlived its run"
+    assert not any(runs(pid) for pid in pids), "a child outlived its run"
     assert recorded(site, "RunEnded") - recorded(site, "StopRequested") < 2.0
     ended = site.end(run, 5.0)
     assert (ended.code, ended.last["status"]) == (1, "cancelled")
@@ -101,7 +102,7 @@ def test_signals_pause_and_resume_goes_on(make_site: Make, name: str, code: int)
     os.kill(run.pid, getattr(signal, name))
     paused = site.end(run, 10.0)
     assert (paused.code, paused.last["status"]) == (code, "paused"), paused.errors
-    assert not any(alive(pid) for pid in pids)
+    assert not any(runs(pid) for pid in pids)
     ended = site.inside("resume")
     assert (ended.code, ended.last["status"], ended.last["iteration"]) == (0, "complete", 1)
     assert ended.last["elapsedSeconds"] >= paused.last["elapsedSeconds"]
@@ -184,7 +185,7 @@ def test_the_time_limit_interrupts_what_hangs(make_site: Make, phase: str) -> No
     pids = site.hanging(phase)
     ended = site.end(run, 15.0)
     assert (ended.code, ended.last["status"]) == (1, "timed_out")
-    assert not any(alive(pid) for pid in pids)
+    assert not any(runs(pid) for pid in pids)
     assert ended.last["elapsedSeconds"] < 6.0
     assert site.inside("resume").code == 2
     resumed = site.inside("resume", "--timeout", "10m")

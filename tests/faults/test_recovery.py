@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.faults.site import KILLED, Ended, Site, alive, eventually
+from tests.faults.site import KILLED, Ended, Site, eventually
+from tests.tools import runs
 
 WORKER = """\
 import pathlib, subprocess, sys
@@ -66,11 +67,11 @@ def test_orphans_are_ended_before_the_turn_runs_again(make_site: Callable[..., S
     pids = site.hanging("worker")
     process.kill()
     process.wait()
-    assert all(alive(pid) for pid in pids)
+    assert all(runs(pid) for pid in pids)
     ended = site.inside("resume")
     assert (ended.code, ended.last["status"], ended.last["iteration"]) == (0, "complete", 3)
     assert ended.last["iterationsTotal"] == 3
-    assert not any(alive(pid) for pid in pids)
+    assert not any(runs(pid) for pid in pids)
     assert site.read("effects.txt") == "1\n2\n3\n"
     assert site.read("numbers.txt") == "zero\none\ntwo\nthree\n"
 
@@ -159,10 +160,10 @@ def test_a_check_that_outlives_its_supervisor_blocks_nothing(make_site: Callable
     site.begin_run()
     pids = site.hanging("check")
     kill(site)
-    assert all(alive(pid) for pid in pids)
+    assert all(runs(pid) for pid in pids)
     ended = site.inside("resume")
     assert (ended.code, ended.last["status"], ended.last["iteration"]) == (0, "complete", 0), ended.errors
-    assert not any(alive(pid) for pid in pids)
+    assert not any(runs(pid) for pid in pids)
     assert site.events().count("AuditFinished") == 1
 
 
@@ -175,4 +176,4 @@ def test_a_new_run_ends_what_a_dead_one_left(make_site: Callable[..., Site]) -> 
     kill(site)
     ended = site.run()
     assert (ended.code, ended.last["status"]) == (0, "complete"), ended.errors
-    assert not any(alive(pid) for pid in pids)
+    assert not any(runs(pid) for pid in pids)

@@ -267,7 +267,7 @@ async def test_c04_the_timeout_interrupts_whoever_hangs(hanging: str) -> None:
     try:
         answered = looped(PROMPT)
         returned = await answered if asyncio.iscoroutine(answered) else answered
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
         assert result_of(loop, worker).stop_reason == "timeout"
         assert returned == (None if "worker" in hanging else "an answer")
     finally:

@@ -7,8 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
+
+from tests.tools import runs
 
 from .editor import GOAL, Editor, codes, wait_until
 
@@ -258,7 +259,7 @@ def test_cancelling_the_only_one_who_waits_ends_the_check(editor: Editor, tmp_pa
     editor.notify("$/cancelRequest", {"id": number})
     assert editor.response(number)["error"]["code"] == -32800
     pid = int(started.read_text())
-    wait_until(lambda: not psutil.pid_exists(pid), 5)
+    wait_until(lambda: not runs(pid))
 
 
 def test_snapshots_are_in_order_and_at_most_ten_a_second(editor: Editor, goal: Path) -> None:

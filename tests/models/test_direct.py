@@ -6,7 +6,6 @@ import asyncio
 import json
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -339,11 +338,9 @@ async def test_claude_is_cancelled_at_once_and_sees_it(way: Transport) -> None:
         task = asyncio.ensure_future(claude(way, server).complete(request(stream=True), lambda _: heard.set()))
         async with asyncio.timeout(10):
             await heard.wait()
-        begun = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert time.monotonic() - begun < 0.05
         await until(lambda: server.left == 1)
 
 

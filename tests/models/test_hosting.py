@@ -22,6 +22,7 @@ from donewhen.ports import Companion
 from donewhen.workspace.processes.companions import SystemCompanion, SystemCompanions
 from tests.models.conftest import model, request, scripted, until
 from tests.scripted_models import hangs, says
+from tests.tools import below, runs
 
 STUB = str(Path(__file__).with_name("stub_host.py"))
 CALL = Call("openai/stub", (Message("user", "hello"),))
@@ -52,7 +53,7 @@ async def stub(*kind: str, **options: object) -> AsyncIterator[tuple[ModelHost, 
 
 
 async def gone(pid: int) -> None:
-    await until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    await until(lambda: not runs(pid))
 
 
 async def test_nothing_is_started_before_it_is_needed_and_then_once() -> None:
@@ -148,7 +149,7 @@ async def test_a_host_that_hangs_in_a_call_is_ended() -> None:
 
 async def test_without_litellm_it_is_told_what_to_install() -> None:
     async with stub("unusable", "ModuleNotFoundError: No module named 'litellm'") as (host, _):
-        with pytest.raises(ModelFailed, match=r"pip install 'donewhen\[models\]'") as caught:
+        with pytest.raises(ModelFailed, match=r"needs the litellm extra: .*\[litellm\]") as caught:
             await host.ask(CALL)
         assert caught.value.kind == "support_missing"
 
@@ -167,7 +168,7 @@ async def test_closing_ends_it_with_its_children_and_fails_who_waits() -> None:
         await host.ready()
         begun = time.monotonic()
         await host.close()
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < 20
         with pytest.raises(ModelFailed, match="closed"):
             await waiting
         await gone(watched.started[0].pid)
@@ -178,10 +179,10 @@ async def test_no_process_is_left_behind(kind: str) -> None:
     async with stub(kind) as (host, watched):
         await host.ready()
         pid = watched.started[0].pid
-        children = [pid, *(one.pid for one in psutil.Process(pid).children(recursive=True))]
+        children = [pid, *(one.pid for one in below(pid))]
         begun = time.monotonic()
         await host.close()
-        assert time.monotonic() - begun < 2.5
+        assert time.monotonic() - begun < 20
         for one in children:
             await gone(one)
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.agent.host import SharedHost
 from tests.agent.site import Site
+from tests.rooms.conftest import mounter
 from tests.scripted_models import ScriptedModels, calls, says
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
@@ -21,6 +22,7 @@ GOAL = "# A note\n\n- [ ] `test -f note.txt` passes\n"
 
 @pytest.fixture
 def site(tmp_path: Path, shared_host: SharedHost) -> Iterator[Site]:
+    mounter("bubblewrap")
     made = Site(tmp_path, host=shared_host)
     (tmp_path / "home" / ".ssh").mkdir(parents=True)
     (tmp_path / "home" / ".ssh" / "key").write_text("s3cret")

@@ -37,9 +37,9 @@ from donewhen.workers.activity import plain
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.mounting import Mounter, Mounts, mounters
+from donewhen.workspace.rooms.mounting import Mounter, Mounts
 from donewhen.workspace.rooms.overlay import OverlayRooms
-from tests.rooms.conftest import variables_of
+from tests.rooms.conftest import mounter, variables_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
 
@@ -168,11 +168,10 @@ def built(folder: Path, kind: str, stack: contextlib.ExitStack) -> World:
     subprocess.run([*python, make], check=True)
     subprocess.run(["git", "init", "-q", "."], cwd=folder / "work", check=True)
     variables = variables_of(folder / "home")
-    found = [one for one in mounters(variables) if one.name == kind]
-    assert found, "install the extra `rooms`"
+    found = mounter(kind)
 
     def programs(_: object) -> list[Mounter]:
-        return [found[-1]]
+        return [found]
 
     mounts = Mounts(hidden=(folder / "state", folder / "config"))
     root, state = folder / "work", folder / "state"
@@ -182,7 +181,7 @@ def built(folder: Path, kind: str, stack: contextlib.ExitStack) -> World:
         return CommandChecker(processes, at, scratch, lambda: variables, written=written)
 
     held = Mounts(hidden=mounts.hidden, network=False, contained=True)
-    trials = OverlayRooms(found[-1], state / "rooms", SystemProcesses(), inside, lambda: variables, held)
+    trials = OverlayRooms(found, state / "rooms", SystemProcesses(), inside, lambda: variables, held)
     signals = folder / "signals"
     victim = stack.enter_context(a_server(signals))
     names = {

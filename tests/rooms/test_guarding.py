@@ -16,9 +16,9 @@ import pytest
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Grants, Laid
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.mounting import Mounter, Mounts, Shape, mounters
+from donewhen.workspace.rooms.mounting import Mounter, Mounts, Shape
 from donewhen.workspace.rooms.places import hold, let_go, sweep
-from tests.rooms.conftest import Site, variables_of
+from tests.rooms.conftest import Site, mounter, variables_of
 from tests.rooms.test_live import CONTAINED, Live, live_at
 from tests.rooms.test_overlay import until
 
@@ -168,7 +168,7 @@ async def test_a_link_that_comes_between_look_and_mount_opens_no_room(seen: Path
     for name in ("nested/.git/HEAD", "deep/er/nested/.git/HEAD", "ed/.vscode/tasks.json", "ed/.envrc"):
         (live.root / name).parent.mkdir(parents=True, exist_ok=True)
         (live.root / name).write_text("x")
-    found = Changing([one for one in mounters(live.variables) if one.name == kind][-1])
+    found = Changing(mounter(kind))
     rooms = MountedLiveRooms(
         live.root,
         live.state / "rooms",
@@ -320,6 +320,7 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("kind", ["bubblewrap", pytest.param("unshare", marks=pytest.mark.slow)])
 async def test_kill_9_leaves_nothing_for_the_next_one_who_opens_the_folder(tmp_path: Path, kind: str) -> None:
+    mounter(kind)
     repository = Path(__file__).parents[2]
     process = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path, kind], cwd=repository)  # noqa: ASYNC220  # it is to be killed
     root, rooms = tmp_path / "work space", tmp_path / "state" / "rooms"

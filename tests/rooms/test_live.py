@@ -18,9 +18,9 @@ from donewhen.ports import Grants, LiveRoom, LiveRooms, ProcessResult, RoomLimit
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.limits import RoomWatch
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, Mounts, mounters
+from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, Mounts
 from donewhen.workspace.rooms.plain import PlainRooms
-from tests.rooms.conftest import variables_of
+from tests.rooms.conftest import mounter, variables_of
 from tests.rooms.test_port import running
 
 CONTAINED = ("bubblewrap", "bubblewrap without overlays", "unshare")
@@ -57,10 +57,9 @@ def live_at(folder: Path, kind: str) -> Live:
     if kind == "plain":
         return Live(root, home, state, PlainRooms(SystemProcesses()), variables)
 
+    last = mounter(kind.partition(" ")[0])
+
     def programs(_: object) -> list[Mounter]:
-        found = [one for one in mounters(variables) if one.name == kind.partition(" ")[0]]
-        assert found, "install the extra `rooms`"
-        last = found[-1]
         return [last.without_overlays() if isinstance(last, Bubblewrap) and " " in kind else last]
 
     mounts = Mounts(hidden=(state,))

@@ -19,6 +19,7 @@ EXPECTED = re.compile(
     r"extension\.vsixmanifest|\[Content_Types\]\.xml|extension/("
     r"package(\.nls)?\.json|readme\.md|changelog\.md|LICENSE\.txt|THIRD_PARTY\.txt|dist/extension\.js|"
     r"dist/timeline/\w+\.(js|css)|l10n/[\w.]+\.json|media/(icon\.png|preview\.css|view\.svg)|walkthrough/\w+\.(md|png)|"
+    r"locks/(server|models)\.txt|"
     r"wheel/donewhen-[^/]+\.whl)"
 )
 CATEGORIES = {"AI", "Testing"}

@@ -14,10 +14,11 @@ import pytest
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer
 from donewhen.ports import ToolDoer
+from tests.tools import runs
 
 from .agent_models import ScriptedModel, report, use
 from .agent_turns import OPTIONS, Agent, agent_in
-from .test_all_workers import CHILDREN, _alive
+from .test_all_workers import CHILDREN
 from .turns import python, turn
 
 
@@ -67,7 +68,7 @@ async def test_output_is_bounded_by_the_model_s_window(agent: Agent) -> None:
 async def test_a_command_that_takes_too_long_is_ended(agent: Agent) -> None:
     begun = time.monotonic()
     text = await told(agent, "echo begun; sleep 600", timeout_seconds=0.5)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
     assert text.startswith("timed out and was ended")
     assert text.endswith("begun")
     [seen] = agent.context.observed
@@ -84,7 +85,7 @@ async def test_what_it_leaves_behind_is_ended(agent: Agent) -> None:
     text = await told(agent, f"{shlex.quote(sys.executable)} children.py & {wait}")
     pids = [int(pid) for pid in text.splitlines()[-1].split()]
     assert len(pids) == 2
-    assert [pid for pid in pids if _alive(pid)] == []
+    assert [pid for pid in pids if runs(pid)] == []
 
 
 @pytest.mark.conformance("A2")

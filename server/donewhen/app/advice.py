@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from donewhen.app.engine import open_models
-from donewhen.app.resolver import INSTALL, KnownFacts
+from donewhen.app.resolver import KnownFacts, lacked_extra
 from donewhen.app.workspace_context import WorkspaceContext, plugins_there
 from donewhen.config import Settings
 from donewhen.core.errors import GoalFileError, UsageError
-from donewhen.core.verdict import is_editors
 from donewhen.core.work import Usage
 from donewhen.evidence.text import Masking
 from donewhen.goalfile.files import walk_files
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.preflight import GoalHint
+from donewhen.installation import how_to_get
 from donewhen.judges.alone import Account
 from donewhen.judges.preflight import hints, propose_requirements
 from donewhen.ports import Model
@@ -66,13 +66,13 @@ async def adviser(
     if name is None:
         yield None
         return
-    if not is_editors(name) and not (known or KnownFacts()).installed():
-        raise UsageError(f"{name} needs the models extra: {INSTALL}")
     judged = settings.pick("judge_model") is not None
+    role, base = ("judge", "judge_api_base") if judged else ("worker", "api_base")
+    if (extra := lacked_extra(name, settings.pick(base), known or KnownFacts())) is not None:
+        raise UsageError(f"{name} needs the {extra} extra: {how_to_get(extra)}", lacks="models")
     context = context or WorkspaceContext()
     mask = Masking(context.environment, context.secrets).mask
     models = open_models(settings, context, root, mask)
-    role, base = ("judge", "judge_api_base") if judged else ("worker", "api_base")
     try:
         yield ModelAdviser(root, models.model(role, name, settings.pick(base)), mask)
     finally:

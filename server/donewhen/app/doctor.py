@@ -18,7 +18,7 @@ from typing import Literal
 
 from donewhen.app.keys import key_variables
 from donewhen.app.plugins import GATE, approval_gate
-from donewhen.app.resolver import judge_identity
+from donewhen.app.resolver import KnownFacts, judge_identity, lacked_extra
 from donewhen.app.workspace_context import plugins_there
 from donewhen.config import Settings, user_settings_file
 from donewhen.core.calls import CallRole
@@ -29,6 +29,7 @@ from donewhen.core.verdict import panel
 from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.runner import CommandChecker
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
+from donewhen.installation import ModelExtra
 from donewhen.models.catalogue import facts_of, provider_of
 from donewhen.models.keys import OWN_KEY, PROVIDER_KEYS, find_base, needs_key
 from donewhen.plugins.loading import from_source
@@ -73,6 +74,8 @@ class ConfiguredModel:
     key: str | None = None
     wanted: tuple[str, ...] = ()
     needs_key: bool = True
+    lacks: ModelExtra | None = None
+    """The extra to install before it can be called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +300,7 @@ def _configured_model(
         key=next((variable for variable in variables if environ.get(variable, "").strip()), None),
         wanted=variables,
         needs_key=served is None and needs_key(provider_of(name)),
+        lacks=lacked_extra(name, base, KnownFacts(environment=lambda: environ)),
     )
 
 

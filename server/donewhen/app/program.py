@@ -101,9 +101,7 @@ class RunParts:
             trials=self.workspace is not None,
         )
         if self.goal.limits.budget is not None and (agent is not None or judging is not None):
-            known = KnownFacts()
-            if known.installed():
-                refuse_unknown_price(self.goal.limits.budget, options, user_settings(self.state_dir), known)
+            refuse_unknown_price(self.goal.limits.budget, options, user_settings(self.state_dir), KnownFacts())
         warnings = (
             *unlimited_warnings(self.goal.limits),
             *_not_independent(agent, judging and judging.models),

@@ -27,16 +27,12 @@ from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.engine.setup import Start
 from donewhen.evidence.text import is_sensitive
+from donewhen.installation import ModelExtra, how_to_get
 from donewhen.ports import Measured, ModelFacts, Price
 from donewhen.settings.kinds import BadValue, refused_choice
 from donewhen.settings.table import BY_NAME
 
-INSTALL = "pip install 'donewhen[models]'"
 EXAMPLE = "--model provider/name, such as --model anthropic/claude-sonnet-4-5"
-
-
-def _installed() -> bool:
-    return find_spec("litellm") is not None
 
 
 Facts = Callable[[str, str | None, Mapping[str, ModelPrice]], ModelFacts]
@@ -58,12 +54,18 @@ def facts_in(environment: Callable[[], Mapping[str, str]]) -> Facts:
 _here = facts_in(lambda: os.environ)
 
 
+def _extra_lacked(model: str, api_base: str | None) -> ModelExtra | None:
+    from donewhen.models.direct.clients import extra_lacked  # lazy, as above
+
+    return extra_lacked(model, api_base)
+
+
 @dataclass(frozen=True, slots=True)
 class KnownFacts:
-    """Facts on models that need no request, on the environment, and on rooms. `installed`: models can be used at
-    all."""
+    """Facts on models that need no request, on the environment, and on rooms. `extra_lacked`: as in
+    `models.direct.clients`."""
 
-    installed: Callable[[], bool] = _installed
+    extra_lacked: Callable[[str, str | None], ModelExtra | None] = _extra_lacked
     facts: Facts = _here
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ
     hindrance: Callable[[], str] = lambda: "opening a room has not been tried yet"
@@ -326,10 +328,12 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
     if options.judging is not None and any(not one.sole_check for one in goal.requirements):
         asked.extend(("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models))
     asked = [one for one in asked if not is_editors(one[1])]
-    if asked and not known.installed():
-        who = "worker agent" if options.agent is not None else f"the judge {options.judge}"
-        instead = ", or work yourself with --worker human" if options.agent is not None else ""
-        raise UsageError(f"{who} needs the models extra: {INSTALL}{instead}", lacks="models")
+    for role, model, api_base in asked:
+        if (extra := lacked_extra(model, api_base, known)) is not None:
+            who = "worker agent" if role == "worker" else f"the judge {options.judge}"
+            instead = ", or work yourself with --worker human" if role == "worker" else ""
+            message = f"{who} needs the {extra} extra to call {model}: {how_to_get(extra)}{instead}"
+            raise UsageError(message, lacks="models")
     for role, model, api_base in asked:
         _refuse_unusable_model(role, model, api_base, options, known)
 
@@ -365,13 +369,26 @@ def _refuse_unusable_model(
         raise UsageError(missing_key(model, provider, role), lacks="key")
 
 
+def lacked_extra(model: str, api_base: str | None, known: KnownFacts) -> ModelExtra | None:
+    """The extra to install before the model can be called; None if what calls it is there."""
+    if is_editors(model):
+        return None
+    from donewhen.models.catalogue import provider_of  # lazy, as above
+    from donewhen.models.keys import find_base
+
+    return known.extra_lacked(model, api_base or find_base(provider_of(model), known.environment()))
+
+
 def refuse_unknown_price(budget: float, options: RunOptions, settings: Settings, known: KnownFacts) -> None:
     """A budget that can't be enforced is not a budget. Raises UsageError."""
     unknown = _unpriced(options, settings, known)
     if unknown:
         lines = "\n".join(price_example(model) for model in unknown)
+        catalogue = (
+            "" if find_spec("litellm") else f" (the litellm extra knows the usual ones: {how_to_get('litellm')})"
+        )
         raise UsageError(
-            f"a budget of ${budget:.2f} can't be kept: the price of {', '.join(unknown)} is unknown. "
+            f"a budget of ${budget:.2f} can't be kept: the price of {', '.join(unknown)} is unknown{catalogue}. "
             f"Set it in {user_settings_file()} (US dollars per million tokens):\n{lines}\n"
             "or limit tokens instead, without a budget in dollars: --token-budget N"
         )
@@ -379,13 +396,18 @@ def refuse_unknown_price(budget: float, options: RunOptions, settings: Settings,
 
 def _unpriced(options: RunOptions, settings: Settings, known: KnownFacts) -> tuple[str, ...]:
     """The models of the run whose price is unknown."""
-    asked: list[tuple[str, str | None]] = []
-    if options.agent is not None:
-        asked.append((options.agent.model, options.agent.api_base))
-    if options.judging is not None:
-        asked += [(model, options.judging.api_base) for model in options.judging.models]
-    unknown = [m for m, base in dict.fromkeys(asked) if known.facts(m, base, settings.prices).price is None]
+    workers, judges = _asked(options)
+    unknown = [
+        m for m, base in dict.fromkeys([*workers, *judges]) if known.facts(m, base, settings.prices).price is None
+    ]
     return tuple(dict.fromkeys(unknown))
+
+
+def _asked(options: RunOptions) -> tuple[list[tuple[str, str | None]], list[tuple[str, str | None]]]:
+    """The models of the agent and of the judges, each with its API base."""
+    agent, judging = options.agent, options.judging
+    workers = [(agent.model, agent.api_base)] if agent is not None else []
+    return workers, [(model, judging.api_base) for model in judging.models] if judging is not None else []
 
 
 def _named(changes: LimitChanges) -> frozenset[str]:

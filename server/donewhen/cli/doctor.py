@@ -20,10 +20,10 @@ from donewhen.cli.formatting import plain, shown_path
 from donewhen.config import price_example, user_settings_file
 from donewhen.core.agents import AGENTS, agents_in, passed_names, variables_of
 from donewhen.core.workers import WORKERS
+from donewhen.installation import how_to_get
 from donewhen.version import __version__
 
 LISTED = "donewhen models lists them, and the model servers on this machine"
-INSTALL = "pip install 'donewhen[models]'"
 State = Literal["ok", "missing", "problem"]
 SYMBOLS: dict[State, str] = {"ok": "✓", "missing": "-", "problem": "✗"}
 
@@ -111,10 +111,15 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
     group = "workers, judges and models"
     agents = [one.model for one in models.configured if one.role == "worker"]
     judges = [one.model for one in models.configured if one.role == "judge"]
-    usable: State = "ok" if models.usable else "missing"
+    lacking = {one.role for one in models.configured if one.lacks is not None}
+    agent: State = "ok" if agents and "worker" not in lacking else "missing"
     how = "" if agents else "set a model: --model PROVIDER/NAME, DONEWHEN_MODEL or `model` in your settings"
     found: dict[str, tuple[State, str, str]] = {
-        "agent": (usable if agents else "missing", ", ".join(agents) or "no model is set", how),
+        "agent": (
+            agent,
+            ", ".join(agents) or "no model is set",
+            how,
+        ),
         "command": ("ok", *_command_worker(call)),
     }
     agents_here = found_agents(call.terminal.environ)
@@ -129,7 +134,7 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
         "" if judges else "set one: --judge-model PROVIDER/NAME, DONEWHEN_JUDGE_MODEL or `judge_model` in your settings"
     )
     detail = ", ".join(judges) or "none is set: you are asked about what no check decides"
-    yield Finding(group, "judge", usable if judges else "missing", detail, how)
+    yield Finding(group, "judge", "ok" if judges and "judge" not in lacking else "missing", detail, how)
     if judges:
         yield _measured(group, models, call.settings.pick("judge_model") or "")
     yield _litellm(group, models)
@@ -160,9 +165,10 @@ def _plugins(plugins: Sequence[PluginFacts]) -> Iterator[Finding]:
 
 def _litellm(group: str, models: ModelsFacts) -> Finding:
     if models.installed is None:
-        return Finding(group, "litellm", "missing", "not installed: models are called through it", INSTALL)
+        detail = "not installed: it calls other providers than OpenAI and Anthropic, and knows prices"
+        return Finding(group, "litellm", "missing", detail, how_to_get("litellm"))
     if not models.usable:
-        return Finding(group, "litellm", "problem", f"{models.installed} doesn't work here", INSTALL)
+        return Finding(group, "litellm", "problem", f"{models.installed} doesn't work here", how_to_get("litellm"))
     return Finding(group, "litellm", "ok", models.installed)
 
 
@@ -173,6 +179,8 @@ def _model(group: str, one: ConfiguredModel) -> Finding:
     parts += [one.price or "price unknown"]
     parts += [f"key in {one.key}"] if one.key else []
     name = f"{one.role}'s model {one.model}"
+    if one.lacks is not None:
+        return Finding(group, name, "missing", f"needs the {one.lacks} extra", how_to_get(one.lacks))
     if one.key is None and one.needs_key:
         return Finding(group, name, "problem", ", ".join((*parts, "no key")), f"set {' or '.join(one.wanted)}")
     how = ""
@@ -219,7 +227,7 @@ def _rooms(group: str, facts: DoctorFacts) -> Finding:
     if not facts.rooms_hindrance:
         return Finding(group, "rooms", "ok", "overlays at the workspace's own path")
     detail = f"copies of the workspace, which are slower, prove less and hide nothing of yours: {facts.rooms_hindrance}"
-    return Finding(group, "rooms", "missing", detail, "pip install 'donewhen[rooms]'")
+    return Finding(group, "rooms", "missing", detail, how_to_get("rooms"))
 
 
 BETTER = (
@@ -244,7 +252,7 @@ def _containment(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
     if facts.contains is None:
         return
     if facts.contains:
-        how = next((told for said, told in BETTER if re.search(said, facts.contains)), "pip install 'donewhen[rooms]'")
+        how = next((told for said, told in BETTER if re.search(said, facts.contains)), how_to_get("rooms"))
         yield Finding(group, "rooms", "missing", f"commands run as you, and need approval: {facts.contains}", how)
     else:
         yield Finding(group, "rooms", "ok", "they can change the workspace, and nothing else")

@@ -22,6 +22,7 @@ from donewhen.fleet.board import Board, Given, Standing
 from donewhen.fleet.iterating import EngineExecutor, Place
 from donewhen.fleet.local import LocalAsking, LocalFleet, opened_board
 from donewhen.fleet.manifest import DEFAULT_QUEUE, NAME, Fleet, load_manifest
+from donewhen.installation import how_to_get
 from donewhen.ports import FleetRecord
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def _executor(call: Call) -> EngineExecutor:
 
 def _needs_extra() -> None:
     if find_spec("temporalio") is None:
-        raise UsageError("--temporal needs the fleet extra: pip install 'donewhen[fleet]'")
+        raise UsageError(f"--temporal needs the fleet extra: {how_to_get('fleet')}")
 
 
 async def _at_server(call: Call, name: str) -> TemporalAsking:

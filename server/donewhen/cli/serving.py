@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 from donewhen.cli.calling import Call, MCPOptions, ServeOptions
 from donewhen.core.errors import UsageError
+from donewhen.installation import how_to_get
 
 MAX_PORT = 65_535
 MAX_PROCESS_ID = 2**31 - 1
@@ -43,6 +44,6 @@ def _port(text: str) -> int:
 def mcp(call: Call) -> int:
     """Serves the workspace's goal as MCP tools. Raises UsageError where the extra is missing."""
     if find_spec("mcp") is None:
-        raise UsageError("`donewhen mcp` needs the mcp extra: pip install 'donewhen[mcp]'")
+        raise UsageError(f"`donewhen mcp` needs the mcp extra: {how_to_get('mcp')}")
     write = bool(call.arguments.allow_write)
     return call.serve(ServeOptions(state_dir=call.state_dir, mcp=MCPOptions(call.root, call.settings, write)))

@@ -13,6 +13,7 @@ from typing import Any
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed, WorkspaceError
+from donewhen.installation import how_to_get
 from donewhen.models.keys import without_keys
 from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in, line, message_out
 from donewhen.ports import Companion, Companions
@@ -20,7 +21,6 @@ from donewhen.ports import Companion, Companions
 COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
 """`-P`: a `litellm.py` in the current folder is not mistaken for the library."""
 
-_INSTALL = "models need litellm, which is not installed: `pip install 'donewhen[models]'`"
 _ERRORS_SHOWN = 500
 _KEPT_CHARACTERS = 8_000_000
 _NO_PROXY = ("localhost", "127.0.0.1", "::1")
@@ -213,7 +213,7 @@ class _Session:
             last = self._mask(end.errors).strip()[-_ERRORS_SHOWN:]
             # The module that `-m` names is not there: this server was brought by an extension, which has no support.
             if "ModuleNotFoundError" in last:
-                self._fail(ModelFailed(_INSTALL, "support_missing"))
+                self._fail(_lacking())
             else:
                 self._fail(ModelFailed(f"the model host ended (exit code {end.exit_code}) {last}".strip()))
         self.over = True
@@ -315,10 +315,13 @@ def _size(message: Message) -> int:
 
 
 def _unusable(why: str) -> ModelFailed:
-    missing = why.startswith("ModuleNotFoundError") and "'litellm'" in why
-    return ModelFailed(
-        _INSTALL if missing else f"litellm can't be loaded: {why}; reinstall `donewhen[models]`", "support_missing"
-    )
+    if why.startswith("ModuleNotFoundError") and "'litellm'" in why:
+        return _lacking()
+    return ModelFailed(f"litellm can't be loaded: {why}; install it again: {how_to_get('litellm')}", "support_missing")
+
+
+def _lacking() -> ModelFailed:
+    return ModelFailed(f"this model needs the litellm extra: {how_to_get('litellm')}", "support_missing")
 
 
 def _seen(done: asyncio.Future[Any]) -> None:

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from donewhen.installation import how_to_get
+
 if TYPE_CHECKING:
     from donewhen.core.events import Entry
     from donewhen.ports.records import Tracer
@@ -42,7 +44,7 @@ def make_tracer(environment: Mapping[str, str], mask: Callable[[str], str]) -> T
 
         return traced(wanted, environment, mask)
     except ImportError as error:
-        return NoTracer(f"off: it is asked for, but {error.name or error} is missing: pip install 'donewhen[tracing]'")
+        return NoTracer(f"off: it is asked for, but {error.name or error} is missing: {how_to_get('tracing')}")
     except Exception as error:  # noqa: BLE001  # whatever a backend does not like, a run goes on without it
         return NoTracer(f"off: {mask(str(error))}")
 

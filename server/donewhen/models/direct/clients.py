@@ -10,6 +10,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, Literal, Protocol, cast
 
+from donewhen.installation import ModelExtra
 from donewhen.models.catalogue import at_its_provider, cost_of, mode_of, provider_of
 from donewhen.models.described import described
 from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in
@@ -24,6 +25,15 @@ def family_of(model: str, api_base: str | None) -> Family | None:
     """The official client that serves a model; None: litellm does."""
     family = _family(model, api_base)
     return family if family is not None and find_spec(family) is not None else None
+
+
+def extra_lacked(model: str, api_base: str | None) -> ModelExtra | None:
+    """The extra to install before the model can be called; None: what calls it is there."""
+    if find_spec("litellm") is not None:
+        return None
+    if _family(model, api_base) is None:
+        return "litellm"
+    return "models" if family_of(model, api_base) is None else None
 
 
 def _family(model: str, api_base: str | None) -> Family | None:

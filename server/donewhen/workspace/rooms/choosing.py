@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.installation import how_to_get
 from donewhen.ports import Laid, Processes, Room, Rooms, Workspace
 from donewhen.workspace.rooms.copying import CopiedRooms
 from donewhen.workspace.rooms.mounting import Mounter, Mounts, mounted_below, mounters
@@ -89,7 +90,7 @@ class BestRooms:
                     self.why = ""
                     return rooms
                 why.append(f"{mounter.name} can't mount an overlay in {folder}: {hindrance}")
-        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` installs it"
+        none = f"bubblewrap is not installed: {how_to_get('rooms')}"
         self.why = "; ".join(why) or none
         return None
 

@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.installation import how_to_get
 from donewhen.ports import Grants, Processes, ProcessResult
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.processes.running import SystemProcesses
@@ -169,7 +170,7 @@ class MountedLiveRooms:
                 self._chosen = mounter
                 return ""
             hindrances.append(f"{mounter.name} can't open one: {result.spawn_error or result.output.strip()[:300]}")
-        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` installs it"
+        none = f"bubblewrap is not installed: {how_to_get('rooms')}"
         return "; ".join(dict.fromkeys(hindrances)) or none
 
     def _unfit(self) -> str:
