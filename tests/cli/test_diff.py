@@ -50,6 +50,8 @@ def test_what_kept_no_files_has_no_difference_to_show(tmp_path: Path) -> None:
     told = place.call("diff")
     assert told.code == 2
     assert "kept no files" in told.err
+    assert place.call("diff", "zzz").err == place.call("status", "zzz").err
+    assert "there is no run zzz" in place.call("diff", "zzz").err
 
 
 def test_a_place_is_rejected_by_the_patch_that_is_printed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
@@ -58,6 +59,7 @@ async def test_no_tool_is_an_act_of_a_person(tmp_path: Path) -> None:
         assert {tool.name for tool in (await one.list_tools()).tools} == READING
     async with client(tmp_path, allow_write=True) as one:
         assert {tool.name for tool in (await one.list_tools()).tools} == READING | WRITING
+        assert not any(re.search(r"\s{2}|\n", tool.description or "") for tool in (await one.list_tools()).tools)
 
 
 async def test_an_agent_finds_out_what_is_missing_and_then_that_it_is_proven(tmp_path: Path) -> None:
@@ -66,6 +68,7 @@ async def test_an_agent_finds_out_what_is_missing_and_then_that_it_is_proven(tmp
         assert (before["run"], before["proven"], before["total"]) == (None, False, 1)
         audited = await told(one, "request_audit")
         assert audited["requirements"][0]["status"] == "unmet"
+        assert audited["status"] == "not proven"
         unmet = await told(one, "list_unmet_requirements")
         assert [each["label"] for each in unmet["requirements"]] == ["R1"]
         evidence = await told(one, "get_evidence", evidence=unmet["requirements"][0]["evidence"][0])

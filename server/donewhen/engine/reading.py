@@ -229,6 +229,7 @@ class Reading:
         return None if data is None else data.decode("utf-8", errors="replace")
 
     async def changes(self, run_id: str) -> Sequence[ChangedFile]:
+        await self._records.state(run_id)
         first, _ = await self._records.checkpoint(run_id, 0)
         async with self.opened(run_id) as workspace:
             return [

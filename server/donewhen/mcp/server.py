@@ -133,9 +133,9 @@ def make_server(runs: Runs, served: Served) -> MCPServer:
     if served.allow_write:
         acting += [asked.set_goal, asked.start_run, asked.stop_run]
     for tool in reading:
-        server.add_tool(_told(tool), annotations=look)
+        server.add_tool(_told(tool), description=_description(tool), annotations=look)
     for tool in acting:
-        server.add_tool(_told(tool), annotations=acts)
+        server.add_tool(_told(tool), description=_description(tool), annotations=acts)
 
     @server.resource("donewhen://goal", name="goal", title="The goal file", mime_type="text/markdown")
     async def goal() -> str:
@@ -279,7 +279,7 @@ class _Asked:
             goal=state.goal.path or "",
             title=state.goal.title,
             run=state.run_id,
-            status=state.status or "check",
+            status=state.status or ("proven" if proven else "not proven"),
             proven=proven and not view.stale,
             stale=view.stale,
             met=sum(one.status in PROVEN for one in view.views),
@@ -305,6 +305,11 @@ def _requirement(label: str, text: str, checks: list[str], one: RequirementView,
 
 def _place(place: Problem) -> str:
     return f"{place.path}:{place.line + 1}: {place.message}"
+
+
+def _description(tool: Tool) -> str:
+    """Its docstring without the source's line breaks: every model is sent it."""
+    return " ".join((tool.__doc__ or "").split())
 
 
 def _told(tool: Tool) -> Tool:
