@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.cli.progress import Log
 from donewhen.core.calls import Message
 from donewhen.core.errors import JudgeOutage, ModelFailed, UsageError, WorkerFailed
 from donewhen.core.events import RunOptions
@@ -158,6 +159,7 @@ async def test_each_failed_try_is_said_with_a_count_down(tmp_path: Path) -> None
     assert (shown.model_trouble.next_try, shown.model_trouble.tries) == (2, 5)
     assert shown.model_trouble.next_try_at is not None
     assert "the model answers 429" in view_of(shown).status.text
+    assert "  the model answers 429, trying again in 8 s (2 of 5)" in Log().lines(view)
     assert waits.gate is not None
     waits.gate.set()
     last = await ended(supervisor, run_id)

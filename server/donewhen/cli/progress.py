@@ -41,6 +41,7 @@ class Log:
         return [
             *lines,
             *self._turns(before, view, did),
+            *_retried(before, view),
             *self._requirements(view),
             *self._findings(before, view),
             *_interrupts(before, view),
@@ -228,6 +229,13 @@ def _all_settled(view: RunView) -> bool:
 def _new_warnings(before: RunView, after: RunView) -> Iterator[str]:
     known = before.state.warnings
     yield from (f"warning: {one_line(w.message)}" for w in after.state.warnings if w not in known)
+
+
+def _retried(before: RunView | None, after: RunView) -> Iterator[str]:
+    """That the model could not be asked, once for each try."""
+    retrying = after.state.retrying
+    if retrying is not None and (before is None or before.state.retrying != retrying):
+        yield f"  {retrying.text(retrying.at - retrying.failed.wait)}"
 
 
 def _interrupts(before: RunView | None, after: RunView) -> Iterator[str]:
