@@ -267,6 +267,9 @@ class FakeRuns:
     async def report(self, run_id: str) -> RunView:
         return await self.view(run_id)
 
+    async def diff(self, run_id: str) -> str:
+        return ""
+
     async def commit(self, run_id: str) -> str | None:
         return self.committed
 
