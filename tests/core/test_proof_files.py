@@ -254,6 +254,9 @@ def test_a_program_whose_exit_code_other_than_0_is_asked_for_is_the_product() ->
         ("python check.py", False),
         ("test -f tests/test_display.py && ! test -e tests/test_old.py", True),
         ("grep -rq TODO src tests", True),
+        ("sh -n greet.sh && python3 -m py_compile greet.py", True),
+        ("sh -e greet.sh -n", False),
+        ("node greet.js --check", False),
         ("grep -qf tests/wanted.txt README.md", False),
         ("[ -d shop_tests ] && pytest", False),
         ('test "$(./greet.sh Ada)" = "Hello, Ada!"', False),
@@ -297,6 +300,45 @@ def test_scripts_that_a_task_mentions_are_proof() -> None:
     text += "\tcp quote.sh /usr/bin\n\t@sh -e all.sh\n"
     assert mentioned_files(text, "", there.__contains__) == {"scripts/run.sh", "verify_all.py", "all.sh"}
     assert mentioned_files('"test": "sh ./test.sh"', "sub", there.__contains__) == {"sub/test.sh"}
+
+
+LINTED = {"greet.sh", "scripts/greet.sh", "scripts/greet.py", "scripts/lint.sh", "scripts/rules"}
+
+
+@pytest.mark.parametrize(
+    ("text", "proof"),
+    [
+        ("lint:\n\tsh -n greet.sh\n", set[str]()),
+        ("lint:\n\t@bash -eun scripts/greet.sh\n", set()),
+        ("lint: ; dash -n scripts/greet.sh greet.sh", set()),
+        ('{"scripts": {"lint": "shellcheck scripts/greet.sh && node --check scripts/greet.py"}}', set()),
+        ("commands =\n    python3 -m py_compile scripts/greet.py\n", set()),
+        ("lint = 'ruff check scripts/greet.py'", set()),
+        ("      - run: test -x scripts/greet.sh\n", set()),
+        ("lint:\n\tsh -n greet.sh && ./greet.sh\n", {"greet.sh"}),
+        ("lint:\n\tsh -n greet.sh\ncheck:\n\tsh -e greet.sh\n", {"greet.sh"}),
+        ("lint:\n\tsh -e greet.sh -n\n", {"greet.sh"}),
+        ("lint:\n\tsh scripts/lint.sh greet.sh\n", {"scripts/lint.sh"}),
+        ("lint:\n\teslint --rulesdir scripts/rules greet.sh\n", {"scripts/rules"}),
+        ("check:\n\tgrep -f scripts/rules greet.sh\n", {"scripts/rules"}),
+    ],
+)
+def test_a_program_that_a_task_only_checks_is_product(text: str, proof: set[str]) -> None:
+    assert mentioned_files(text, "", LINTED.__contains__) == proof
+
+
+@pytest.mark.parametrize(
+    ("command", "proof"),
+    [
+        ("sh -n greet.sh", set[str]()),
+        ("shellcheck scripts/greet.sh", set()),
+        ("python -m py_compile scripts/greet.py", set()),
+        ("eslint --rulesdir scripts/rules greet.sh", {"scripts/rules"}),
+        ("sh greet.sh", {"greet.sh"}),
+    ],
+)
+def test_a_program_that_a_check_only_checks_is_product(command: str, proof: set[str]) -> None:
+    assert named_files([Check("c", command)], LINTED.__contains__) == proof
 
 
 # ------------------------------------------------------------------------------------ dependencies

@@ -262,6 +262,18 @@ SOURCED = Project(
     "sh tests/check",
     {"bin/quote": """#!/bin/sh\nprintf '"%s"' "$1"\n"""},
 )
+_AWAITED = """
+
+@pytest.mark.xfail(strict=True, reason="later")
+def test_semicolon():
+    assert quote("a;b") == '"a;b"'
+"""
+EXPECTING = Project(
+    {**PYTHON.files, TESTS: PYTHON.files[TESTS] + _AWAITED},
+    PYTHON.check,
+    {"shop/quoting.py": """def quote(text):\n    return f'"{text}"' if "," in text or ";" in text else text\n"""},
+)
+_WITHOUT_MARK = ('@pytest.mark.xfail(strict=True, reason="later")\n', "")
 PROJECTS = {"data": DATA, "python": PYTHON, "node": NODE, "shell": SHELL, "rust": RUST, "go": GO}
 PROJECTS |= {"node data": NODE_DATA, "vitest": VITEST, "sourced": SOURCED}
 
@@ -301,9 +313,14 @@ HONEST: dict[str, tuple[Project, Edits]] = {
     "python: more tests": (PYTHON, {"tests/test_more.py": "def test_more():\n    pass\n"}),
     "python: a refactored conftest": (PYTHON, {"conftest.py": "# hooks\n"}),
     "python: a stricter setting": (PYTHON, {"pytest.ini": "[pytest]\naddopts = --strict-markers\n"}),
+    "expecting: the mark goes with the work": (EXPECTING, {TESTS: _WITHOUT_MARK}),
     "node: the work": (NODE, {}),
     "node: a script more": (NODE, {"package.json": ('"test":', '"lint": "true", "test":')}),
     "shell: the work": (SHELL, {}),
+    "shell: a target that only looks at the product": (
+        SHELL,
+        {"Makefile": f"{SHELL.files['Makefile']}lint:\n\tsh -n quote.sh\n"},
+    ),
     "shell: a target more": (SHELL, {"Makefile": f"{SHELL.files['Makefile']}lint:\n\ttrue\n"}),
     "rust: the work": (RUST, {}),
     "rust: a test more among the code": (
@@ -341,6 +358,14 @@ CHEATS: dict[str, tuple[Project, Edits, str]] = {
     ),
     "vitest: a weakened block": (VITEST, {"quoting.js": (""".toBe('"a,b"')""", "")}, "original_fails"),
     "vitest: no block": (VITEST, {"quoting.js": "export const quote = (text) => text;\n"}, "original_fails"),
+    "expecting: a weakened test beside one that passes now": (
+        EXPECTING,
+        {
+            TESTS: PYTHON.files[TESTS].replace("assert quote", "quote"),
+            "shop/quoting.py": """def quote(text):\n    return f'"{text}"' if ";" in text else text\n""",
+        },
+        "original_fails",
+    ),
     "python: weakened assertions": (PYTHON, {TESTS: ("assert quote", "quote")}, "original_fails"),
     "python: changed data": (
         PYTHON,

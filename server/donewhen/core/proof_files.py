@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from posixpath import basename, dirname, normpath, splitext
 from typing import Literal
 
@@ -212,6 +212,8 @@ def checks_files(command: str) -> bool:
 
 def _checks_files(part: Segment) -> bool:
     tool = part.tool or part.words
+    if _reads_syntax(tool):
+        return True
     if tool[0] in _LOOKING:
         return not (tool[0] in _SEARCHING and any(_PATTERN_FILE.fullmatch(word) for word in tool[1:]))
     words = [word for word in tool[1:] if not word.startswith("-")]
@@ -221,6 +223,36 @@ def _checks_files(part: Segment) -> bool:
     return tool[0] in _TASK_RUNNERS and bool(named) and all(_FILE_TASK.fullmatch(word) for word in named)
 
 
+def _reads_syntax(tool: Sequence[str]) -> bool:
+    """True if a command says whether its files can be read as programs, and runs none of them."""
+    wanted = _SYNTAX.get(re.sub(r"[\d.]+$", "", tool[0]) if tool else "")
+    return wanted is not None and (not wanted or any(re.fullmatch(wanted, word) for word in _options(tool)))
+
+
+def _options(tool: Sequence[str]) -> list[str]:
+    """The options before a command's first other word."""
+    return list(takewhile(lambda word: word.startswith("-"), tool[1:]))
+
+
+def _runs(part: Segment) -> tuple[str, ...]:
+    """The words of a command without the files that it only checks. What follows an option of a linter is more often
+    its configuration."""
+    if (part.words[:1] and part.words[0] in _LOOKING) or _reads_syntax(part.tool or part.words):
+        return ()
+    if not _checks_files(part):
+        return part.words
+    return tuple(word for option, word in pairwise(part.words) if option.startswith("-"))
+
+
+_SYNTAX: Mapping[str, str] = {
+    **dict.fromkeys(("sh", "bash", "dash", "ksh", "mksh", "zsh"), r"-[A-Za-z]*n[A-Za-z]*"),
+    "fish": "-n|--no-execute",
+    "node": "-c|--check",
+    **dict.fromkeys(("perl", "ruby"), "-[A-Za-z]*c[A-Za-z]*"),
+    "php": "-l",
+    **dict.fromkeys(("py_compile", "compileall", "tabnanny"), ""),
+}
+"""By program, the option with which it runs nothing; empty where it never does."""
 _SEARCHING = frozenset(("grep", "egrep", "fgrep", "rg"))
 _LOOKING = frozenset(("test", "[", "[[", "ls", "stat")) | _SEARCHING
 _PATTERN_FILE = re.compile(r"-[A-Za-z]*f.*|--file(?:=.*)?")
@@ -255,9 +287,8 @@ def named_files(checks: Iterable[Check], exists: Callable[[str], bool]) -> froze
         alone = alone and check.expected_exit == 0
         for folder in ("", *folders(parts)):
             for part in parts:
-                if part.words and part.words[0] in _LOOKING:
-                    continue  # what it asks about is what the goal is about
-                words = (*part.words, *_modules(part.words))
+                runs = _runs(part)  # what it only asks about is what the goal is about
+                words = (*runs, *_modules(runs))
                 paths = {path for word in words if (path := _inside(folder, word)) is not None and exists(path)}
                 found.update(path for path in paths if _checks(path) or (alone and _SCRIPT.fullmatch(path)))
     return frozenset(found)
@@ -295,6 +326,7 @@ def _modules(words: Sequence[str]) -> list[str]:
 
 def mentioned_files(text: str, folder: str, exists: Callable[[str], bool]) -> frozenset[str]:
     """The scripts that the text of a task file runs (`./scripts/test.sh`), relative to it or to the workspace."""
+    text = _COMMAND.sub(lambda found: "" if _only_checks(found[0]) else found[0], text)
     words = {word for word in re.split(r"[\s\"'`;|&()<>=,{}\[\]$:@]+", text) if word}
     run = {match[1] for match in _RUN.finditer(text)}
     found: set[str] = set()
@@ -304,6 +336,17 @@ def mentioned_files(text: str, folder: str, exists: Callable[[str], bool]) -> fr
             if path is not None and exists(path) and (_checks(path) or (word in run and _SCRIPT.fullmatch(path))):
                 found.add(path)
     return frozenset(found)
+
+
+_COMMAND = re.compile(r"[^\n\"'`;|&]+")
+_BEFORE_COMMAND = re.compile(r"[\s@+-]*(?:[\w.-]+\s*[:=]+\s*)?[\s@+-]*")
+"""What stands before a command in a task file: the name of a task or a key, a dash of a list, marks of make."""
+
+
+def _only_checks(command: str) -> bool:
+    """True for a command of a task file that runs none of the files that it names."""
+    parts = segments(_BEFORE_COMMAND.sub("", command, count=1))
+    return bool(parts) and all(_checks_files(part) and not _runs(part) for part in parts)
 
 
 def _inside(folder: str, word: str) -> str | None:

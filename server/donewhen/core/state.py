@@ -12,7 +12,7 @@ from typing import Literal
 from donewhen.core.acts import Act, PausedBy
 from donewhen.core.calls import CallStarted, Message
 from donewhen.core.events import EndStatus, RunMode, RunOptions
-from donewhen.core.evidence import Evidence, PastResult
+from donewhen.core.evidence import Evidence, PastResult, TestOutcome
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import Halted, PluginState, ResumeDirective
@@ -281,8 +281,8 @@ class RunState:
 
     at_start: Mapping[str, AtStart] = field(default_factory=dict[str, AtStart])
     """What each check said before the worker's first turn, by check id."""
-    green: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    """The tests of each check that passed then."""
+    first: Mapping[str, Mapping[str, TestOutcome]] = field(default_factory=dict[str, Mapping[str, TestOutcome]])
+    """How each of its tests ended then, by name."""
     trying: bool = False
     tried: Tried | None = None
     trials: tuple[str, ...] = ()

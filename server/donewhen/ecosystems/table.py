@@ -337,6 +337,8 @@ class Tool(Files):
       which it says that it found no file; `durations`: on what it prints, with the part `before` a duration (judges
       are shown none);
     - `causes`: what helps where it fails for a cause that is known;
+    - `unexpected`: a regular expression on what is said of a test that was expected to fail, and failed for not
+      doing so;
     - `always_reports`: the report that the server asks for is written whenever it really ran, so that what is printed
       proves nothing. `no_tests_exit`: the exit code that says that there was no test,
       `usage_exit` the one that says that it did not even look for any;
@@ -358,6 +360,7 @@ class Tool(Files):
     nothing_checked: tuple[str, ...] = ()
     durations: tuple[str, ...] = ()
     causes: tuple[Cause, ...] = ()
+    unexpected: str = ""
     always_reports: bool = False
     no_tests_exit: int | None = None
     usage_exit: int | None = None

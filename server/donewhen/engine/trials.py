@@ -284,9 +284,9 @@ class _Trials:
         """The trials of one check, and those that must come before anything is refused."""
         state = self._run.state
         result = self._result(check)
-        passed, green = passing(result), state.green.get(check.id, frozenset())
+        passed, first = passing(result), state.first.get(check.id, {})
         # Those that the work made pass first: a runner may have been taught about them.
-        telling = sorted(passed, key=lambda name: (name in green, name))
+        telling = sorted(passed, key=lambda name: (first.get(name) == "passed", name))
         planted = await self._plant(result, tree, telling) if result is not None else None
         proof = tree.proof
         additions = bool(proof) and all(tree.parts[path].adds for path in proof)
@@ -301,7 +301,7 @@ class _Trials:
             unseen=await self._runs_unseen(check),
             asks=bool(tree.asking) and not checks_files(check.command),
             passing=passed,
-            green=green,
+            first=first,
         )
         trials: dict[TrialKind, Trial] = {}
         wanted = plan(stand)

@@ -38,7 +38,7 @@ from donewhen.core.state import (
     RunState,
     Tried,
 )
-from donewhen.core.trials.outcome import passing, said_at_start
+from donewhen.core.trials.outcome import said_at_start
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.core.work import Actor
 
@@ -78,7 +78,7 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         state = replace(
             state,
             at_start={**state.at_start, observation.check_id: said_at_start(observation)},
-            green={**state.green, observation.check_id: passing(observation)},
+            first={**state.first, observation.check_id: {test.name: test.outcome for test in observation.tests}},
         )
     return replace(
         state,

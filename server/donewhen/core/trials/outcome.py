@@ -23,11 +23,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from posixpath import basename, dirname, join
 from typing import Literal
 
-from donewhen.core.evidence import CheckResult, Outcome, Trial, TrialKind
+from donewhen.core.commands.wrapped import segments, verbs_match
+from donewhen.core.evidence import CheckResult, Outcome, TestOutcome, Trial, TrialKind
 from donewhen.core.globs import any_matches
 from donewhen.core.proof_files import says_absent, says_up_to_date
 from donewhen.ecosystems import ECOSYSTEMS, Plant
@@ -66,8 +67,8 @@ class Stand:
     alone. `additions` says that all of `changed` only added something: new files, new targets. `plantable`: it is a
     test run, and there is a file that a failing test can be put into. `idle`: its pass says that something was up to
     date and not run, `unseen` that make ran a program of the workspace that no revision covers. `asks`: lines of the
-    product that came ask something of their surroundings. `passing` are the tests that passed in the audit, `green`
-    those that passed at the start.
+    product that came ask something of their surroundings. `passing` are the tests that passed in the audit, `first`
+    says how each test ended at the start, `green` are those that passed then.
     """
 
     check_id: str
@@ -80,7 +81,11 @@ class Stand:
     unseen: bool = False
     asks: bool = False
     passing: frozenset[str] = frozenset()
-    green: frozenset[str] = frozenset()
+    first: Mapping[str, TestOutcome] = field(default_factory=dict[str, TestOutcome])
+
+    @property
+    def green(self) -> frozenset[str]:
+        return frozenset(name for name, outcome in self.first.items() if outcome == "passed")
 
     @property
     def red(self) -> bool:
@@ -147,9 +152,13 @@ def controls(stand: Stand, trials: Mapping[TrialKind, Trial]) -> tuple[TrialKind
     """What must be tried besides before anything is refused: the control, and whatever failed once more."""
     wanted: list[TrialKind] = []
     original, planted = trials.get("original"), trials.get("planted")
-    if original is not None and (not original.passed or original.rewritten) and "control" not in trials:
+    if (
+        original is not None
+        and (not _original_passes(stand, original) or original.rewritten)
+        and "control" not in trials
+    ):
         wanted.append("control")
-        if not original.passed and original.result is not None:
+        if not _original_passes(stand, original) and original.result is not None:
             wanted.append("original")
         if _silent(stand, original) and "reverted" not in trials:
             wanted.append("reverted")
@@ -244,7 +253,7 @@ def _original(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | N
     trial, control = trials.get("original"), trials.get("control")
     if trial is None or trial.result is None:
         return _untried(trial)
-    if trial.passed and not trial.rewritten:
+    if _original_passes(stand, trial) and not trial.rewritten:
         return Conclusion("held", "own")
     if _silent(stand, trial):
         return None
@@ -260,6 +269,36 @@ def _original(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | N
     verb = "fails" if len(_failed(trial.result)) < 2 else "fail"
     reason = f"{what} as it was at the start {verb} on this code: {trial.result.reason}"
     return Conclusion("refused", "untried", "original_fails", reason)
+
+
+def _original_passes(stand: Stand, trial: Trial) -> bool:
+    """Also where all that fails are tests that the original proof expected to fail, and that pass now.
+
+    The message alone says nothing, since the product may write it: such a test was skipped or failed as expected at the
+    start, so that the original proof held without its pass. All tests of the start must be named again, or one that
+    ended the run at its first failure hides the rest; and the command must be the runner alone, since what follows it
+    did not run.
+    """
+    result = trial.result
+    if trial.passed or result is None or result.outcome is not Outcome.FAILED or _UNCOVERED.search(result.output):
+        return trial.passed
+    parts = segments(result.command)
+    said = [
+        tool.unexpected
+        for ecosystem in ECOSYSTEMS
+        for tool in ecosystem.tools
+        if tool.unexpected and len(parts) == 1 and any(verbs_match(parts[0].tool, (one,)) for one in tool.commands)
+    ]
+    failed = [test for test in result.tests if test.outcome in ("failed", "error")]
+    return (
+        bool(said and failed and result.totals is not None and result.totals.failed == len(failed))
+        and stand.first.keys() <= {test.name for test in result.tests}
+        and all(stand.first.get(test.name) == "skipped" and re.match(said[0], test.message) for test in failed)
+    )
+
+
+_UNCOVERED = re.compile(r"(?im)^.*\bcoverage\b.*(?:fail|not reached|less than).*$")
+"""A failure that no test stands for."""
 
 
 def _silent(stand: Stand, original: Trial) -> bool:
