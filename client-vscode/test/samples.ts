@@ -109,6 +109,7 @@ export function snapshot({ view = {}, ...given }: Given = {}): Snapshot {
     counts: { met: 2, unmet: 2, unverified: 1, stale: 0, waived: 0, total: 5, regressed: 0 },
     requirements: [],
     integrity: [],
+    raised: [],
     interrupts: [],
     halt: null,
     warnings: [],
