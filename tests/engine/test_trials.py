@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from donewhen.cli.progress import closing
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, ObservedFile, Outcome, TestCase, TestTotals, Trial
 from donewhen.core.goal import Check, check_id
@@ -326,6 +327,71 @@ async def test_a_held_out_check_must_pass_and_the_worker_hears_its_name_alone(tr
     assert "secret" not in told
     assert "held.sh" not in told
     assert [one.command for one in await trials(view, tried) if one.tried == "held_out"] == ["Each row is quoted"] * 3
+
+
+@pytest.mark.parametrize("human", [False, True])
+async def test_a_held_out_check_is_tried_before_any_turn_and_the_first_turn_hears_of_it(
+    tried: World, human: bool
+) -> None:
+    tried.workspace.edit(PRODUCT, b"rows quotes")
+    tried.hidden = {"Each row is quoted": "held.sh"}
+    tried.checker.behaviours["held.sh"] = held_out
+    supervisor = tried.supervisor()
+    if human:
+        tried.worker.waits_for_person, tried.worker.name = True, "human"
+        started = await supervisor.start(GOAL, StartOptions())
+        await until(supervisor, started.state.run_id, lambda seen: bool(seen.state.open_findings and seen.state.turn))
+        tried.workspace.edit(PRODUCT, b"every row quotes")
+        view = await ended(supervisor, started.state.run_id)
+    else:
+        tried.worker.plays = [writes(PRODUCT, "every row quotes")]
+        view = await ended(supervisor, (await supervisor.start(GOAL, StartOptions())).state.run_id)
+    assert (view.state.status, view.state.iteration) == ("complete", 1)
+    told = tried.worker.turns[0].feedback or ""
+    assert "“Each row is quoted”: a check that is held out from the worker fails." in told
+    assert "The proof itself was changed" not in told
+    assert [one.passed for one in await trials(view, tried) if one.tried == "held_out"] == [False, False, True]
+
+
+async def test_what_is_held_out_and_passes_before_any_turn_completes_the_run_without_one(tried: World) -> None:
+    tried.workspace.edit(PRODUCT, b"every row quotes")
+    tried.hidden = {"Each row is quoted": "held.sh"}
+    tried.checker.behaviours["held.sh"] = held_out
+    view = await pursue(tried)
+    assert (view.state.status, view.state.iteration) == ("complete", 0)
+    assert [one.tried for one in await trials(view, tried)] == ["held_out"]
+
+
+async def test_a_turn_that_changes_nothing_has_the_checks_tried_that_were_not_before_it(tried: World) -> None:
+    """Whoever accepts that a held-out check fails says nothing about the others."""
+    tried.workspace.edit(PRODUCT, b"rows quotes")
+    tried.hidden = {"Each row is quoted": "held.sh"}
+    tried.checker.behaviours["held.sh"] = held_out
+    tried.worker.plays = [idle]
+    supervisor = tried.supervisor()
+    run_id = (await supervisor.start(GOAL, StartOptions())).state.run_id
+    view = await until(supervisor, run_id, lambda seen: bool(seen.state.interrupts))
+    await supervisor.accept(run_id, view.state.open_findings[0].id, "it is known")
+    view = await ended(supervisor, run_id)
+    assert "planted" in [one.tried for one in await trials(view, tried)]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ((), ""),
+        (("a",), "; 1 hidden check was not tried: `donewhen run` tries it"),
+        (("a", "b"), "; 2 hidden checks were not tried: `donewhen run` tries them"),
+    ],
+)
+async def test_an_audit_says_that_it_does_not_try_what_is_held_out(
+    tried: World, names: tuple[str, ...], said: str
+) -> None:
+    tried.workspace.edit(PRODUCT, b"rows quotes")
+    tried.hidden = dict.fromkeys(names, "held.sh")
+    view = await tried.supervisor().check(GOAL)
+    assert view.state.reason == f"everything is proven{said}"
+    assert closing(view) == [f"proven: 1 of 1 met{said}"]
 
 
 async def test_nothing_on_record_shows_or_reports_a_held_out_command_or_what_it_said(tried: World) -> None:

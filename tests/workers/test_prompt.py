@@ -150,7 +150,7 @@ def test_the_first_prompt_has_no_feedback_and_a_goal_without_requirements_of_its
     goal = Goal("", "Make it fast", (requirement(1, "Make it fast"),), protect=("tests/**",))
     prompt = turn_prompt(turn(1, goal))
     assert prompt.startswith("# Goal\n\nMake it fast\n")
-    assert "audit of your last turn" not in prompt
+    assert "last audit" not in prompt
     assert "must not change: tests/**" in prompt
 
 
@@ -182,5 +182,5 @@ def test_a_plugin_can_not_speak_for_the_person() -> None:
 def test_c17_a_command_that_is_sent_back_is_told_what_the_critic_said() -> None:
     text = command_prompt(turn(1, GOAL, feedback="Say it in French.", refinement=1))
     assert "what you have done in this turn so far\nSay it in French." in text
-    assert "audit of your last turn" not in text
+    assert "last audit" not in text
     assert GOAL.objective in text

@@ -178,7 +178,7 @@ def _chosen(
         metered=worker in WORKERS and WORKERS[worker].accounted,
         trials=not options.audit and worker != "human",
         affected_first=settings.affected_first,
-        hidden_checks=tuple(one.name for one in settings.hidden_checks) if not options.audit else (),
+        hidden_checks=tuple(one.name for one in settings.hidden_checks),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from donewhen.cli.formatting import SYMBOLS, bounded, count, duration, money, one_line, plain, shown_path, spending
+from donewhen.core.decide import held_out_untried
 from donewhen.core.evidence import CheckResult, reason_lines
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import TRIAL_FINDINGS
@@ -126,7 +127,7 @@ def closing(view: RunView) -> list[str]:
     counts = met_of_total(view)
     if state.mode == "audit":
         word = "proven" if _all_settled(view) else "not proven"
-        return [" · ".join((f"{word}: {counts}", *spending(state.judge_usage)))]
+        return [" · ".join((f"{word}: {counts}", *spending(state.judge_usage))) + held_out_untried(state)]
     spent = [f"{count(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
     # The run's own reason was true at its end: the counts beside it are the present ones.
     ended = "was complete until files changed" if view.stale and state.status == "complete" else _ended_as(state)

@@ -28,6 +28,8 @@ MAX_FEEDBACK = 40_000
 INSPECT = (
     "Look at the workspace as it is now, not at what you remember of it: files may have changed since your last turn."
 )
+CHANGED_PROOF = "The proof itself was changed; undo this, or a person has to accept it:"
+HELD_OUT = "A check that you can't see must pass, too; repair what its name says, or a person has to accept it:"
 WANTED = "If the goal wants a test changed, say so in the report of your turn: a person is then asked once."
 KEEP = "Keep the whole objective in view; what is proven must stay proven."
 
@@ -54,8 +56,10 @@ def feedback_text(
     if blocks:
         parts.append(f"Not proven yet, {len(blocks)} of {len(goal.requirements)} requirements:")
         parts.extend(blocks)
-    if findings:
-        parts.append(_findings(findings))
+    for heading, held_out in ((CHANGED_PROOF, False), (HELD_OUT, True)):
+        of_kind = [one for one in findings if (one.kind == "held_out_fails") is held_out]
+        if of_kind:
+            parts.append(_findings(heading, of_kind))
     parts.append(f"{INSPECT} {KEEP}" if goal.about == "workspace" else KEEP)
     return keep_ends("\n\n".join(parts), MAX_FEEDBACK)
 
@@ -150,9 +154,9 @@ def _bounded(places: Sequence[Problem]) -> list[str]:
     return lines if cut <= 0 else [f"[... {cut} more places cut ...]", *lines[-MAX_LOCATIONS:]]
 
 
-def _findings(findings: Sequence[IntegrityFinding]) -> str:
+def _findings(heading: str, findings: Sequence[IntegrityFinding]) -> str:
     """Each with its diff, unless one before it has the same."""
-    lines = ["The proof itself was changed; undo this, or a person has to accept it:"]
+    lines = [heading]
     shown: set[str] = {""}
     for finding in findings:
         lines.append(f"  {_finding(finding)}")

@@ -64,12 +64,21 @@ def proven(state: RunState) -> bool:
 
 
 def trials_due(state: RunState) -> bool:
-    """True where all that is left before completion is to try the checks: a worker worked, and this tree is untried."""
-    if not state.options.trials or state.persons_work or not state.turns_ended or state.first_checkpoint is None:
+    """True where all that is left before completion is to try this tree, which was not tried yet: the checks where a
+    worker worked, and what is held out wherever it is."""
+    if state.guard is not None or state.goal.about != "workspace":
         return False
-    if state.goal.about != "workspace" or (state.tried is not None and state.tried.revision == state.revision):
+    work, tried = work_to_try(state), state.tried
+    if tried is not None and tried.revision == state.revision and (tried.turns or not work):
         return False
-    return bool(tried_checks(state) or state.options.hidden_checks) and proven(state)
+    return bool(state.options.hidden_checks or (work and tried_checks(state))) and proven(state)
+
+
+def work_to_try(state: RunState) -> bool:
+    """True where a worker worked, and its work can be told from the start: before that, and where a person works, only
+    what is held out is tried."""
+    by_a_worker = state.options.trials and not state.persons_work and state.turns_ended > 0
+    return by_a_worker and state.first_checkpoint is not None
 
 
 def tried_checks(state: RunState) -> tuple[Check, ...]:

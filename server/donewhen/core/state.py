@@ -161,6 +161,8 @@ class Tried:
     grades: Mapping[str, CheckGrade]
     changed: tuple[str, ...]
     advice: str = ""
+    turns: int = 0
+    """How many turns had ended then: before the first, only what is held out is tried."""
 
 
 @dataclass(frozen=True)  # its fields are in a dict: it is copied as a whole (`changing.replace`)

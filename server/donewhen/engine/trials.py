@@ -22,7 +22,7 @@ from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, Tria
 from donewhen.core.feedback import MOST_LINES
 from donewhen.core.goal import Check
 from donewhen.core.integrity import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
-from donewhen.core.proof import tried_checks
+from donewhen.core.proof import tried_checks, work_to_try
 from donewhen.core.proof_files import (
     ProofFiles,
     checks_files,
@@ -63,6 +63,7 @@ from donewhen.ecosystems.shell import SHELL
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.judging import opinions
 from donewhen.engine.proof_basis import data_of, scripts_of
+from donewhen.engine.turns import keep_tree
 from donewhen.ports import Laid, Room, Rooms
 
 T = TypeVar("T")
@@ -88,18 +89,17 @@ _SPECIAL = {
 
 async def try_checks(run: ActiveRun) -> None:
     """All trials of the current revision. Cut off, or where files change meanwhile, they don't count."""
-    state, rooms = run.state, run.parts.rooms
-    base = state.first_checkpoint
-    assert base is not None  # `proof.trials_due`
+    rooms, base = run.parts.rooms, run.state.first_checkpoint or await keep_tree(run)
+    state = run.state
     finished: TrialsFinished | None = None
     reason = "they were cut off"
     try:
         # Cut off while this is on its way to the record, it is there all the same.
-        await run.append(TrialsStarted(state.revision, base))
+        await run.append(TrialsStarted(state.revision, base or ""))
         if rooms is None:
-            finished = TrialsFinished(
-                state.revision, tuple(_no_room(run, name) for name in state.options.hidden_checks)
-            )
+            finished = _held_out_untried(run, "no room can be opened here")
+        elif base is None or (state.options.trials and state.turns_ended and state.first_checkpoint is None):
+            finished = _held_out_untried(run, "the files of the start could not be kept")
         else:
             finished = await _Trials(run, rooms, base).all()
     except OtherRevision:
@@ -116,8 +116,10 @@ async def try_checks(run: ActiveRun) -> None:
     await run.append(finished)
 
 
-def _no_room(run: ActiveRun, name: str) -> IntegrityFinding:
-    return _hidden(run, name, "not_tried", "could not be tried: no room can be opened here", "")
+def _held_out_untried(run: ActiveRun, why: str) -> TrialsFinished:
+    names = run.state.options.hidden_checks
+    findings = [_hidden(run, name, "not_tried", f"could not be tried: {why}", "") for name in names]
+    return TrialsFinished(run.state.revision, tuple(findings))
 
 
 def _hidden(run: ActiveRun, name: str, kind: FindingKind, what: str, command: str) -> IntegrityFinding:
@@ -212,6 +214,10 @@ class _Trials:
         self._under_way: list[str] = []
 
     async def all(self) -> TrialsFinished:
+        if not work_to_try(self._run.state):
+            findings = await self._held_out(_Tree((), {}, frozenset(), {}, frozenset(), frozenset()))
+            self._refuse_other()
+            return TrialsFinished(self._revision, tuple(findings))
         checks = tried_checks(self._run.state)
         tree, standing_tree = await self._trees(checks)
         trees = [standing_tree if checks_files(check.command) else tree for check in checks]

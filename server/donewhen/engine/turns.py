@@ -104,7 +104,7 @@ def _turn(run: ActiveRun, iteration: int) -> Turn:
         iteration=iteration,
         goal=state.goal,
         views=views,
-        feedback=None if iteration == 1 else _retry(run),
+        feedback=None if iteration == 1 and state.tried is None else _retry(run),
         token=run.token,
         answers=(*state.answers, *map(unasked, state.hints)),
         preserve_context=state.options.preserve_context,

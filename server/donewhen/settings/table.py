@@ -425,7 +425,8 @@ TABLES: Mapping[str, str] = {
     "rules": "the same for other tools: `[[rules]]` with `tool`, `pattern` and `action`",
     "plugins": "plugins to load, `package.module:Attribute` or the full path of a file; see plugins.md",
     "plugins_off": "plugins to leave out, by name",
-    "hidden_checks": "checks that workers never see: `[[hidden_checks]]` with `workspace`, `name` and `command`",
+    "hidden_checks": "checks that workers never see, tried before each run completes (not by `check`): "
+    "`[[hidden_checks]]` with `workspace`, `name` and `command`",
 }
 """What the person's own settings file holds besides, and no other place."""
 

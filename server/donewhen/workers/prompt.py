@@ -66,7 +66,7 @@ LOOK = (
     "Keep the whole objective in view."
 )
 REFINED = "Your turn continues. Somebody who looked at what you have done so far says:"
-FEEDBACK_HEADING = "## What the audit of your last turn found"
+FEEDBACK_HEADING = "## What the last audit found"
 REVIEW_HEADING = "## A review of what you have done in this turn so far"
 NOTES_OF_PLUGINS = "## What else you should know"
 ANSWERS_HEADING = "## What the person answered"

@@ -364,7 +364,7 @@ def _finished(state: RunState, event: e.TrialsFinished, at: float) -> RunState:
     tried = tuple(known_finding(known, finding, ids) for finding in event.findings)
     finished = replace(
         known,
-        tried=Tried(event.revision, event.findings, event.grades, event.changed, event.advice),
+        tried=Tried(event.revision, event.findings, event.grades, event.changed, event.advice, state.turns_ended),
         findings=(*read, *tried),
         finding_ids=ids,
     )
