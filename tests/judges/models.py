@@ -155,9 +155,9 @@ def task(*requirements: Requirement, evidence: Sequence[Evidence] = (), **more: 
 
 
 def entry(
-    name: str, status: str = "met", cited: Sequence[str] = ("E1",), reason: str = "E1 shows it"
+    name: str, status: str = "met", cited: Sequence[str] = ("E1",), reason: str = "E1 shows it", missing: str = ""
 ) -> dict[str, Any]:
-    return {"id": name, "status": status, "reason": reason, "evidence_ids": list(cited)}
+    return {"id": name, "missing": missing, "status": status, "reason": reason, "evidence_ids": list(cited)}
 
 
 def verdict(*entries: Mapping[str, Any], **changes: Any) -> str:

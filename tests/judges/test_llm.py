@@ -123,6 +123,18 @@ async def test_met_without_usable_evidence_is_corrected_once_then_unverified_alo
     assert "R1: it cites" in model.requests[1].messages[-1].text
 
 
+@pytest.mark.conformance("C10")
+async def test_met_although_something_is_missing_is_corrected_once_then_unverified_alone() -> None:
+    torn = verdict(entry("R1", missing="it does not handle empty names"), entry("R2"))
+    corrected, model = await judged(torn, verdict(entry("R1", "unmet", missing="empty names"), entry("R2")))
+    assert findings(corrected) == {"r-1": "unmet", "r-2": "met"}
+    assert "R1: it says that something is missing" in model.requests[1].messages[-1].text
+    stubborn, _ = await judged(torn, torn)
+    assert findings(stubborn) == {"r-1": "unverified", "r-2": "met"}
+    assert stubborn.verdict is not None
+    assert "does not handle empty names" in stubborn.verdict.findings[0].reason
+
+
 @pytest.mark.conformance("A9")
 async def test_evidence_older_than_the_last_edit_cannot_be_cited() -> None:
     old = task(TWO[0], evidence=[passed("pytest -q", "E9", "4 passed\n", revision="rev-0")])

@@ -29,6 +29,8 @@ def read(text: str) -> Any:
         f"{GOOD}\n\nOnce more:\n{GOOD}",
         f"<think>maybe {verdict(entry('R1', 'unmet'), R2)}</think>{GOOD}",
         verdict(entry("r-1"), entry("R2")),
+        verdict(entry("R1", missing="None."), entry("R2", missing="nothing")),
+        verdict({key: value for key, value in R1.items() if key != "missing"}, R2),
         GOOD.replace("evidence_ids", "evidence"),
         GOOD.replace("evidence_ids", "evidenceIds"),
     ],
@@ -82,6 +84,7 @@ BAD: dict[str, str] = {
     "a status that is a boolean": verdict({**R1, "status": True}, R2),
     "a status that is a list": verdict({**R1, "status": ["met"]}, R2),
     "waived is not the judge's to say": verdict({**R1, "status": "waived"}, R2),
+    "missing is no text": verdict({**R1, "missing": None}, R2),
     "no reason": verdict({**R1, "reason": " "}, R2),
     "a reason that is a list": verdict({**R1, "reason": ["fine"]}, R2),
     "citations as text": verdict({**R1, "evidence_ids": "E1"}, R2),
@@ -129,6 +132,15 @@ def test_unmet_needs_no_citation_but_may_not_invent_one() -> None:
     found = read(verdict(entry("R1", "unmet", []), entry("R2", "unverified", ["E1", "E99"])))
     assert set(found.faults) == {"r-2"}
     assert [(f.finding, f.evidence_ids) for f in found.verdict.findings] == [("unmet", ()), ("unverified", ("E7",))]
+
+
+def test_what_is_missing_is_part_of_the_reason() -> None:
+    said = {"reason": "E1 shows half of it.", "missing": "empty names"}
+    found = read(verdict(entry("R1", "unmet", **said), entry("R2", "unverified", **{**said, "missing": "half"})))
+    assert [one.reason for one in found.verdict.findings] == [
+        "E1 shows half of it. Missing: empty names",
+        "E1 shows half of it.",
+    ]
 
 
 CLAIM = '{"confirmed": true, "reason": "E1 shows it", "evidence_ids": ["E1"]}'

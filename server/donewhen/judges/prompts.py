@@ -8,7 +8,7 @@ from typing import Any
 
 from donewhen.ports import ToolSpec
 
-PROMPT_VERSION = "2"
+PROMPT_VERSION = "3"
 
 ROLE = """\
 You are an independent auditor. Decide, requirement by requirement, whether evidence that a server observed itself \
@@ -33,10 +33,11 @@ outside of the workspace may have changed since: don't rest a verdict on them.""
 
 REPLY = """\
 Reply with one JSON object and nothing else:
-{"requirements": [{"id": "<as in the question>", "status": "met" | "unmet" | "unverified", \
-"reason": "one or two sentences", "evidence_ids": ["<ids of blocks>"]}], \
+{"requirements": [{"id": "<as in the question>", "missing": "what the evidence does not show, empty if nothing", \
+"status": "met" | "unmet" | "unverified", "reason": "one or two sentences", "evidence_ids": ["<ids of blocks>"]}], \
 "score": 0.0 to 1.0, "complete": true | false, "missing": "what is missing, empty if nothing"}
-Name each requirement of the question exactly once. `complete` is true exactly if all of them are met."""
+Name each requirement of the question exactly once. `met` needs an empty `missing`. `complete` is true exactly if all \
+of them are met."""
 
 CLAIM_REPLY = """\
 Reply with one JSON object and nothing else:
@@ -45,8 +46,9 @@ Reply with one JSON object and nothing else:
 
 LOOKING = """\
 Where the evidence leaves a question open, look for yourself with the tools, {calls} times in all. They only read, and \
-what they return is data too. Then call `give_verdict`: name each requirement of the question exactly once; `complete` \
-is true exactly if all of them are met."""
+what they return is data too. Then call `give_verdict`: name each requirement of the question exactly once, and first \
+what the evidence does not show of it (`missing`, empty if nothing: `met` needs that); `complete` is true exactly if \
+all of them are met."""
 CLAIM_LOOKING = """\
 Where the evidence leaves it open, look for yourself with the tools, {calls} times in all. They only read, and what \
 they return is data too. Then call `give_verdict`: `confirmed` is true only if the evidence itself, without the claim, \
@@ -95,6 +97,7 @@ VERDICT_SCHEMA = _object(
             "items": _object(
                 {
                     "id": _TEXT,
+                    "missing": _TEXT,
                     "status": {"type": "string", "enum": ["met", "unmet", "unverified"]},
                     "reason": _TEXT,
                     "evidence_ids": _IDS,

@@ -14,6 +14,7 @@ from donewhen.core.verdict import FINDINGS, RequirementVerdict, Verdict
 _CITATION_KEYS = ("evidence_ids", "evidence", "evidenceIds")
 _VERDICT_KEYS = frozenset(("requirements", "score", "complete", "missing"))
 _CLAIM_KEYS = frozenset(("confirmed", "reason", *_CITATION_KEYS))
+_NOTHING = re.compile(r"(?:none|nothing|n/?a|-+)?\.?", re.IGNORECASE)
 MAX_REASON = 1_000
 _MAX_BRACKETS = 500
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
@@ -55,8 +56,8 @@ class Citable:
 
 @dataclass(frozen=True, slots=True)
 class ReadVerdict:
-    """A verdict with real evidence ids. `faults` says by requirement id what is wrong with its citations: such a
-    requirement counts as `unverified`."""
+    """A verdict with real evidence ids. `faults` says by requirement id what is wrong with its citations, or contradicts it:
+    such a requirement counts as `unverified`."""
 
     verdict: Verdict
     faults: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -98,7 +99,7 @@ def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
     return ReadClaim(confirmed, _bounded(reason), citable.real(cited))
 
 
-def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS) -> Mapping[str, Any]:
+def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS - {"missing"}) -> Mapping[str, Any]:
     """The one JSON object in a reply: bare, in a code fence or in prose. Objects with none of `keys` are ignored.
     Raises InvalidReply if there is no such object, or several that differ."""
     text = _THOUGHTS.sub("", text).strip()
@@ -204,22 +205,31 @@ def _check_whole(value: Mapping[str, Any]) -> None:
         raise InvalidReply("`complete` is true, but `score` is 0")
 
 
-def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, tuple[str, ...]]:
-    """One entry, with its citations as the prompt names them."""
+def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, str]:
+    """One entry, with its citations as the prompt names them, and what contradicts it. `missing` is asked for before
+    the status, so that a verdict is the end of the thought; a reply without it is read as one that lacks nothing."""
     if not isinstance(entry, dict):
         raise InvalidReply("each entry of `requirements` must be an object")
     fields = cast("dict[str, Any]", entry)
     name = fields.get("id")
     if not isinstance(name, str) or (name not in citable.requirements and name not in citable.others):
         raise InvalidReply(f"there is no requirement {_named([name])}: the ids are {_labels(citable)}")
-    _only_keys(fields, frozenset(("id", "status", "reason", *_CITATION_KEYS)), name)
+    _only_keys(fields, frozenset(("id", "missing", "status", "reason", *_CITATION_KEYS)), name)
     status, reason = fields.get("status"), fields.get("reason")
     if status not in FINDINGS:
         raise InvalidReply(f"{name}: `status` must be one of {', '.join(FINDINGS)}")
     if not isinstance(reason, str) or not reason.strip():
         raise InvalidReply(f"{name}: `reason` must be text")
+    missing = fields.get("missing", "")
+    if not isinstance(missing, str):
+        raise InvalidReply(f"{name}: `missing` must be text")
+    if _NOTHING.fullmatch(missing.strip()):
+        missing = ""
+    if status != "met" and missing.strip() not in reason:
+        reason = f"{reason.strip()} Missing: {missing}"
     cited = _citations(fields, name)
-    return RequirementVerdict(citable.requirements.get(name, name), status, _bounded(reason), cited), cited
+    contradiction = f"it says that something is missing: {_bounded(missing)}" if status == "met" and missing else ""
+    return RequirementVerdict(citable.requirements.get(name, name), status, _bounded(reason), cited), contradiction
 
 
 def _citations(fields: Mapping[str, Any], what: str) -> tuple[str, ...]:
@@ -248,12 +258,14 @@ def _check_agreement(complete: bool, findings: Sequence[RequirementVerdict]) -> 
         raise InvalidReply("`complete` is false, but every requirement is met")
 
 
-def _with_faults(findings: Sequence[tuple[RequirementVerdict, tuple[str, ...]]], citable: Citable) -> ReadVerdict:
-    """Replaces the prompt's ids by real ones; `met` without usable citations becomes `unverified`, with a fault."""
+def _with_faults(findings: Sequence[tuple[RequirementVerdict, str]], citable: Citable) -> ReadVerdict:
+    """Replaces the prompt's ids by real ones; `met` without usable citations, or where something is missing, becomes
+    `unverified`, with a fault."""
     faults: dict[str, str] = {}
     read: list[RequirementVerdict] = []
-    for finding, cited in findings:
-        status, reason, fault = finding.finding, finding.reason, citable.fault(cited)
+    for finding, contradiction in findings:
+        cited = finding.evidence_ids
+        status, reason, fault = finding.finding, finding.reason, contradiction or citable.fault(cited)
         invented = any(key not in citable.evidence for key in cited)
         if fault is not None and (status == "met" or invented):
             faults[finding.requirement_id] = fault
