@@ -56,8 +56,8 @@ class Citable:
 
 @dataclass(frozen=True, slots=True)
 class ReadVerdict:
-    """A verdict with real evidence ids. `faults` says by requirement id what is wrong with its citations, or contradicts it:
-    such a requirement counts as `unverified`."""
+    """A verdict with real evidence ids. `faults` says by requirement id what is wrong with its citations, or what
+    contradicts it: such a requirement counts as `unverified`."""
 
     verdict: Verdict
     faults: Mapping[str, str] = field(default_factory=dict[str, str])
