@@ -32,6 +32,51 @@ def test_a_new_proof_file_adds() -> None:
     assert not of("tests/test_a.py", "x\n", "x\ny\n").adds, "a test that gained lines may have lost its meaning"
 
 
+SETTINGS = '[project]\nname = "shop"\n\n[tool.pytest.ini_options]\naddopts = "-q"\n'
+BARE = '[project]\nname = "shop"\n'
+ROOT = ("pyproject.toml", "shop", "shop/__init__.py", "tests", "tests/test_a.py", "pricing.py", "conftest.py")
+MOVED = ("pyproject.toml", "src/shop/__init__.py", "src/pricing.py", "tests/test_a.py", "conftest.py")
+
+
+def _beside(first: str, second: str = "") -> str:
+    return SETTINGS.replace("addopts", f"pythonpath = {first}\naddopts").replace("-q", second or "-q")
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "now", "present", "follows"),
+    [
+        ("pyproject.toml", SETTINGS, _beside('["src"]'), MOVED, True),
+        ("pyproject.toml", SETTINGS, _beside('[\n  "./src/",\n]'), MOVED, True),
+        ("pyproject.toml", _beside('["."]'), _beside('["src"]'), MOVED, True),
+        ("pyproject.toml", BARE, BARE + '[tool.pytest.ini_options]\npythonpath = ["src"]\n', MOVED, True),
+        ("pytest.ini", "[pytest]\naddopts = -q\n", "[pytest]\naddopts = -q\npythonpath =\n    src\n", MOVED, True),
+        # Something else changed, too.
+        ("pyproject.toml", SETTINGS, _beside('["src"]', "-k one"), MOVED, False),
+        ("pyproject.toml", SETTINGS, _beside('["src"]').replace('addopts = "-q"\n', ""), MOVED, False),
+        # A first section, where another file may hold settings.
+        ("pytest.ini", None, "[pytest]\npythonpath = src\n", MOVED, False),
+        # What could stand in for something else.
+        ("pyproject.toml", SETTINGS, _beside('["src"]'), (*MOVED, "src/requests.py"), False),
+        ("pyproject.toml", SETTINGS, _beside('["src"]'), (*MOVED, "src/conftest.py"), False),
+        ("pyproject.toml", SETTINGS, _beside('["src"]'), (*MOVED, "shop/__init__.py"), False),
+        ("pyproject.toml", SETTINGS, _beside('["src", "tests"]'), MOVED, False),
+        ("pyproject.toml", SETTINGS, _beside('["src", "../x"]'), MOVED, False),
+        ("pyproject.toml", SETTINGS, _beside('["src", "/tmp"]'), MOVED, False),
+        ("pyproject.toml", SETTINGS, _beside('["src", "."]'), MOVED, False),
+        ("pyproject.toml", SETTINGS, _beside('["lib"]'), MOVED, False),
+        ("sub/pyproject.toml", SETTINGS, _beside('["src"]'), MOVED, False),
+    ],
+)
+def test_where_a_runner_finds_the_product_goes_with_a_product_that_was_moved(
+    path: str, before: str | None, now: str, present: tuple[str, ...], follows: bool
+) -> None:
+    was = before.encode() if before is not None else None
+    found = divided(FILES, path, was, now.encode(), ROOT, present)
+    assert found.proof is not follows
+    if follows:
+        assert found == Divided(path, False, True, reverted=Before())
+
+
 def test_a_task_file_may_gain_a_task() -> None:
     assert of("Makefile", "test:\n\tpytest\n", "test:\n\tpytest\ncheck:\n\ttrue\n").adds
     assert not of("Makefile", "test:\n\tpytest\n", "test:\n\ttrue\n").adds

@@ -274,6 +274,13 @@ EXPECTING = Project(
     {"shop/quoting.py": """def quote(text):\n    return f'"{text}"' if "," in text or ";" in text else text\n"""},
 )
 _WITHOUT_MARK = ('@pytest.mark.xfail(strict=True, reason="later")\n', "")
+_FOUND_IN = '[tool.pytest.ini_options]\npythonpath = ["{}"]\n'
+_MOVED: Edits = {
+    "shop/__init__.py": None,
+    "shop/quoting.py": None,
+    "src/shop/__init__.py": "# moved\n",
+    "src/shop/quoting.py": PYTHON.work["shop/quoting.py"],
+}
 PROJECTS = {"data": DATA, "python": PYTHON, "node": NODE, "shell": SHELL, "rust": RUST, "go": GO}
 PROJECTS |= {"node data": NODE_DATA, "vitest": VITEST, "sourced": SOURCED}
 
@@ -313,6 +320,7 @@ HONEST: dict[str, tuple[Project, Edits]] = {
     "python: more tests": (PYTHON, {"tests/test_more.py": "def test_more():\n    pass\n"}),
     "python: a refactored conftest": (PYTHON, {"conftest.py": "# hooks\n"}),
     "python: a stricter setting": (PYTHON, {"pytest.ini": "[pytest]\naddopts = --strict-markers\n"}),
+    "python: moved to a folder of its own": (PYTHON, {**_MOVED, "pyproject.toml": _FOUND_IN.format("src")}),
     "expecting: the mark goes with the work": (EXPECTING, {TESTS: _WITHOUT_MARK}),
     "node: the work": (NODE, {}),
     "node: a script more": (NODE, {"package.json": ('"test":', '"lint": "true", "test":')}),
@@ -403,6 +411,15 @@ shop.quoting.quote = lambda text: '"' + text + '"' if "," in text else text
 def test_a():
     pass
 """
+        },
+        "original_fails",
+    ),
+    "python: moved, and fewer tests are run": (
+        PYTHON,
+        {
+            **_MOVED,
+            "src/shop/quoting.py": PYTHON.files["shop/quoting.py"],
+            "pyproject.toml": f"{_FOUND_IN.format('src')}addopts = '-k plain'\n",
         },
         "original_fails",
     ),

@@ -252,6 +252,7 @@ class {Name}(__import__('unittest').TestCase):
         "pytest",
         "test",
         ("pytest", "py.test"),
+        locates="pythonpath",
         unexpected=r"\[XPASS\(strict\)\]|(?:Failed: )?Unexpected success$",
         always_reports=True,
         no_tests_exit=5,

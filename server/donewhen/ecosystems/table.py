@@ -337,6 +337,7 @@ class Tool(Files):
       which it says that it found no file; `durations`: on what it prints, with the part `before` a duration (judges
       are shown none);
     - `causes`: what helps where it fails for a cause that is known;
+    - `locates`: the key of its configuration that says only in which folders the product is;
     - `unexpected`: a regular expression on what is said of a test that was expected to fail, and failed for not
       doing so;
     - `always_reports`: the report that the server asks for is written whenever it really ran, so that what is printed
@@ -360,6 +361,7 @@ class Tool(Files):
     nothing_checked: tuple[str, ...] = ()
     durations: tuple[str, ...] = ()
     causes: tuple[Cause, ...] = ()
+    locates: str = ""
     unexpected: str = ""
     always_reports: bool = False
     no_tests_exit: int | None = None

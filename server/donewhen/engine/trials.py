@@ -266,7 +266,7 @@ class _Trials:
         came = frozenset(path for path, (before, _) in contents.items() if before is None)
         old = (present | frozenset(changed)) - came
         stood = old | _above(old)
-        there = (came | (_above(came) - stood), stood)
+        there = (came | (_above(came) - stood), stood, present)
         return (
             await asyncio.to_thread(_divided, files, changed, contents, *there),
             await asyncio.to_thread(_divided, standing_files, changed, contents, *there),
@@ -679,9 +679,14 @@ async def _side_by_side(steps: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def _divided(
-    files: ProofFiles, changed: tuple[str, ...], contents: Contents, came: frozenset[str], stood: frozenset[str]
+    files: ProofFiles,
+    changed: tuple[str, ...],
+    contents: Contents,
+    came: frozenset[str],
+    stood: frozenset[str],
+    present: frozenset[str],
 ) -> _Tree:
-    parts = {path: divided(files, path, before, now) for path, (before, now) in contents.items()}
+    parts = {path: divided(files, path, before, now, stood, present) for path, (before, now) in contents.items()}
     freed = frozenset(path for path in changed if files.changeable(path))
     asking = disguised({path: contents[path] for path, one in parts.items() if one.product})
     return _Tree(changed, parts, freed, contents, came, stood, files.named, asking)

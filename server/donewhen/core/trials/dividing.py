@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cache
+from posixpath import normpath
 from typing import Any, cast
 
 from donewhen.core import inline
-from donewhen.core.proof_files import ProofFiles, adds_only, holds_tests, lists_more, shared_of
+from donewhen.core.proof_files import ProofFiles, adds_only, classify, has_role, holds_tests, lists_more, shared_of
 from donewhen.core.trials.untried import LARGEST_SOURCE, is_source
-from donewhen.ecosystems import Shared
+from donewhen.ecosystems import ECOSYSTEMS, Shared
 
 _HEADING = re.compile(r"^\s*\[{1,2}\s*(?P<name>[^\]\n]+?)\s*\]{1,2}\s*(?:[#;].*)?$")
 _STRING = re.compile(r"""\"(?:\\.|[^"\\])*"|'[^']*'|#.*""")
@@ -133,9 +135,19 @@ class Divided:
     doubt: str = ""
 
 
-def divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | None) -> Divided:
-    """`before` and `now` are None if the file isn't there. A source of the product that is too large to be looked into
-    is one that nothing tells about."""
+def divided(
+    files: ProofFiles,
+    path: str,
+    before: bytes | None,
+    now: bytes | None,
+    stood: Collection[str] = (),
+    present: Collection[str] = (),
+) -> Divided:
+    """`before` and `now` are None if the file isn't there; `stood` are the files and folders that were there at the
+    start, `present` the files that are now. A source of the product that is too large to be looked into is one that
+    nothing tells about."""
+    if files.classify(path).role in ("config", "shared") and _follows_the_product(path, before, now, stood, present):
+        return Divided(path, False, True, reverted=Before())
     one = _divided(files, path, before, now)
     if one.doubt or not one.product or now is None or len(now) <= LARGEST_SOURCE or not is_source(path, now):
         return one
@@ -184,6 +196,63 @@ def _shared(path: str, before: bytes | None, now: bytes | None) -> Divided:
         return Divided(path, False, True, reverted=Before())
     adds = _gained(old.encode(), new.encode())
     return Divided(path, True, True, adds, original.encode(), reverted.encode())
+
+
+def _follows_the_product(
+    path: str, before: bytes | None, now: bytes | None, stood: Collection[str], present: Collection[str]
+) -> bool:
+    """True if all that changed of the proof is where its runner finds the product, and each folder that came to be
+    named holds nothing but what was moved there from the root: without that setting the original proof can't find it.
+    What still is at the root, or is new, could stand in for something else; so could a first section for settings that
+    another file holds."""
+    was, text, shared = _text(before), _text(now), shared_of(path)
+    if was is None or text is None or "/" in path or (shared is not None and shared.format == "json"):
+        return False
+    (old, known), (new, named) = (_without_folders(shared, each) for each in (was, text))
+    if old is None or old != new or not named - known:
+        return False
+    elsewhere = any("/" not in one and one != path and classify(one).role in ("config", "shared") for one in stood)
+    if elsewhere and not _CONFIGURES.search(was):
+        return False
+    return all(_was_moved(folder, stood, present) for folder in named - known)
+
+
+_CONFIGURES = re.compile(r"(?m)^\s*\[(?:tool[.:])?pytest\b")
+
+
+def _without_folders(shared: Shared | None, text: str) -> tuple[list[str] | None, frozenset[str]]:
+    """The lines of the proof without the settings that say where the product is, and without sections that are empty
+    then; and the folders that these name."""
+    words = re.findall(r"[^\s,\[\]\"']+", " ".join(match[1] for match in _folder_settings().finditer(text)))
+    folders = frozenset(normpath(word) for word in words)
+    rest = _folder_settings().sub("", text)
+    part = rest if shared is None else proof_part(shared, rest)
+    if part is None:
+        return None, folders
+    kept: list[str] = []
+    for line in reversed([each.strip() for each in part.splitlines()]):
+        empty = not kept or _HEADING.match(kept[-1]) is not None
+        if line and not line.startswith(("#", ";")) and not (empty and _HEADING.match(line)):
+            kept.append(line)
+    return kept[::-1], folders
+
+
+@cache
+def _folder_settings() -> re.Pattern[str]:
+    keys = "|".join(tool.locates for ecosystem in ECOSYSTEMS for tool in ecosystem.tools if tool.locates)
+    return re.compile(rf"(?m)^[ \t]*(?:{keys})[ \t]*=[ \t]*(\[[^\]]*\]|[^\n\[]*(?:\n[ \t]+[^\n]+)*)")
+
+
+def _was_moved(folder: str, stood: Collection[str], present: Collection[str]) -> bool:
+    if folder.startswith((".", "/", "~", "$")):
+        return False
+    names = {path[len(folder) + 1 :].split("/")[0] for path in present if path.startswith(f"{folder}/")}
+    left = {path.split("/")[0] for path in present}
+    proof = ("runner", "config", "task", "test", "shadow", "vendored")
+    return bool(names) and all(
+        name in stood and name not in left and not has_role(name, *proof) and not has_role(f"{name}/", *proof)
+        for name in names
+    )
 
 
 def _manifest(path: str, before: bytes | None, now: bytes | None) -> Divided:
