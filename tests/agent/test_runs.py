@@ -85,11 +85,11 @@ def test_a06_a_judge_that_is_down_pauses_the_run(site: Site) -> None:
     assert (done.returncode, final["status"], final["iteration"]) == (0, "complete", 1)
 
 
-def test_a_wrong_key_ends_the_run_at_once_and_says_what_to_set(site: Site) -> None:
+def test_a_wrong_key_pauses_the_run_at_once_and_says_what_to_set(site: Site) -> None:
     site.goal("# A note\n\n- [ ] `test -f note.txt` passes\n")
     with ScriptedModels({"worker": [says("hello")]}, key="right") as models:
         code, last = site.run(models, variables={"DONEWHEN_API_KEY": "sk-wrong-key-of-mine-1234567890"})
-    assert (code, last["status"], last["iteration"]) == (4, "crashed", 1)
+    assert (code, last["status"], last["iteration"]) == (3, "paused", 0)
     assert "DONEWHEN_API_KEY" in last["reason"]
     assert "sk-wrong-key" not in json.dumps(last)
 

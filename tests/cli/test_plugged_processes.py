@@ -80,9 +80,10 @@ def test_a_halt_reaches_whoever_called_and_is_answered_by_another_process(place:
     assert place.told() == [{"open": True}]
 
 
-def test_a_halted_run_can_be_stopped_and_not_paused(place: Plugged) -> None:
+def test_a_halted_run_can_be_paused_and_stopped(place: Plugged) -> None:
     run_id = place.shown(place.run(*place.pursue("Halt")), 3)["runId"]
-    assert place.run("pause", run_id).returncode == 2
+    paused = place.shown(place.run("pause", run_id, "--json"), 0)
+    assert (paused["status"], paused["halt"]) == ("paused", None)
     stopped = place.shown(place.run("stop", run_id, "--json"), 0)
     assert (stopped["status"], stopped["halt"]) == ("cancelled", None)
     assert place.run("resume", run_id, "--data", "1").returncode == 2

@@ -417,7 +417,7 @@ def test_a_user_that_the_system_does_not_know_needs_no_home(place: Place) -> Non
     assert (told.returncode, "Traceback" in told.stderr) == (0, False), told.stderr
     refused = called("check")
     assert (refused.returncode, "Traceback" in refused.stderr) == (2, False), refused.stderr
-    assert "set HOME, or name a folder with --state-dir" in refused.stderr
+    assert "set HOME, or name a state folder (--state-dir)" in refused.stderr
 
 
 def test_another_process_reaches_the_run(place: Place) -> None:

@@ -85,7 +85,7 @@ def test_the_language_server_reads_and_refuses_to_write(kept: Path) -> None:
         (shown,) = editor.execute("donewhen.run.status", {"goalUri": uri})["snapshots"]
         assert (shown["status"], shown["freshness"]["fresh"]) == ("complete", True)
         refused = editor.execute_error("donewhen.run.start", {"goalUri": uri, "worker": "human"})
-        assert (refused["code"], "--state-dir" in refused["message"]) == (-32803, True), refused
+        assert (refused["code"], "choose another state folder" in refused["message"]) == (-32803, True), refused
         assert editor.goodbye() == 0
         assert "Traceback" not in editor.stderr
     finally:

@@ -287,7 +287,7 @@ def test_where_nothing_can_be_locked_the_error_says_what_to_do(tmp_path: Path) -
     (tmp_path / "lock").write_text("")
     unlockable = os.open(tmp_path / "lock", os.O_PATH)
     try:
-        with pytest.raises(LedgerUnavailable, match="set --state-dir to a folder on a local disk"):
+        with pytest.raises(LedgerUnavailable, match="use a state folder on a local disk"):
             try_lock(unlockable)
     finally:
         os.close(unlockable)

@@ -182,7 +182,8 @@ def test_a_default_is_what_holds_where_nobody_says_anything() -> None:
         "room_processes": rooms.processes, "room_disk": rooms.disk,
         "sandbox": Settings().sandbox, "network": "on" if Settings().network else "off",
         "affected_first": "on" if Settings().affected_first else "off",
-            "sandbox_checks": "on" if Settings().contains_checks else "off", "guard": False, "model_client": "auto",
+            "sandbox_checks": "on" if Settings().contains_checks else "off", "guard": False,
+        "accept_weak_judge": "off", "model_client": "auto",
         "keep_runs": kept.runs, "older_than": kept.age, "max_size": kept.size,
     }  # fmt: skip
     said = {one.name: one.read(one.default) for one in SETTINGS if one.default}

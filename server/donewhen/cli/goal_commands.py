@@ -91,16 +91,17 @@ async def _init(call: Call, objective: str, path: Path) -> int:
         call.terminal.message("no check was drafted: write the command that shows that it is done, after `check:`")
     if unjudged:
         say_undecided(call, _undecided(path), path.name)
-    call.terminal.message(_next_step(found))
+    call.terminal.message(_next_step(found, proposal.requirements))
     return 0
 
 
-def _next_step(found: Survey) -> str:
+def _next_step(found: Survey, proposed: Sequence[str]) -> str:
     if found.green:
         return (
             "every check passes already, so a run would end at once: add a check that fails first, then: donewhen run"
         )
-    return "work on it with: donewhen run" if found.commands else "edit it, then: donewhen run"
+    ready = found.commands and not proposed
+    return "work on it with: donewhen run" if ready else "edit it, then: donewhen run"
 
 
 async def _init_from(call: Call, source: str, path: Path) -> int:

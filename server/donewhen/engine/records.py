@@ -225,7 +225,9 @@ class Records:
                 path.write_text(evidence_markdown(evidence), encoding="utf-8")
                 path.chmod(0o444)
             except OSError as error:
-                raise LedgerUnavailable(f"{path} can't be written ({error}): choose another --state-dir") from error
+                raise LedgerUnavailable(
+                    f"{path} can't be written ({error}): choose another state folder (--state-dir)"
+                ) from error
         return path
 
     # -------------------------------------------------------------------------------- cleared goals

@@ -159,7 +159,9 @@ def _refuse_others(path: Path) -> None:
     for suffix in ("", *_COMPANIONS):
         place = path.with_name(path.name + suffix)
         if place.exists() and not (place.is_file() or place.is_dir()):
-            raise LedgerUnavailable(f"{place} is not a regular file: move it away, or set another --state-dir")
+            raise LedgerUnavailable(
+                f"{place} is not a regular file: move it away, or set another state folder (--state-dir)"
+            )
 
 
 def is_damaged(path: Path, checked_bytes: int = CHECKED_BYTES) -> bool:
@@ -189,10 +191,12 @@ def ledger_error(error: Exception, path: Path) -> LedgerError:
     if code in _BUSY:
         return LedgerUnavailable(f"another process has kept the record of runs {path} locked: end it, or try again")
     if code == sqlite3.SQLITE_FULL:
-        return LedgerUnavailable(f"the disk of {path.parent} is full: make room there, or set another --state-dir")
+        return LedgerUnavailable(
+            f"the disk of {path.parent} is full: make room there, or set another state folder (--state-dir)"
+        )
     return LedgerUnavailable(
         f"the record of runs {path} can't be written ({error}): make {path.parent} a folder that you may write to, "
-        "with room on its disk, or set another --state-dir"
+        "with room on its disk, or set another state folder (--state-dir)"
     )
 
 

@@ -74,7 +74,8 @@ class FileRunLock:
             except OSError as error:
                 self._let_go()
                 raise LedgerUnavailable(
-                    f"{self._owner_file} can't be written ({error}): make room, or set another --state-dir"
+                    f"{self._owner_file} can't be written ({error}): "
+                    "make room, or set another state folder (--state-dir)"
                 ) from error
 
     def release(self) -> None:
@@ -204,7 +205,7 @@ def _opened(file: Path) -> int:
     except OSError as error:
         raise LedgerUnavailable(
             f"{file} can't be opened ({error}): make {file.parent} a folder that you may write to, "
-            "or set another --state-dir"
+            "or set another state folder (--state-dir)"
         ) from error
 
 
@@ -295,7 +296,7 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     except OSError as error:  # such as NFS without its lock daemon
         raise LedgerUnavailable(
             f"the file system of the state folder keeps no locks ({error.strerror}), so nothing could keep two runs "
-            "apart: set --state-dir to a folder on a local disk"
+            "apart: use a state folder on a local disk (--state-dir)"
         ) from error
     return True
 

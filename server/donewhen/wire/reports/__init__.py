@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from donewhen.core.errors import UnknownName
-from donewhen.engine.api import FileEdit
 
 if TYPE_CHECKING:
     from donewhen.core.evidence import Evidence
-    from donewhen.engine.api import Runs, RunView
+    from donewhen.engine.api import FileEdit, Runs, RunView
 
 ReportFormat = Literal["markdown", "short", "html", "json", "junit", "sarif", "github", "gitlab", "in-toto"]
 
@@ -66,6 +65,8 @@ async def receipts(runs: Runs, run_id: str, forms: Sequence[ReportFormat], root:
 
 def file_edits(diff: str) -> tuple[FileEdit, ...]:
     """How many lines of each file came and went, by a unified diff."""
+    from donewhen.engine.api import FileEdit  # not above: the command line reads the list of formats before all else
+
     found: list[FileEdit] = []
     hunks = False
     for line in diff.splitlines():
