@@ -111,6 +111,50 @@ async def test_a_changed_proof_is_told_after_the_turn_until_it_is_as_it_was(trie
     assert told == [replace(more, lines={TESTS[1]: 0, TESTS[0]: 1}), more]
 
 
+async def test_a_test_that_is_gone_is_told_to_the_worker_and_to_a_person_until_it_is_back(tried: World) -> None:
+    old = "expect quotes\n\ndef test_a():\n    assert a()\n\ndef test_b():\n    assert b()\n"
+    tried.workspace.edit(TESTS[0], old.encode())
+    tried.worker.plays = [writes(TESTS[0], "expect quotes\n"), writes(TESTS[0], old), WORK]
+    supervisor = tried.supervisor()
+    run_id = (await supervisor.start(GOAL, StartOptions(limits=LimitChanges(max_iterations=3)))).state.run_id
+    view = await ended(supervisor, run_id)
+    told = [turn.feedback or "" for turn in tried.worker.turns]
+    lost = f"{TESTS[0]} lost 2 tests (test_a, test_b)"
+    assert [f"  {lost}: put them back\n" in text for text in told] == [False, True, False]
+    said = f"the worker removed or emptied tests: {lost}"
+    assert [one.message for one in view.state.warnings if one.code == "lost_tests"] == [said]
+    assert said in [step.title for step in (await supervisor.steps(run_id)).steps]
+
+
+@pytest.mark.parametrize("put_back", [False, True])
+async def test_a_run_that_goes_on_elsewhere_knows_which_tests_are_gone_now(tried: World, put_back: bool) -> None:
+    old = "expect quotes\n\ndef test_a():\n    assert a()\n"
+    tried.workspace.edit(TESTS[0], old.encode())
+    tried.worker.plays = [writes(TESTS[0], "expect quotes\n"), idle]
+    supervisor = tried.supervisor()
+    started = await supervisor.start(GOAL, StartOptions(limits=LimitChanges(max_iterations=1)))
+    run_id = (await ended(supervisor, started.state.run_id)).state.run_id
+    await supervisor.close("another process goes on")
+    if put_back:
+        tried.workspace.edit(TESTS[0], old.encode())
+    supervisor = tried.supervisor()
+    await supervisor.resume(run_id, LimitChanges(max_iterations=2))
+    await ended(supervisor, run_id)
+    assert ("lost 1 test (test_a): put them back" in (tried.worker.turns[1].feedback or "")) is not put_back
+
+
+async def test_tests_that_moved_are_not_said_to_be_gone_in_any_later_turn(tried: World) -> None:
+    old = "def test_a():\n    assert a()\n"
+    tried.workspace.edit(TESTS[1], old.encode())
+    moves = both(writes(TESTS[1], "\n"), writes("tests/test_moved.py", old))
+    tried.goals[GOAL] = replace(tried.goals[GOAL], may_change=("tests/test_moved.py",))
+    tried.worker.plays = [moves, writes(PRODUCT, "rows of"), writes(TESTS[1], "# none\n")]
+    supervisor = tried.supervisor()
+    options = StartOptions(limits=LimitChanges(max_iterations=3))
+    view = await ended(supervisor, (await supervisor.start(GOAL, options)).state.run_id)
+    assert not [one for one in view.state.warnings if one.code == "lost_tests"]
+
+
 async def test_proof_that_came_or_went_is_told_after_the_turn(tried: World) -> None:
     seen: list[RunView] = []
     told: list[ChangedProof] = []

@@ -69,6 +69,14 @@ def test_a_proof_that_the_worker_changed_is_pointed_at_while_the_run_is_on() -> 
     assert not [diagnostic for diagnostic in look(over).diagnostics if diagnostic.code == "proof_changed"]
 
 
+def test_tests_that_are_gone_are_pointed_at() -> None:
+    changed = ChangedProof({"tests/test_a.py": 7}, lost={"tests/test_a.py": ("test_x",)})
+    view = replace(run_view({}), changed_proof=changed)
+    (told,) = [one for one in look(view).diagnostics if one.code == "proof_changed"]
+    assert (told.path, told.start[0], told.severity) == ("tests/test_a.py", 7, "warning")
+    assert told.message.startswith("tests/test_a.py lost 1 test (test_x): once all else is proven")
+
+
 def test_proof_that_came_or_is_gone_or_is_too_much_to_read_is_told_too() -> None:
     gone = tuple(f"tests/test_{number}.py" for number in range(7))
     changed = ChangedProof({"tests/test_new.py": 0}, frozenset({"tests/test_new.py"}), gone, ("tests/z.py",))

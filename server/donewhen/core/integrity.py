@@ -113,12 +113,14 @@ def first_change(before: str, after: str) -> int:
 class ChangedProof:
     """The proof files that a worker has changed so far. `lines` are those that are there, with the line, 0-based, that
     differs first; `came` those of them that are new; `gone` those that were there; `unread` those beyond what is looked
-    into after a turn."""
+    into after a turn; `lost` the names of the tests that are nowhere any more (`core.lost_tests`), by the file that
+    they were in."""
 
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
     came: frozenset[str] = frozenset()
     gone: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    lost: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 @dataclass(frozen=True, slots=True)

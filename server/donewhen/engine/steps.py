@@ -18,6 +18,7 @@ from donewhen.core.evidence import AffectedRun, CheckResult, Trial
 from donewhen.core.feedback import changed_lines, keep_ends
 from donewhen.core.fold.acts import ACTS, Acted, act_words
 from donewhen.core.goal import Goal
+from donewhen.core.lost_tests import LOST_TESTS
 from donewhen.core.plugging import RunHalted
 from donewhen.core.trials.outcome import TRIED
 from donewhen.engine.active import ActiveRun, turn_stream
@@ -402,7 +403,7 @@ class Steps:
             self._put(self._next("p"), at, "act", title)
 
     def warned(self, event: e.Warned, at: float) -> None:
-        if event.code == REFUSED:
+        if event.code in (REFUSED, LOST_TESTS):
             self._put(self._next("p"), at, "act", event.message, "failed")
 
     def closed(self, event: e.InterruptClosed, at: float) -> None:

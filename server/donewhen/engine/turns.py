@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from donewhen.core.acts import unasked
@@ -21,8 +21,9 @@ from donewhen.core.events import (
     Warned,
 )
 from donewhen.core.evidence import Evidence, ObservedResponse
-from donewhen.core.feedback import feedback_text, keep_ends, outputs_of
+from donewhen.core.feedback import WANTED, feedback_text, keep_ends, outputs_of
 from donewhen.core.integrity import ChangedProof, first_change
+from donewhen.core.lost_tests import LOST_TESTS, lost_tests, lost_text
 from donewhen.core.plugging import Halt, Refine, ResumeDirective
 from donewhen.core.proof import assess, locations
 from donewhen.core.proof_files import ProofFiles
@@ -49,6 +50,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
         return
     kept = redo.checkpoint if redo is not None else None
     checkpoint = await keep_tree(run) if kept is None else kept
+    await _recall_changed_proof(run, worker)
     turn, resuming = _turn(run, iteration), run.state.resuming
     by = "person" if worker.waits_for_person else "worker"
     edited = redo is not None and worker.waits_for_person and run.state.audit_due
@@ -125,6 +127,9 @@ def _feedback(run: ActiveRun) -> str:
     known = {one.id: one for one in (*state.results.values(), *state.editor.values())}
     findings = [open_one.finding for open_one in state.open_findings]
     text = feedback_text(state.goal, views, locations(state), findings=findings, outputs=outputs_of(views, known))
+    if lost := _lost(run):
+        gone = "\n".join(f"  {one}: put them back" for one in lost)
+        text = f"Tests that were there when the run began are gone, or do nothing now:\n{gone}\n{WANTED}\n\n{text}"
     return f"The last turn failed: {state.last_error}\n\n{text}" if state.last_error else text
 
 
@@ -214,31 +219,62 @@ async def note_changed_proof(run: ActiveRun, changed: Collection[str]) -> None:
         if run.changed_proof is None:  # this process has seen none of the turns before
             changed = await workspace.changed_between(base, None)
         known = run.changed_proof or ChangedProof()
-        files = ProofFiles.of(state.goal)
-        proof = [
-            path
-            for path in sorted({*known.lines, *known.gone, *known.unread, *changed})
-            if files.classify(path).side == "proof" and path != state.goal.path and not files.changeable(path)
-        ]
-        run.changed_proof = await _looked_into(run, base, [path for path in proof if path not in state.agreed])
+        paths = sorted({*known.lines, *known.gone, *known.unread, *known.lost, *changed})
+        run.changed_proof = await _looked_into(run, base, paths)
     except WorkspaceError:
         return  # trials report what they can't compare either
+    told = {warning.message for warning in state.warnings}
+    for lost in _lost(run):
+        message = f"the worker removed or emptied tests: {lost}"
+        if message not in told:
+            await run.append(Warned(LOST_TESTS, message))
+
+
+async def _recall_changed_proof(run: ActiveRun, worker: Worker) -> None:
+    """What earlier turns changed, where they were taken in another process, or where a person may have put something
+    back since."""
+    unsure = run.changed_proof is None or run.changed_proof.lost
+    if unsure and run.state.turns_ended and not worker.waits_for_person:
+        await note_changed_proof(run, ())
+
+
+def _lost(run: ActiveRun) -> list[str]:
+    lost = (run.changed_proof or ChangedProof()).lost
+    return [run.parts.mask(lost_text(path, names)) for path, names in lost.items()][:MAX_LISTED]
 
 
 async def _looked_into(run: ActiveRun, base: str, paths: list[str]) -> ChangedProof:
+    state, files = run.state, ProofFiles.of(run.state.goal)
+    sides = {path: files.classify(path).side for path in paths if path != state.goal.path}
+    own = [path for path in sides if not files.changeable(path) and path not in state.agreed]
+    proof = [path for path in own if sides[path] == "proof"]
+    contents = await _contents(run, base, proof[:MOST])
+    lines = {path: first_change(was or "", now) for path, (was, now) in contents.items() if now is not None}
+    came = frozenset(path for path, (was, _) in contents.items() if was is None)
+    gone = tuple(path for path, (_, now) in contents.items() if now is None)
+    contents |= await _contents(run, base, [path for path in own if sides[path] == "both"][:MOST])
+    lost = await asyncio.to_thread(lost_tests, contents)
+    if lost:  # they may have gone into files that the worker may change, or changed before
+        changed = await run.parts.workspace.changed_between(base, None)
+        others = [path for path in changed if path not in contents and files.classify(path).side != "product"]
+        whole = len(others) <= MOST and len(proof) <= MOST  # else they may be in what is not looked into
+        lost = await asyncio.to_thread(lost_tests, contents | await _contents(run, base, others)) if whole else {}
+    return ChangedProof(lines, came, gone, tuple(proof[MOST:]), {path: lost[path] for path in own if path in lost})
+
+
+async def _contents(run: ActiveRun, base: str, paths: Sequence[str]) -> dict[str, tuple[str | None, str | None]]:
+    """What files held at the start, and what they hold now, of those that differ."""
     workspace = run.parts.workspace
-    lines, came, gone = dict[str, int](), set[str](), list[str]()
-    for path in paths[:MOST]:
-        before, now = await workspace.file_at(base, path), await asyncio.to_thread(workspace.read, path)
-        if before == now:
-            continue
-        if now is None:
-            gone.append(path)
-            continue
-        if before is None:
-            came.add(path)
-        lines[path] = first_change((before or b"").decode("utf-8", "replace"), now.decode("utf-8", "replace"))
-    return ChangedProof(lines, frozenset(came), tuple(gone), tuple(paths[MOST:]))
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for path in paths:
+        was, now = await workspace.file_at(base, path), await asyncio.to_thread(workspace.read, path)
+        if was != now:
+            found[path] = (_text(was), _text(now))
+    return found
+
+
+def _text(content: bytes | None) -> str | None:
+    return None if content is None else content.decode("utf-8", "replace")
 
 
 # The worker's work in one turn, with the plugins that guide, refine or halt it.

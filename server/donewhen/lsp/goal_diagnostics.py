@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from donewhen.core.evidence import AffectedRun, CheckResult, EditorReport, Observation, Problem
 from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.lost_tests import lost_text
 from donewhen.core.proof import satisfied
 from donewhen.core.verdict import RequirementStatus, RequirementView
 from donewhen.engine.api import RunView
@@ -279,7 +280,20 @@ def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[Goa
     diagnostics = [
         GoalDiagnostic(file, (line, 0), None, "information", "proof_changed", _how(file in changed.came), info)
         for file, line in changed.lines.items()
-        if file not in told
+        if file not in told and file not in changed.lost
+    ]
+    diagnostics += [
+        GoalDiagnostic(
+            file,
+            (changed.lines.get(file, 0), 0),
+            None,
+            "warning",
+            "proof_changed",
+            lost_text(file, names) + _TRIED,
+            info,
+        )
+        for file, names in changed.lost.items()
+        if file not in changed.gone
     ]
     title = (parsed.title_span.start_line if parsed.title_span is not None else 0, 0)
     said = [f"proof that was there when the run began is gone: {_listed(changed.gone)}"] if changed.gone else []

@@ -1,0 +1,122 @@
+"""Tests that were there at the start and are not now: deleted, or left without anything that they do.
+
+What a test file holds is read by the rows of `ecosystems` that say how a runner's tests are named. A test that stands
+in another file now, or under another name with the same body, is not lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from donewhen.core.globs import any_matches
+from donewhen.core.proof_files import has_role
+from donewhen.ecosystems import ECOSYSTEMS
+
+LOST_TESTS = "lost_tests"
+"""The code of the warning that says so to a person."""
+MAX_NAMED = 5
+MAX_READ = 1_000_000
+"""Characters of a file that is read for its tests."""
+_LONGEST_EMPTY = 400
+_DOCSTRING = re.compile(r'"""[\s\S]*?"""|' + r"'''[\s\S]*?'''")
+_COMMENT = re.compile(r"(?m)(?:#|//).*$")
+_DOES_NOTHING = re.compile(
+    r"""['"`]?(?:\s*,\s*(?:async\s*)?(?:function\b\s*\w*\s*)?)?(?:\([^()\n]*\)|\w+)?\s*(?:->[^:{\n]+|=>)?\s*[:{]
+    (?:\s|;|\bpass\b|\.\.\.|\breturn(?:[ ]None)?\b|\bassert[ ]True\b|assert!\(true\))*[})\];]*\s*""",
+    re.VERBOSE,
+)
+
+Contents = Mapping[str, tuple[str | None, str | None]]
+"""What files held at the start, and what they hold now; None where they aren't there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    name: str
+    body: str
+
+
+def lost_tests(files: Contents) -> dict[str, tuple[str, ...]]:
+    """By path, the names of the tests that are in none of these files any more; without any name for a test file of
+    which no row says how its tests are named, and which is gone or empty."""
+    gone, came = list[tuple[str, _Test]](), list[_Test]()
+    for path, (before, now) in files.items():
+        was, has = _tests(path, before), _tests(path, now)
+        gone += [(path, one) for one in _without(was, has)]
+        came += _without(has, was)
+    # By name first: who came under the name of one stands for no other of the same body.
+    names, bodies = defaultdict[str, list[_Test]](list), Counter(one.body for one in came)
+    for one in came:
+        names[one.name].append(one)
+    nameless = list[tuple[str, _Test]]()
+    for path, one in gone:
+        if names[one.name]:
+            bodies[names[one.name].pop().body] -= 1
+        else:
+            nameless.append((path, one))
+    texts = {now for _, now in files.values()}
+    found = {path: () for path, (before, now) in files.items() if _is_gone(path, before, now) and before not in texts}
+    lost = defaultdict[str, tuple[str, ...]](tuple, found)
+    for path, one in nameless:
+        bodies[one.body] -= 1
+        if bodies[one.body] < 0:
+            lost[path] += (one.name,)
+    return dict(lost)
+
+
+def lost_text(path: str, names: Sequence[str]) -> str:
+    """`tests/test_slug.py lost 2 tests (test_a, test_b)`."""
+    if not names:
+        return f"{path} is gone or empty"
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    tests = "1 test" if len(names) == 1 else f"{len(names)} tests"
+    return f"{path} lost {tests} ({', '.join(names[:MAX_NAMED])}{more})"
+
+
+def _tests(path: str, text: str | None) -> list[_Test]:
+    """The tests of a file that do something."""
+    pattern = _names(path)
+    if text is None or not pattern or len(text) > MAX_READ:
+        return []
+    found = [_Test(match["name"], _body(text, match)) for match in re.finditer(pattern, text)]
+    return [one for one in found if one.body]
+
+
+def _names(path: str) -> str:
+    rows = (one for ecosystem in ECOSYSTEMS for one in ecosystem.plants)
+    return next((one.names for one in rows if one.names and any_matches(one.files, path)), "")
+
+
+def _body(text: str, match: re.Match[str]) -> str:
+    """What follows a test's name, up to the next line that is indented as it is, in its words; empty where it does
+    nothing."""
+    line = text[text.rfind("\n", 0, match.start("name")) + 1 : match.start("name")]
+    indent = len(line) - len(line.lstrip())
+    first, *rest = text[match.end("name") :].split("\n", 400)
+    inside = [first]
+    for one in rest:
+        if one.strip() and len(one) - len(one.lstrip()) <= indent:
+            break
+        inside.append(one)
+    body = "\n".join(inside)
+    bare = _COMMENT.sub("", _DOCSTRING.sub("", body))
+    return "" if len(bare) < _LONGEST_EMPTY and _DOES_NOTHING.fullmatch(bare) else " ".join(body.split())
+
+
+def _without(tests: Sequence[_Test], others: Sequence[_Test]) -> list[_Test]:
+    """Those of whose name there are more here."""
+    there = Counter(one.name for one in others)
+    left: list[_Test] = []
+    for one in tests:
+        there[one.name] -= 1
+        if there[one.name] < 0:
+            left.append(one)
+    return left
+
+
+def _is_gone(path: str, before: str | None, now: str | None) -> bool:
+    was_there = bool((before or "").strip()) and not (now or "").strip()
+    return was_there and not _names(path) and has_role(path, "test")
