@@ -326,7 +326,17 @@ def _modules(words: Sequence[str]) -> list[str]:
 
 def mentioned_files(text: str, folder: str, exists: Callable[[str], bool]) -> frozenset[str]:
     """The scripts that the text of a task file runs (`./scripts/test.sh`), relative to it or to the workspace."""
-    text = _COMMAND.sub(lambda found: "" if _only_checks(found[0]) else found[0], text)
+    named = _named_scripts(text, folder, exists)
+    names = {basename(path) for path in named}
+
+    def run(command: re.Match[str]) -> str:
+        # Only what names one of them is read as a command: a task file may be long.
+        return "" if any(name in command[0] for name in names) and _only_checks(command[0]) else command[0]
+
+    return named and _named_scripts(_COMMAND.sub(run, text), folder, exists)
+
+
+def _named_scripts(text: str, folder: str, exists: Callable[[str], bool]) -> frozenset[str]:
     words = {word for word in re.split(r"[\s\"'`;|&()<>=,{}\[\]$:@]+", text) if word}
     run = {match[1] for match in _RUN.finditer(text)}
     found: set[str] = set()
