@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -173,14 +174,35 @@ def test_doctor_says_whether_commands_are_contained(tmp_path: Path, hindrance: s
     assert how in call.out
 
 
+@pytest.mark.parametrize("checks", ["off", "on"])
+@pytest.mark.parametrize("sandbox", ["off", "auto", "on"])
+def test_doctor_calls_nothing_contained_where_no_room_opens(tmp_path: Path, sandbox: str, checks: str) -> None:
+    environ = {"DONEWHEN_SANDBOX": sandbox, "DONEWHEN_SANDBOX_CHECKS": checks}
+    call = desk(tmp_path, facts=DoctorFacts(contains="bubblewrap is not installed"), environ=environ)
+    call("doctor")
+    below = call.out.partition("rooms for commands\n")[2]
+    assert not re.search(r"(?<!nothing that workers run) (is|are) contained|run in rooms", below)
+    assert ("no worker starts" in below) is (sandbox == "on")
+    assert ("commands run as you" in below) is (sandbox != "on")
+    assert ("- checks: none can run" in below) is (checks == "on")
+
+
 @pytest.mark.parametrize(
-    ("hindrance", "said"),
-    [("", "✓ rooms: overlays at the workspace's own path"), ("no namespace", "- rooms: copies of the workspace")],
+    ("hindrance", "said", "how"),
+    [
+        ("", "✓ rooms: overlays at the workspace's own path", ""),
+        ("bubblewrap is not installed", "- rooms: copies of the workspace", "[rooms]"),
+        ("bubblewrap can't mount an overlay in /x: bwrap: Unknown option --overlay", "- rooms: copies", "[rooms]"),
+        ("bubblewrap can't mount an overlay in /x: bwrap: setting up uid map: Permission denied", "- rooms", "sysctl"),
+        ("bubblewrap can't mount an overlay in /x: bwrap: No permissions to create a namespace", "- rooms", "sysctl"),
+        ("bubblewrap can't mount an overlay in /x: Invalid argument", "- rooms: copies of the workspace", ""),
+    ],
 )
-def test_doctor_says_what_checks_are_tried_in(tmp_path: Path, hindrance: str, said: str) -> None:
+def test_doctor_says_what_checks_are_tried_in(tmp_path: Path, hindrance: str, said: str, how: str) -> None:
     call = desk(tmp_path, facts=DoctorFacts(rooms="overlay", rooms_hindrance=hindrance))
     call("doctor")
     assert said in call.out
-    assert ("[rooms]" in call.out) is bool(hindrance)
+    assert how in call.out
+    assert ("[rooms]" in call.out) is (how == "[rooms]")
     assert ("hide nothing of yours" in call.out) is bool(hindrance)
     assert hindrance in call.out

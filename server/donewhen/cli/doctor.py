@@ -227,12 +227,12 @@ def _rooms(group: str, facts: DoctorFacts) -> Finding:
     if not facts.rooms_hindrance:
         return Finding(group, "rooms", "ok", "overlays at the workspace's own path")
     detail = f"copies of the workspace, which are slower, prove less and hide nothing of yours: {facts.rooms_hindrance}"
-    return Finding(group, "rooms", "missing", detail, how_to_get("rooms"))
+    return Finding(group, "rooms", "missing", detail, _room_advice(facts.rooms_hindrance))
 
 
 BETTER = (
     (
-        r"uid map|Permission denied|Operation not permitted",
+        r"uid map|Permission denied|Operation not permitted|No permissions",
         "it may not create namespaces here: on Ubuntu, `sudo sysctl "
         "kernel.apparmor_restrict_unprivileged_userns=0` or an "
         "AppArmor profile for bwrap; start a container with `--security-opt seccomp=unconfined --security-opt "
@@ -246,27 +246,42 @@ BETTER = (
 """What prevents rooms, by a text in the message, and what helps."""
 
 
+def _room_advice(hindrance: str) -> str:
+    """What helps where no room opens; bubblewrap is not to be installed where the one that is here could not do it."""
+    told = next((told for said, told in BETTER if re.search(said, hindrance)), "")
+    able = "bubblewrap can't" in hindrance and not re.search(r"nknown option|setuid", hindrance)
+    return told or ("" if able else how_to_get("rooms"))
+
+
 def _containment(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
     """Whether the worker's commands can be contained."""
     group, settings = "rooms for commands", call.settings
     if facts.contains is None:
         return
+    state: State = "missing" if facts.contains else "ok"
     if facts.contains:
-        how = next((told for said, told in BETTER if re.search(said, facts.contains)), how_to_get("rooms"))
-        yield Finding(group, "rooms", "missing", f"commands run as you, and need approval: {facts.contains}", how)
+        what_then = "none opens here" if settings.sandbox == "on" else "commands run as you, and need approval"
+        yield Finding(group, "rooms", state, f"{what_then}: {facts.contains}", _room_advice(facts.contains))
     else:
-        yield Finding(group, "rooms", "ok", "they can change the workspace, and nothing else")
+        yield Finding(group, "rooms", state, "they can change the workspace, and nothing else")
     network = "reach the network" if settings.network else 'reach no network (network = "on" in your settings)'
     what = {
         "off": "what workers run is not contained (sandbox is off)",
         "auto": f"the built-in agent's commands are contained, and {network}; other agents with --sandbox on",
         "on": f"what workers run is contained, or nothing runs; commands {network}",
     }
-    yield Finding(
-        group, "sandbox", "ok" if settings.sandbox == "off" or not facts.contains else "missing", what[settings.sandbox]
-    )
-    checks = "in rooms" if settings.contains_checks else 'as you (sandbox_checks = "on" in your settings)'
-    yield Finding(group, "checks", "ok", f"they run {checks}")
+    without = {
+        "auto": "nothing that workers run is contained, since no room opens",
+        "on": "no worker starts, since sandbox is on and no room opens",
+    }
+    said = (without if facts.contains else {}).get(settings.sandbox, what[settings.sandbox])
+    yield Finding(group, "sandbox", "ok" if settings.sandbox == "off" else state, said)
+    if not settings.contains_checks:
+        yield Finding(group, "checks", "ok", 'they run as you (sandbox_checks = "on" in your settings)')
+    elif facts.contains:
+        yield Finding(group, "checks", state, "none can run, since sandbox_checks is on and no room opens")
+    else:
+        yield Finding(group, "checks", "ok", "they run in rooms")
 
 
 def _environment(facts: DoctorFacts) -> Iterator[Finding]:
