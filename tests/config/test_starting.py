@@ -146,6 +146,33 @@ def test_a_budget_that_a_command_can_pass_unseen_is_warned_of_and_said() -> None
     assert (agent.options.metered, [one.code for one in agent.warnings if one.code == "cost_unknown"]) == (True, [])
 
 
+@pytest.mark.parametrize(
+    ("worker", "limits", "costs"),
+    [
+        ("claude", Limits(), "what Claude Code reports; no limit is set"),
+        (
+            "claude",
+            Limits(budget=2.5, token_budget=9_000),
+            "at most $2.50 and 9,000 tokens, counting what Claude Code rep",
+        ),
+        ("opencode", Limits(), "what OpenCode reports, where it knows the price; no limit is set"),
+        ("aider", Limits(), "what Aider reports, where it knows the price; no limit is set"),
+        ("acp", Limits(), "what the agent reports, if it reports any cost; no limit is set"),
+        ("codex", Limits(), "whatever the worker spends, which it does not report"),
+        ("codex", Limits(token_budget=9_000), "at most 9,000 tokens as far as it is reported, besides whatever"),
+        ("command", Limits(), "whatever the worker spends, which it does not report"),
+    ],
+)
+def test_the_summary_says_of_a_program_what_it_reports_of_its_cost(worker: str, limits: Limits, costs: str) -> None:
+    given = {"command": {"worker_command": "work"}, "acp": {"agent_command": "claude"}}.get(worker, {})
+    assert f"Costs {costs}" in said(goal=replace(GOAL, limits=limits), worker=worker, **given)
+
+
+def test_what_the_judge_costs_counts_beside_what_a_program_reports() -> None:
+    text = said(worker="claude", judge_model="openai/priced")
+    assert "Costs what Claude Code reports and the judge's calls; no limit is set" in text
+
+
 def test_the_summary_says_what_may_run_without_asking() -> None:
     assert "Without asking: reading and editing in the workspace; no command" in said()
     kept = ApprovalRule("run_command", "npm test", "allow")

@@ -44,11 +44,13 @@ Form = Literal["claude", "codex", "gemini", "opencode", "openhands", "aider"]
 class Headless:
     """An agent's own command line for one turn. The prompt goes to its standard input, or in the place of `{prompt}`.
     `goes_on` is the command that continues the session `{session}`; empty: each turn is a session of its own.
+    `prices`: it reports dollars for every model, for some whose price it knows, or (empty) for none.
     """
 
     command: str
     form: Form
     goes_on: str = ""
+    prices: Literal["every", "some", ""] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ AGENTS = (
             "claude -p --verbose --output-format stream-json --permission-mode acceptEdits",
             "claude",
             "claude -p --verbose --output-format stream-json --permission-mode acceptEdits --resume {session}",
+            "every",
         ),
         acp="claude-agent-acp",
         acp_install="npm install -g @agentclientprotocol/claude-agent-acp",
@@ -164,6 +167,7 @@ AGENTS = (
             "--no-stream --no-analytics --no-detect-urls --input-history-file /dev/null --chat-history-file /dev/null "
             "--message {prompt}",
             "aider",
+            prices="some",
         ),
     ),
     Agent(
@@ -175,7 +179,9 @@ AGENTS = (
         needs=(".opencode",),
         preset="opencode",
         install="npm install -g opencode-ai",
-        headless=Headless("opencode run --format json", "opencode", "opencode run --format json --session {session}"),
+        headless=Headless(
+            "opencode run --format json", "opencode", "opencode run --format json --session {session}", "some"
+        ),
         acp="opencode acp",
         acp_install="npm install -g opencode-ai",
     ),

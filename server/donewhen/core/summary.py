@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from donewhen.core.agents import PRESETS
 from donewhen.core.approval import COMMAND_TOOL, ApprovalRule
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal, Limits
@@ -89,20 +90,33 @@ def _ceiling(goal: Goal) -> str:
 
 
 def _cost(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> str:
-    limits = goal.limits
-    tokens = f" and {limits.token_budget:,} tokens" if limits.token_budget is not None else ""
+    limited = _budgets(goal.limits)
+    most = f"at most {' and '.join(limited)}" if limited else ""
     if options.agent is None and (options.judging is None or not options.metered):
+        if reporting := _reporting(options):
+            counted = reporting + (" and the judge's calls" if options.judging is not None else "")
+            return f"{most}, counting {counted}" if most else f"{counted}; no limit is set"
         known = "whatever the worker spends, which it does not report"
-        if limits.budget is None and not tokens:
+        if not most:
             return known
-        most = f"at most {_budget(limits.budget)}{tokens}"
         return f"{most}, as reported" if options.metered else f"{most} as far as it is reported, besides {known}"
-    if limits.budget is not None:
-        return f"at most {_budget(limits.budget)}{tokens}"
+    if goal.limits.budget is not None:
+        return most
     if unpriced:
         price = f"an unknown amount: the price of {', '.join(unpriced)} is not known"
-        return f"{price}; at most{tokens.removeprefix(' and')}" if tokens else f"{price}, and there is no limit"
-    return f"at most{tokens.removeprefix(' and')}" if tokens else "whatever it takes: no limit is set"
+        return f"{price}; {most}" if most else f"{price}, and there is no limit"
+    return most or "whatever it takes: no limit is set"
+
+
+def _reporting(options: RunOptions) -> str:
+    """What of the cost the worker's own program reports; empty if it reports none."""
+    if options.worker == "acp":
+        return "what the agent reports, if it reports any cost"
+    agent = PRESETS.get(options.worker or "")
+    prices = agent.headless.prices if agent is not None and agent.headless is not None else ""
+    if agent is None or not prices:
+        return ""
+    return f"what {agent.name} reports" + (", where it knows the price" if prices == "some" else "")
 
 
 def unlimited_warnings(limits: Limits) -> tuple[RunWarning, ...]:
@@ -116,8 +130,7 @@ def unkept_budgets(limits: Limits, options: RunOptions) -> tuple[RunWarning, ...
     """The warning of budgets that can't be kept in full: nobody here accounts for what worker or judge cost."""
     whose = [] if options.metered else ["worker"]
     whose += ["judge"] if options.judge is not None and options.judging is None else []
-    budgets = [] if limits.budget is None else [f"${limits.budget:.2f}"]
-    budgets += [] if limits.token_budget is None else [f"{limits.token_budget:,} tokens"]
+    budgets = _budgets(limits)
     if not whose or not budgets:
         return ()
     who = f"the {' and the '.join(whose)} {'cost' if len(whose) > 1 else 'costs'}"
@@ -125,8 +138,9 @@ def unkept_budgets(limits: Limits, options: RunOptions) -> tuple[RunWarning, ...
     return (RunWarning("cost_unknown", message),)
 
 
-def _budget(budget: float | None) -> str:
-    return "any amount" if budget is None else f"${budget:.2f}"
+def _budgets(limits: Limits) -> list[str]:
+    budgets = [] if limits.budget is None else [f"${limits.budget:.2f}"]
+    return budgets + ([] if limits.token_budget is None else [f"{limits.token_budget:,} tokens"])
 
 
 def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
