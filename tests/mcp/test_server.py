@@ -109,6 +109,37 @@ async def test_a_run_can_be_started_and_stopped_by_those_who_may_write(tmp_path:
         assert (await told(one, "stop_run", run=begun["run"]))["status"] == "cancelled"
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("get_evidence", {}, "get_evidence needs `evidence`, such as E1"),
+        ("get_evidence", {"evidence": 3}, "get_evidence takes no such `evidence`: give one such as E1"),
+        ("get_goal_status", {"goal": ["GOAL.md"]}, "get_goal_status takes no such `goal`: give one such as GOAL.md"),
+        ("stop_run", {}, "stop_run needs `run`, such as get_goal_status names"),
+        (
+            "set_goal",
+            {"checks": [1, 2]},
+            'set_goal needs `objective`, such as "Prices include the tax"; '
+            'it takes no such `checks`: give one such as ["pytest -q"]',
+        ),
+        ("get_goal_status", {"goal": "no.md"}, "there is no goal file no.md in the workspace"),
+    ],
+)
+async def test_a_call_that_is_wrong_is_answered_in_plain_words(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    async with client(tmp_path, allow_write=True) as one:
+        assert await refused(one, tool, **arguments) == said
+
+
+async def test_every_argument_has_an_example(tmp_path: Path) -> None:
+    from donewhen.mcp.server import EXAMPLES
+
+    async with client(tmp_path, allow_write=True) as one:
+        tools = (await one.list_tools()).tools
+    assert {name for tool in tools for name in tool.input_schema.get("properties", {})} == set(EXAMPLES)
+
+
 @pytest.mark.parametrize("named", ["../outside.md", "/etc/passwd", "missing.md"])
 async def test_a_goal_outside_of_the_workspace_is_refused(tmp_path: Path, named: str) -> None:
     (tmp_path / "outside.md").write_text(GOAL)

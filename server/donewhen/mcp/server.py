@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from mcp_types import ToolAnnotations
-from pydantic import BaseModel, Field
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError, UnexpectedToolError
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import BaseModel, Field, ValidationError
 
 from donewhen.app.services import Services
 from donewhen.app.workspace_context import WorkspaceContext
@@ -33,6 +33,15 @@ Tool = Callable[..., Awaitable[BaseModel]]
 
 GOAL = "GOAL.md"
 MAX_PLACES = 20
+EXAMPLES: Mapping[str, str] = {
+    "goal": "such as GOAL.md",
+    "evidence": "such as E1",
+    "run": "such as get_goal_status names",
+    "objective": 'such as "Prices include the tax"',
+    "checks": 'such as ["pytest -q"]',
+    "requirements": 'such as ["A negative price is refused"]',
+}
+"""What each argument of a tool looks like."""
 INSTRUCTIONS = """The goal of this workspace is a list of requirements, each proven by evidence that Done When observes
 itself: it runs the checks; what anybody says proves nothing. Ask `list_unmet_requirements` for what is missing and
 where, work on it, then ask `request_audit`. Don't change tests, checks or the goal to make them pass: that is found,
@@ -124,7 +133,7 @@ async def opened(services: Services, served: Served) -> AsyncGenerator[MCPServer
 
 def make_server(runs: Runs, served: Served) -> MCPServer:
     """The tools and resources over these runs."""
-    server = MCPServer("donewhen", title="Done When", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
+    server = _Server("donewhen", title="Done When", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
     asked = _Asked(runs, served)
     look = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     acts = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
@@ -133,9 +142,9 @@ def make_server(runs: Runs, served: Served) -> MCPServer:
     if served.allow_write:
         acting += [asked.set_goal, asked.start_run, asked.stop_run]
     for tool in reading:
-        server.add_tool(_told(tool), description=_description(tool), annotations=look)
+        server.add_tool(tool, description=_description(tool), annotations=look)
     for tool in acting:
-        server.add_tool(_told(tool), description=_description(tool), annotations=acts)
+        server.add_tool(tool, description=_description(tool), annotations=acts)
 
     @server.resource("donewhen://goal", name="goal", title="The goal file", mime_type="text/markdown")
     async def goal() -> str:
@@ -146,6 +155,33 @@ def make_server(runs: Runs, served: Served) -> MCPServer:
         return await _resource(asked.receipt())
 
     return server
+
+
+class _Server(MCPServer[Any]):
+    """Expected errors are text for the agent, in the words that anybody gets."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            cause = error.__cause__
+            if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
+                raise ToolError(_misgiven(name, cause)) from error
+            if isinstance(cause, (DoneWhenError, OSError)):
+                raise ToolError(str(cause)) from error
+            raise
+
+
+def _misgiven(tool: str, invalid: ValidationError) -> str:
+    """Which arguments are missing or of another kind, and what they look like."""
+    found = {str(one["loc"][0]): one["type"] == "missing" for one in invalid.errors()}
+    said = [
+        f"{'needs' if missing else 'takes no such'} `{name}`{',' if missing else ': give one'} {EXAMPLES[name]}"
+        for name, missing in found.items()
+    ]
+    return f"{tool} {'; it '.join(said)}"
 
 
 class _Asked:
@@ -310,19 +346,6 @@ def _place(place: Problem) -> str:
 def _description(tool: Tool) -> str:
     """Its docstring without the source's line breaks: every model is sent it."""
     return " ".join((tool.__doc__ or "").split())
-
-
-def _told(tool: Tool) -> Tool:
-    """The tool with its expected errors as text for the agent."""
-
-    @wraps(tool)
-    async def told(*args: Any, **kwargs: Any) -> BaseModel:
-        try:
-            return await tool(*args, **kwargs)
-        except (DoneWhenError, OSError) as error:
-            raise ToolError(str(error)) from error
-
-    return told
 
 
 async def _resource(text: Awaitable[str]) -> str:
