@@ -146,6 +146,29 @@ def test_the_line_that_the_guide_has_a_command_end_with_is_json() -> None:
     assert set(json.loads(line)["donewhen"]) == {"state", "text"}
 
 
+# ------------------------------------------------------------------------------------------------------- types
+
+LEFT_OUT = (
+    "MissingImports", "MissingParameterType", "MissingTypeArgument", "UnknownArgumentType", "UnknownLambdaType",
+    "UnknownMemberType", "UnknownParameterType", "UnknownVariableType", "MatchNotExhaustive",
+)  # fmt: skip
+"""What strict checking asks of a reader's own code, and of packages that are not installed here."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_what_the_examples_do_with_our_types_is_right(tmp_path: Path) -> None:
+    for page in PAGES:
+        for number, (_, kind, code) in enumerate(BLOCK.findall(page.read_text(encoding="utf-8"))):
+            if kind == "python":
+                (tmp_path / f"{page.stem}_{number}.py").write_text(code, encoding="utf-8")
+    rules = {f"report{name}": False for name in LEFT_OUT}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "strict", **rules}))
+    call = [sys.executable, "-m", "pyright", "--project", tmp_path, "--pythonpath", sys.executable]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=170, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 # --------------------------------------------------------------------------------------------- picture and site
 
 
