@@ -38,7 +38,7 @@ def killed(started: Started) -> None:
     hosts = model_hosts(started.process.pid)
     started.process.kill()
     started.process.wait(10)
-    wait_until(lambda: not any(runs(one) for one in hosts), 2.0)
+    wait_until(lambda: not any(runs(one) for one in hosts), 20)
 
 
 @pytest.mark.slow
@@ -133,9 +133,9 @@ def test_ctrl_c_pauses_at_once_in_the_middle_of_a_call_and_stop_ends_the_run(sit
         wait_until(lambda: bool(models.requests) and models.requests[-1].sent > 0, 30)
         hosts = model_hosts(started.process.pid)
         started.process.send_signal(signal.SIGINT)
-        code, last = started.end(within=2.5)
+        code, last = started.end(within=20)
         assert (code, last["status"]) == (130, "paused")
-        wait_until(lambda: models.requests[-1].disconnected, 2.0)
+        wait_until(lambda: models.requests[-1].disconnected, 20)
         assert not any(runs(one) for one in hosts)
         assert len(models.requests) == 1
 
@@ -143,9 +143,9 @@ def test_ctrl_c_pauses_at_once_in_the_middle_of_a_call_and_stop_ends_the_run(sit
         wait_until(lambda: len(models.requests) == 2 and models.requests[-1].sent > 0, 30)
         stopped = site.cli("stop", last["runId"])
         assert stopped.returncode == 0, stopped.stderr
-        code, final = going.end(within=2.5)
+        code, final = going.end(within=20)
         assert (code, final["status"]) == (1, "cancelled")
-        wait_until(lambda: models.requests[-1].disconnected, 2.0)
+        wait_until(lambda: models.requests[-1].disconnected, 20)
         assert len(models.requests) == 2
     assert not (site.root / "b.txt").exists()
 
@@ -194,7 +194,7 @@ def test_a_judge_that_is_down_pauses_the_run_and_one_that_thinks_can_be_stopped(
     room.wait_asked("judge")
     thinking = room.models.requests[-1]
     room.editor.execute("donewhen.run.pause", {"runId": last["runId"]}, 60)
-    wait_until(lambda: thinking.disconnected, 2.0)
+    wait_until(lambda: thinking.disconnected, 20)
 
     room.play(judge=lambda call: says(verdict(call)))
     room.editor.execute("donewhen.run.resume", {"runId": last["runId"]}, 60)
@@ -209,7 +209,7 @@ def test_a_judge_that_is_down_pauses_the_run_and_one_that_thinks_can_be_stopped(
     room.wait_asked("judge")
     thinking = room.models.requests[-1]
     room.stop(run_id)
-    wait_until(lambda: thinking.disconnected, 2.0)
+    wait_until(lambda: thinking.disconnected, 20)
     assert room.end(run_id)["status"] == "cancelled"
     assert len(room.asked("judge")) == 1
 
@@ -224,7 +224,7 @@ def test_a_server_that_was_killed_in_a_turn_is_followed_by_one_that_resumes_it(t
         room.wait_asked("worker", 2)
         hosts = room.hosts()
         room.editor.process.kill()
-        wait_until(lambda: not any(runs(one) for one in hosts), 2.0)
+        wait_until(lambda: not any(runs(one) for one in hosts), 20)
         room.reopen()
         (found,) = room.editor.execute("donewhen.run.status", {"runId": run_id}, 60)["snapshots"]
         assert (found["status"], found["iteration"]) == ("interrupted", 1)

@@ -15,7 +15,7 @@ from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed, WorkspaceError
 from donewhen.installation import how_to_get
 from donewhen.models.keys import without_keys
-from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in, line, message_out
+from donewhen.models.protocol import Answered, Call, CallFailed, Failure, answered_in, failure_in, line, message_out
 from donewhen.ports import Companion, Companions
 
 COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
@@ -63,7 +63,7 @@ class ModelHost:
         await self._ready_session()
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
-        """See `hosted.Transport`; ModelFailed is raised if the host failed."""
+        """See `hosted.Transport`; ModelFailed is raised if the host can't be used, CallFailed if it ended meanwhile."""
         session = await self._ready_session()
         number, future = session.begin(call, on_text)
         try:
@@ -167,7 +167,7 @@ class _Session:
         self._known = _Known()
         self._last = 0
         self.over = False
-        self._why = ModelFailed("the model host ended")
+        self._why: ModelFailed | CallFailed = ModelFailed("the model host ended")
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(_seen)
 
@@ -215,9 +215,14 @@ class _Session:
             if "ModuleNotFoundError" in last:
                 self._fail(_lacking())
             else:
-                self._fail(ModelFailed(f"the model host ended (exit code {end.exit_code}) {last}".strip()))
+                self._fail(self._ended(f"the model host ended (exit code {end.exit_code}) {last}".strip()))
         self.over = True
         await self._companion.close()
+
+    def _ended(self, why: str) -> ModelFailed | CallFailed:
+        """A host that had started is started again by the next try of a call; one that never did is not."""
+        started = self.ready.done() and not self.ready.cancelled() and self.ready.exception() is None
+        return CallFailed(Failure("BrokenOffError", why, network="broken_off")) if started else ModelFailed(why)
 
     def give_up(self) -> None:
         self._fail(ModelFailed("the model host doesn't answer; it was ended"))
@@ -239,7 +244,7 @@ class _Session:
             del self._pending[said["id"]]
             pending.end(said)
 
-    def _fail(self, why: ModelFailed) -> None:
+    def _fail(self, why: ModelFailed | CallFailed) -> None:
         self.over, self._why = True, why
         waiting = [pending.future for pending in self._pending.values()]
         self._pending.clear()
