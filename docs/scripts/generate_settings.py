@@ -46,6 +46,9 @@ workspace's `pyproject.toml`, your own settings, the default. Your own settings 
 configuration folder, and what you set in an editor, where each name is in camelCase. What the workspace's settings
 files say, those of an editor included, never loosens what protects you: each setting says what they may do with it.
 
+`donewhen settings` prints what is in force in a folder, where each value comes from, and what the workspace's files may
+do with it; `donewhen settings NAME` says what every source says of one. What an editor sets is not among it.
+
 A value is read alike wherever it is written. Numbers may have underscores (`200_000`), times need a unit (`90s`,
 `30m`, `1h30m`), and `unlimited` is the only way to have no limit. In files, numbers are written without quotes. In a
 variable, the members of a list are separated by commas or, for globs and folders, by line breaks.

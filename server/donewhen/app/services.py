@@ -7,7 +7,7 @@ at the record don't need the engine, and importing it would block the event loop
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -110,6 +110,13 @@ def has_record(root: Path, state_dir: Path | None) -> bool:
     return has_record(root, state_dir)
 
 
+def secrets_masked(text: str, environ: Mapping[str, str]) -> str:
+    """The text without the values of variables that hold keys, and without what looks like a key."""
+    from donewhen.evidence.text import Masker
+
+    return Masker.of(environ).mask(text)
+
+
 async def until_gone(pid: int) -> None:
     """See `workspace.processes.ending.until_gone`."""
     from donewhen.workspace.processes.ending import until_gone
@@ -144,5 +151,6 @@ class Services:
     survey: Callable[[Look], Coroutine[Any, Any, Survey]] = survey
     doctor_facts: Callable[[Path, Settings], DoctorFacts] = doctor_facts
     has_record: Callable[[Path, Path | None], bool] = has_record
+    secrets_masked: Callable[[str, Mapping[str, str]], str] = secrets_masked
     until_gone: Callable[[int], Awaitable[None]] = until_gone
     open_fleet_record: Callable[[str, Path | None], FleetRecord] = open_fleet_record

@@ -52,6 +52,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "fleet": ("fleet", "fleet"),
     "doctor": ("doctor", "doctor"),
     "models": ("models", "models"),
+    "settings": ("settings", "settings"),
     "bench": ("bench", "bench"),
 }
 

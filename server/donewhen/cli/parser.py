@@ -46,13 +46,26 @@ COMMANDS = {
     "demo": "watch a run on a sample project; needs no model and no network",
     "doctor": "show what is installed and available on this machine",
     "models": "list the available models, or try one with a test call",
+    "settings": "show what is in force, and where each value comes from",
     "bench": "measure judges: how often they accept what isn't done and reject what is",
     "fleet": "pursue many goals in many workspaces, on this machine or on Temporal",
 }
 
 
 COMMAND_GROUPS = {
-    "Every day": ("init", "preflight", "check", "run", "resume", "status", "guard", "demo", "doctor", "models"),
+    "Every day": (
+        "init",
+        "preflight",
+        "check",
+        "run",
+        "resume",
+        "status",
+        "guard",
+        "demo",
+        "doctor",
+        "models",
+        "settings",
+    ),
     "What only a person does": ("answer", "hint", "pause", "stop", "waive", "accept", "dispute", "revert"),
     "The record": ("list", "diff", "report", "gc"),
     "Many at once": ("attempts", "fleet"),
@@ -153,6 +166,8 @@ def _arguments(commands: dict[str, Parser]) -> None:
     what = "the model to try; without it, what is here is listed"
     commands["models"].add_argument("name", nargs="?", metavar="MODEL", help=what)
     commands["models"].add_argument("--api-base", metavar="URL", help="where it is served")
+    one = "one setting, with what every source says of it"
+    commands["settings"].add_argument("setting", nargs="?", metavar="NAME", help=one)
     _bench_arguments(commands["bench"])
     _fleet_arguments(commands["fleet"])
     for name, parser in commands.items():

@@ -54,6 +54,16 @@ class SettingWarning:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingSource:
+    """What one source says by itself; of the workspace, what it is allowed to. `place` is the file's path or table,
+    empty for the command line and the environment."""
+
+    name: Literal["command line", "environment", "workspace", "your settings"]
+    choices: Choices
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings but the goal file's.
 
@@ -72,6 +82,8 @@ class Settings:
     """The person's rules for tools, and their plugins."""
     hidden_checks: tuple[HiddenCheck, ...] = ()
     """What the person holds out from workers in this workspace."""
+    sources: tuple[SettingSource, ...] = field(default=(), compare=False)
+    """Where `load_settings` found what it resolved, the nearest source first. An editor's settings are none of them."""
 
     def pick(self, name: str) -> Any:
         """What is given, else configured, of a setting that no goal file holds; None if nobody says anything."""
@@ -143,14 +155,23 @@ def load_settings(
     flag = _read([(OWN[n], v, OWN[n].option) for n, v in flags.items() if v is not None], warnings, Path(), text=True)
     variables = [(one, environ[one.variable], one.variable) for one in OWN.values() if environ.get(one.variable)]
     environment = _read(variables, warnings, Path(), text=True)
-    own = _from_user(user_file or user_settings_file(), root, warnings)
+    user_file = user_file or user_settings_file()
+    own = _from_user(user_file, root, warnings)
     user = own.choices.over(Choices(approve="ask" if terminal else "deny", sandbox="auto"))
     workspace = Choices()
     if root is not None:
         workspace = capped(_from_workspace(root / "pyproject.toml", user, warnings), own.ceiling, warnings)
     given = flag.over(environment)
     configured, mine = workspace.over(user), given.over(user)
-    return Settings(given, configured, own.ceiling, tuple(warnings), own.prices, mine, own.approvals, own.hidden)
+    sources = (
+        SettingSource("command line", flag),
+        SettingSource("environment", environment),
+        SettingSource("workspace", workspace, PROJECT_TABLE),
+        SettingSource("your settings", own.choices, str(user_file)),
+    )
+    return Settings(
+        given, configured, own.ceiling, tuple(warnings), own.prices, mine, own.approvals, own.hidden, sources
+    )
 
 
 def user_settings_file() -> Path:
@@ -165,19 +186,24 @@ def user_settings_file() -> Path:
 
 def goal_with_settings(goal: Goal, settings: Settings) -> tuple[Goal, tuple[SettingWarning, ...]]:
     """The goal with what is configured where its file is silent, its limits within the user's ceiling."""
-    limits, others, explicit = goal.limits, dict[str, Any](), set(goal.explicit_limits)
+    others = dict[str, Any]()
     for name, setting in KEYS.items():
         configured = getattr(settings.configured, name)
-        if configured is None:
-            continue
-        if name not in LIMITS:
+        if configured is not None and name not in LIMITS:
             own = getattr(goal, name)
             others[name] = tuple(dict.fromkeys((*own, *configured))) if setting.adds else own or configured
-        elif name not in goal.explicit_limits:
-            limits = replace(limits, **{name: _plain(configured)})
-            explicit.add(name)
-    limits, warnings = _within(limits, settings.ceiling)
-    return replace(goal, limits=limits, explicit_limits=frozenset(explicit), **others), warnings
+    limits, explicit, warnings = limits_with_settings(goal.limits, goal.explicit_limits, settings)
+    return replace(goal, limits=limits, explicit_limits=explicit, **others), warnings
+
+
+def limits_with_settings(
+    limits: Limits, explicit: frozenset[str], settings: Settings
+) -> tuple[Limits, frozenset[str], tuple[SettingWarning, ...]]:
+    """A goal's limits, and which of them somebody set, with what is configured where its file is silent."""
+    configured = {name: value for name in LIMITS if (value := getattr(settings.configured, name)) is not None}
+    added = {name: _plain(value) for name, value in configured.items() if name not in explicit}
+    limits, warnings = _within(replace(limits, **added), settings.ceiling)
+    return limits, explicit.union(added), warnings
 
 
 def _within(limits: Limits, ceiling: Choices) -> tuple[Limits, tuple[SettingWarning, ...]]:
@@ -358,10 +384,12 @@ __all__ = [
     "Approvals",
     "Choices",
     "ModelPrice",
+    "SettingSource",
     "SettingWarning",
     "Settings",
     "capped",
     "goal_with_settings",
+    "limits_with_settings",
     "load_settings",
     "price_example",
     "read_setting",
