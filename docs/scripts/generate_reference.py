@@ -36,7 +36,7 @@ GROUPS = {
     "Look at runs": ("status", "list", "diff", "report", "gc"),
     "Take part in a run": ("answer", "hint", "pause", "stop", "waive", "accept", "dispute", "revert"),
     "Many goals": ("fleet",),
-    "Around it": ("gate", "demo", "doctor", "models", "settings", "bench", "serve", "mcp"),
+    "Around it": ("gate", "demo", "doctor", "models", "settings", "completion", "bench", "serve", "mcp"),
 }
 EXIT_CODES = """\
 ## Exit codes

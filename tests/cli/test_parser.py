@@ -16,7 +16,7 @@ from tests.cli.fakes import complete, desk
 ALL = [
     "init", "preflight", "check", "run", "resume", "status", "list", "pause", "stop", "answer", "waive", "accept",
     "dispute", "hint", "diff", "report", "revert", "gc", "attempts", "serve", "guard", "gate", "mcp", "demo", "doctor",
-    "models", "settings", "bench", "fleet",
+    "models", "settings", "completion", "bench", "fleet",
 ]  # fmt: skip
 
 

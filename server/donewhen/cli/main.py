@@ -53,6 +53,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("doctor", "doctor"),
     "models": ("models", "models"),
     "settings": ("settings", "settings"),
+    "completion": ("completion", "completion"),
     "bench": ("bench", "bench"),
 }
 

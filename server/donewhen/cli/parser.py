@@ -47,6 +47,7 @@ COMMANDS = {
     "doctor": "show what is installed and available on this machine",
     "models": "list the available models, or try one with a test call",
     "settings": "show what is in force, and where each value comes from",
+    "completion": "print the script by which a shell completes commands and options",
     "bench": "measure judges: how often they accept what isn't done and reject what is",
     "fleet": "pursue many goals in many workspaces, on this machine or on Temporal",
 }
@@ -69,7 +70,7 @@ COMMAND_GROUPS = {
     "What only a person does": ("answer", "hint", "pause", "stop", "waive", "accept", "dispute", "revert"),
     "The record": ("list", "diff", "report", "gc"),
     "Many at once": ("attempts", "fleet"),
-    "For programs": ("gate", "mcp", "serve", "bench"),
+    "For programs": ("gate", "mcp", "serve", "completion", "bench"),
 }
 
 
@@ -168,6 +169,8 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["models"].add_argument("--api-base", metavar="URL", help="where it is served")
     one = "one setting, with what every source says of it"
     commands["settings"].add_argument("setting", nargs="?", metavar="NAME", help=one)
+    sourced = "as in `source <(donewhen completion bash)`, or `donewhen completion fish | source`"
+    commands["completion"].add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help=sourced)
     _bench_arguments(commands["bench"])
     _fleet_arguments(commands["fleet"])
     for name, parser in commands.items():
