@@ -20,7 +20,7 @@ from typing import Any
 
 import donewhen
 import donewhen.plugins
-from donewhen.cli.parser import COMMANDS, build
+from donewhen.cli.parser import COMMANDS, argument_usage, build
 from donewhen.wire.reports.json import schema
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +74,9 @@ def command_line() -> Iterator[str]:
 def _command(name: str, parser: argparse.ArgumentParser, known: set[str]) -> Iterator[str]:
     own = [one for one in parser._actions if one.dest not in {*known, "help"} and one.help != argparse.SUPPRESS]
     arguments = [one for one in own if not one.option_strings]
-    shown = " ".join(["donewhen", name, *(["[options]"] if len(own) > len(arguments) else []), *map(_usage, arguments)])
+    shown = " ".join(
+        ["donewhen", name, *(["[options]"] if len(own) > len(arguments) else []), *map(argument_usage, arguments)]
+    )
     meaning = COMMANDS[name]
     yield f"### {name}\n"
     yield f"{meaning[0].upper()}{meaning[1:]}.\n"
@@ -88,11 +90,6 @@ def _not_yet() -> str:
     """What the contract names and this version refuses."""
     protocol = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
     return next((line for line in protocol.splitlines() if line.startswith("Not yet: ")), "")
-
-
-def _usage(action: argparse.Action) -> str:
-    name = "|".join(action.choices) if action.choices else str(action.metavar or action.dest)
-    return {"?": f"[{name}]", "*": f"[{name}]", "+": name}.get(str(action.nargs), name)
 
 
 def _table(actions: list[argparse.Action]) -> Iterator[str]:

@@ -165,6 +165,13 @@ def test_help_explains_a_command_and_names_the_nearest(tmp_path: Path, capsys: p
     ("argv", "said"),
     [
         (["serve"], "is started by an editor"),
+        (["check", "a", "b c"], "`donewhen check` doesn't take `b c` as well usage: donewhen check [options] [GOAL]"),
+        (["status", "a", "b"], "usage: donewhen status [options] [RUN_ID]"),
+        (["waive", "run-1"], "usage: donewhen waive [options] RUN_ID R3"),
+        (["mcp"], "is started by an agent"),
+        (["fleet"], "say what to do with a fleet"),
+        (["fleet"], "donewhen fleet run MANIFEST"),
+        (["fleet", "status"], "`donewhen fleet status` needs more than that; use: donewhen fleet status FLEET"),
         (["bench"], "with scripted judges, which takes minutes"),
         (["run", "--timeout", "0"], "must be greater than 0"),
         (["run", "--timeout", "0s"], "must be greater than 0"),

@@ -53,9 +53,13 @@ class Asking(Protocol):
 async def fleet(call: Call) -> int:
     """Runs one of the actions of USES."""
     action, words = call.arguments.action, list(call.arguments.words)
+    if action is None:
+        uses = "\n".join(f"  donewhen {use}" for use in USES.values())
+        raise UsageError(f"say what to do with a fleet, many goals that are pursued together (docs/scale.md):\n{uses}")
     least, most = _COUNTS.get(action, (1, 2))
     if len(words) < least or (most is not None and len(words) > most):
-        raise UsageError(f"use: donewhen {USES[action]}")
+        few = "needs more than that" if len(words) < least else "takes less than that"
+        raise UsageError(f"`donewhen fleet {action}` {few}; use: donewhen {USES[action]}")
     if action == "worker":
         return await _work(call)
     if action == "run":

@@ -98,7 +98,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         at = list(argv).index("help")
         argv = [*argv[:at], *argv[at + 1 :], "--help"]  # `help run` is `run --help`
     _refuse_unknown(argv, parser, commands)
-    return parser.parse_args(argv)
+    arguments, rest = parser.parse_known_args(argv)
+    if rest:
+        name = arguments.command
+        used = commands[name] if name else parser
+        said = f"`donewhen {name}`" if name else "`donewhen`"
+        raise UsageError(f"{said} doesn't take `{' '.join(rest)}` as well\n{used.format_usage().strip()}")
+    return arguments
 
 
 def build() -> tuple[Parser, dict[str, Parser]]:
@@ -120,7 +126,16 @@ def build() -> tuple[Parser, dict[str, Parser]]:
         _common(command)
         commands[name] = command
     _arguments(commands)
+    for name, command in commands.items():
+        words = (argument_usage(one) for one in command._actions if not one.option_strings)  # pyright: ignore[reportPrivateUsage]  # argparse offers no other list
+        command.usage = " ".join(("donewhen", name, "[options]", *words))  # all options would fill a screen
     return parser, commands
+
+
+def argument_usage(action: argparse.Action) -> str:
+    """How an argument stands in a line that says how a command is used."""
+    name = "|".join(action.choices) if action.choices else str(action.metavar or action.dest)
+    return {"?": f"[{name}]", "*": f"[{name}]", "+": name}.get(str(action.nargs), name)
 
 
 def _common(parser: Parser) -> None:
@@ -288,8 +303,11 @@ def _bench_arguments(parser: Parser) -> None:
 
 
 def _fleet_arguments(parser: Parser) -> None:
-    parser.add_argument("action", choices=FLEET_ACTIONS, help="what to do; `worker` joins this machine to a server")
-    parser.add_argument("words", nargs="*", metavar="WORD", help="a manifest, or a fleet and its goal: docs/scale.md")
+    what = "what to do; `worker` joins this machine to a server"
+    parser.add_argument("action", nargs="?", choices=FLEET_ACTIONS, help=what)
+    parser.add_argument(
+        "words", nargs="*", default=[], metavar="WORD", help="a manifest, or a fleet and its goal: docs/scale.md"
+    )
     parser.add_argument("--temporal", metavar="ADDRESS", help="the Temporal server, such as localhost:7233 (here)")
     parser.add_argument("--namespace", metavar="NAME", default="default", help="the namespace there (default)")
     queues = "take the goals of this queue; may be repeated (default)"

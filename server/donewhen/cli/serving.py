@@ -42,7 +42,12 @@ def _port(text: str) -> int:
 
 
 def mcp(call: Call) -> int:
-    """Serves the workspace's goal as MCP tools. Raises UsageError where the extra is missing."""
+    """Serves the workspace's goal as MCP tools. Raises UsageError where the extra is missing, or a person typed it."""
+    if call.terminal.interactive:
+        raise UsageError(
+            "`donewhen mcp` is started by an agent, which speaks with it on standard input: name it among the agent's "
+            "MCP servers (docs/how-to/mcp.md)"
+        )
     if find_spec("mcp") is None:
         raise UsageError(f"`donewhen mcp` needs the mcp extra: {how_to_get('mcp')}")
     write = bool(call.arguments.allow_write)
