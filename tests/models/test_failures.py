@@ -6,7 +6,7 @@ import pytest
 
 from donewhen.core.errors import ModelFailed
 from donewhen.core.trouble import FailedTry
-from donewhen.models.failures import LONGEST_WAIT, meaning, wait_before
+from donewhen.models.failures import LONGEST_WAIT, meaning, wait_before, window_in
 from donewhen.models.hosted import Abilities, HostedModel, Transport
 from donewhen.models.protocol import Failure, Network
 from tests.agent.host import SharedHost
@@ -361,3 +361,19 @@ async def test_a_reply_without_an_end_is_refused(way: Transport) -> None:
         with pytest.raises(ModelFailed, match="no end") as failed:
             await model(way, server).complete(request())
     assert failed.value.kind == "refused"
+
+
+@pytest.mark.parametrize(
+    ("said", "window"),
+    [
+        ("request (1629 tokens) exceeds the available context size (1536 tokens), try increasing it", 1_536),
+        ("the request exceeds the available context size. try increasing the context size", None),
+        ("This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.", 8_192),
+        ("prompt is too long: 208310 tokens > 200000 maximum", 200_000),
+        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
+        ("Prompt contains 40000 tokens, too large for model with 32,768 maximum context length", 32_768),
+        ("prompt is too long", None),
+    ],
+)
+def test_the_window_that_a_refusal_names_is_understood(said: str, window: int | None) -> None:
+    assert window_in(said) == window

@@ -149,6 +149,7 @@ class Agent:
     model: ScriptedModel = field(default_factory=lambda: ScriptedModel(()))
     mask: Callable[[str], str] = lambda text: text
     notes: MemoryModelNotes = field(default_factory=MemoryModelNotes)
+    served_window: Callable[[], int | None] = lambda: None
 
     async def plays(
         self, script: Script, given: Turn | None = None, options: AgentOptions = OPTIONS, **model: Any
@@ -162,7 +163,16 @@ class Agent:
         def files(turn: Turn, context: TurnContext) -> GuardedFolder:
             return GuardedFolder(context.workspace, processes, environment, turn.token)
 
-        return AgentWorker(self.model, options, files, PlainRooms(processes), environment, self.notes, self.mask)
+        return AgentWorker(
+            self.model,
+            options,
+            files,
+            PlainRooms(processes),
+            environment,
+            self.notes,
+            self.mask,
+            served_window=self.served_window,
+        )
 
     def write(self, path: str, text: str | bytes) -> Path:
         target = self.root / path

@@ -191,3 +191,22 @@ async def test_a_window_that_turns_out_small_gets_the_short_prompt(agent: Agent)
     whole, _, short = (request.messages[0].text for request in agent.model.requests)
     assert len(short) < 0.8 * len(whole)
     assert len(agent.model.requests[2].tools[0].description) < len(agent.model.requests[0].tools[0].description)
+
+
+async def test_a_window_that_is_told_is_kept_for_the_next_turn_and_run(agent: Agent) -> None:
+    agent.write("a.py", "x = 1\n" * 2_000)
+    too_long = ModelFailed("the prompt is too long", "too_long", window=4_096)
+    place = OPTIONS.model, OPTIONS.api_base
+    await agent.plays([use("read_file", path="a.py"), too_long, report()])
+    assert agent.notes.window(*place) == 4_096
+    await agent.plays([report()])
+    short = agent.model.requests[0].messages[0].text
+
+    # What a server tells of itself counts more; it is asked once in a run, and never where a person has said it.
+    told = iter([64_000])
+    agent.served_window = lambda: next(told)
+    await agent.plays([report()])
+    assert len(short) < 0.8 * len(agent.model.requests[0].messages[0].text)
+    assert agent.notes.window(*place) == 64_000
+    await agent.plays([report()], options=replace(OPTIONS, window=4_096))
+    assert agent.model.requests[0].messages[0].text == short

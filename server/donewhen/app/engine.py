@@ -374,6 +374,12 @@ def make_worker(
                 "program that started the run"
             )
         return registered
+
+    def served_window() -> int | None:
+        from donewhen.app.found_models import window_served  # lazy: only the built-in agent asks
+
+        return window_served(options.agent.model, options.agent.api_base) if options.agent else None
+
     parts = WorkerParts(
         options,
         environment,
@@ -384,6 +390,7 @@ def make_worker(
         lambda turn, context: GuardedFolder(context.workspace, processes, environment, turn.token),
         mask,
         notes,
+        served_window,
     )
     make = import_module(f"donewhen.workers.{kind.module or kind.name}").make
     return cast("Callable[[WorkerParts], Worker]", make)(parts)

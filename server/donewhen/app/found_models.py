@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-from donewhen.app.engine import open_models
-from donewhen.app.workspace_context import WorkspaceContext
+from donewhen.app.models import FolderModels
 from donewhen.config import Settings
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed
+from donewhen.evidence.text import Masking
 from donewhen.models.hosted import as_calls, in_words
 from donewhen.models.keys import OPTIONAL_KEYS, OWN_KEY, PROVIDER_KEYS
 from donewhen.ports import Calling, Model, ModelRequest, ToolSpec
@@ -182,7 +182,7 @@ async def try_model(
     window, api_base = look.window, look.api_base
     variables = dict(os.environ if environ is None else environ)
     folder = state_folder(state_dir)
-    models = open_models(settings, WorkspaceContext(environment=lambda: variables, watch=False), folder)
+    models = FolderModels(lambda: variables, {}, lambda: settings, Masking(lambda: variables, {}).mask)
     try:
         calling = await _calling(models.model("worker", model, api_base))
     except ModelFailed as failure:
@@ -229,6 +229,11 @@ class _Look:
     window: int | None = None
     added: str = ""
     refusal: Trial | None = None
+
+
+def window_served(model: str, api_base: str | None) -> int | None:
+    """The window that a server of the person's own tells; None for any other, and where none is told within 3 s."""
+    return _looked_at(model, api_base).window
 
 
 def _looked_at(model: str, api_base: str | None) -> _Look:

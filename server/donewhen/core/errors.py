@@ -229,7 +229,8 @@ class OtherRevision(WorkspaceError):
 
 class ModelFailed(DoneWhenError):
     """A model didn't answer, after all tries; the message says why and what to do. `status` is the HTTP status of the
-    answer, `usage` what the tries may have cost all the same."""
+    answer, `usage` what the tries may have cost all the same, `window` the model's context in tokens where a refusal
+    names it."""
 
     def __init__(
         self,
@@ -238,11 +239,13 @@ class ModelFailed(DoneWhenError):
         usage: Usage | None = None,
         *,
         status: int | None = None,
+        window: int | None = None,
     ) -> None:
         super().__init__(message, lacks="key" if kind in ("key_missing", "key_refused") else None)
         self.kind: TroubleKind = kind
         self.usage = usage or Usage()
         self.status = status
+        self.window = window
 
     def trouble(self, role: CallRole, model: str) -> ModelTrouble:
         return ModelTrouble(self.kind, role, model, str(self), self.status)

@@ -20,6 +20,11 @@ _LENGTH = re.compile(
     r"|request (?:entity )?too large",
     re.IGNORECASE | re.DOTALL,
 )
+_WINDOW = re.compile(
+    r"(?:context|prompt) (?:length|window|size|limit)\D{0,30}?([\d,]+)|> ([\d,]+) maximum|\b([\d,]+) maximum context"
+    r"|tokens allowed \(([\d,]+)\)",
+    re.IGNORECASE,
+)
 _KEY = re.compile(
     r"missing credentials|api[_ ]key client option|api[_ -]?key (?:is )?(?:not valid|invalid|missing|expired)"
     r"|(?:incorrect|invalid) (?:x-)?api[_ -]?key|no api[_ -]?key|unable to locate credentials|default credentials",
@@ -81,8 +86,18 @@ def meaning(
     kind = kind_of(failure)
     words = mask(_words(failure.message))[:_SHOWN]
     return ModelFailed(
-        _text(kind, failure, words, model, provider, role, api_base, silence), kind, status=failure.status
+        _text(kind, failure, words, model, provider, role, api_base, silence),
+        kind,
+        status=failure.status,
+        window=window_in(failure.message) if kind == "too_long" else None,
     )
+
+
+def window_in(refusal: str) -> int | None:
+    """The model's context in tokens, where a refusal of a prompt that is too long names it."""
+    found = _WINDOW.search(refusal)
+    digits = next(filter(None, found.groups()), "").replace(",", "") if found else ""
+    return int(digits) if digits and int(digits) > 0 else None
 
 
 def _words(message: str) -> str:

@@ -20,7 +20,7 @@ class WorkerParts:
 
     `model` is the one that the run's options name, and raises UsageError where they name none. `files` gives the
     workspace's files as one turn may change them. `mask` hides secrets in a text. `notes` are what is known of models
-    from earlier runs.
+    from earlier runs; `served_window` asks the model's own server for its window, and blocks while it does.
     """
 
     options: RunOptions
@@ -32,3 +32,4 @@ class WorkerParts:
     files: FilesOf
     mask: Callable[[str], str]
     notes: ModelNotes
+    served_window: Callable[[], int | None]

@@ -115,6 +115,16 @@ class Habit:
         """The model as it is to be asked now."""
         return ByActions(self._model) if self.by_actions else self._model
 
+    @property
+    def window(self) -> int | None:
+        """The model's window in tokens, where its server or a refusal told it."""
+        return self._notes.window(*self._place)
+
+    def note_window(self, told: int | None) -> None:
+        """Remembers the window for later turns and runs."""
+        if told is not None and told != self.window:
+            self._notes.note_window(*self._place, told)
+
     def resumed(self, conversation: Sequence[Message]) -> None:
         """A turn begins: what the model did in this run before, in another process say, counts."""
         self.acted = self.acted or any(message.calls for message in conversation)

@@ -137,10 +137,11 @@ class AgentConversation:
             stable=len(messages),
         )
 
-    async def shrink(self) -> None:
-        """The model said that the prompt is too long: its window is smaller than was known."""
+    async def shrink(self, window: int | None) -> None:
+        """The model said that the prompt is too long: its window is smaller than was known, and is this where it was
+        named."""
         smaller = int(self._asked / self._bytes_per_token * FULL)
-        self._window = min(self._window, max(smaller, LEAST_REPLY))
+        self._window = min(self._window, max(smaller, LEAST_REPLY), window or self._window)
         self._opening = self._fitting()
         self._fixed = self._opening.size
         await self._compact()

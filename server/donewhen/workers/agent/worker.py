@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +58,7 @@ class AgentWorker:
 
     `files` gives the guarded files for a turn; its commands run in one of the `rooms`, with these `grants`;
     `environment` gives the variables for its commands, without keys; `mask` hides secrets. `notes` say how the model
-    took its actions in earlier runs.
+    took its actions in earlier runs, and what its window is; `served_window` asks its server, where that tells it.
     """
 
     name = "agent"
@@ -73,12 +74,13 @@ class AgentWorker:
         notes: ModelNotes,
         mask: Callable[[str], str] = lambda text: text,
         grants: Grants | None = None,
+        served_window: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._model = model
         self._habit = Habit(model, notes, options.api_base)
-        # What the model's own server said of its window, when it was tried, is truer than a catalogue.
-        window = options.window or notes.window(model.name, options.api_base)
-        self._options = replace(options, window=window)
+        self._options = options
+        self._served_window = served_window
+        self._asked_server = False
         self._files = files
         self._rooms = rooms
         self._environment = environment
@@ -88,25 +90,35 @@ class AgentWorker:
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One turn. Raises WorkerFailed if the model can't be asked or answers nothing, OverBudget where it may not
         be asked again."""
+        options = await self._with_window()
         async with opened(self._rooms, self._grants, turn) as room:
-            return await self._work(turn, context, room)
+            return await self._work(turn, context, room, options)
 
-    async def _work(self, turn: Turn, context: TurnContext, room: LiveRoom) -> TurnResult:
+    async def _with_window(self) -> AgentOptions:
+        """With the window that the model's own server tells or once told: that is truer than a catalogue."""
+        if self._options.window:
+            return self._options
+        if not self._asked_server:
+            self._asked_server = True
+            self._habit.note_window(await asyncio.to_thread(self._served_window))
+        return replace(self._options, window=self._habit.window)
+
+    async def _work(self, turn: Turn, context: TurnContext, room: LiveRoom, options: AgentOptions) -> TurnResult:
         tools = offered(context)
         specs = tuple(tool.spec for tool in tools.values())
         full = Opening(self._system(turn, context, room, short=False), specs)
         short = Opening(self._system(turn, context, room, short=True), tuple(map(shortened, specs)))
-        conversation = AgentConversation(full, short, context, self._options, self._model.facts)
+        conversation = AgentConversation(full, short, context, options, self._model.facts)
         files = self._files(turn, context)
         largest = min(max(conversation.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
         tool_context = ToolContext(turn, context, files, room, self._environment, largest, mask=self._mask)
         self._habit.resumed(context.conversation)
         playing = _AgentTurn(
             self._habit,
-            self._options,
+            options,
             conversation,
             tool_context,
-            ToolRunner(tool_context, tools, self._options.tool_calls),
+            ToolRunner(tool_context, tools, options.tool_calls),
         )
         return await playing.play(turn)
 
@@ -131,6 +143,7 @@ def make(parts: WorkerParts) -> AgentWorker:
         parts.notes,
         parts.mask,
         parts.grants,
+        parts.served_window,
     )
 
 
@@ -258,7 +271,8 @@ class _AgentTurn:
         except ModelFailed as failure:
             if failure.kind != "too_long":
                 raise self._failed(failure) from failure
-        await self._conversation.shrink()
+            self._habit.note_window(window := failure.window)
+        await self._conversation.shrink(window)
         try:
             return await self._ask()
         except ModelFailed as failure:
