@@ -16,6 +16,7 @@ from tests.scripted_models import (
     Reply,
     ScriptedModels,
     breaks,
+    calls,
     context_exceeded,
     drops,
     fails,
@@ -72,6 +73,31 @@ async def test_a_reply_that_does_not_come_in_time_is_asked_again(way: Transport)
     async with scripted(hangs(2), says("well")) as server:
         reply = await model(way, server).complete(request(stream=True, timeout=0.3))
     assert reply.message.text == "well"
+
+
+@loop
+async def test_silence_is_limited_and_not_a_reply_that_goes_on(way: Transport) -> None:
+    """A stream takes longer than its limit, by text or by pieces of a call; one that stops is asked again."""
+    slow = (
+        says("one two three four five six seven eight nine ten").paced(0.15),
+        calls("look", path="a" * 200).paced(0.15),
+    )
+    async with scripted(*slow, hangs(2), says("well")) as server:
+        asked = model(way, server)
+        text, called = [await asked.complete(request(stream=True, timeout=0.6, tools=(LOOK,))) for _ in slow]
+        assert len(server.requests) == 2
+        assert all(one.seconds > 0.7 for one in server.requests)
+        assert (text.message.text[-3:], called.message.calls[0].name) == ("ten", "look")
+        assert (await asked.complete(request(stream=True, timeout=0.6))).message.text == "well"
+    assert len(server.requests) == 4
+
+
+@loop
+async def test_how_long_a_model_was_silent_is_said(way: Transport) -> None:
+    async with scripted(hangs(0), hangs(3)) as server:
+        with pytest.raises(ModelFailed, match=f"{NAME} sent nothing for 1 s: its server hangs") as caught:
+            await model(way, server, silence=0.6).complete(request(stream=True))
+    assert caught.value.kind == "silent"
 
 
 @loop

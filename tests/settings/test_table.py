@@ -21,6 +21,7 @@ from donewhen.library.models import AgentConfig, JudgeConfig
 from donewhen.library.running import run_goal
 from donewhen.lsp.arguments import RunStart
 from donewhen.lsp.opening import editor_settings
+from donewhen.models.hosted import SILENCE
 from donewhen.ports.rooms import RoomLimits
 from donewhen.settings.table import BY_NAME, OWN, SETTINGS, TABLES, Setting
 
@@ -183,7 +184,7 @@ def test_a_default_is_what_holds_where_nobody_says_anything() -> None:
         "sandbox": Settings().sandbox, "network": "on" if Settings().network else "off",
         "affected_first": "on" if Settings().affected_first else "off",
             "sandbox_checks": "on" if Settings().contains_checks else "off", "guard": False,
-        "accept_weak_judge": "off", "model_client": "auto",
+        "accept_weak_judge": "off", "model_client": "auto", "model_silence": SILENCE,
         "keep_runs": kept.runs, "older_than": kept.age, "max_size": kept.size,
     }  # fmt: skip
     said = {one.name: one.read(one.default) for one in SETTINGS if one.default}

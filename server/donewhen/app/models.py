@@ -17,7 +17,7 @@ from donewhen.judges.llm import LlmJudge
 from donewhen.judges.panel import PanelJudge
 from donewhen.models.catalogue import facts_of, provider_of
 from donewhen.models.editor import abilities
-from donewhen.models.hosted import Abilities, HostedModel
+from donewhen.models.hosted import SILENCE, Abilities, HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.models.keys import find_base
 from donewhen.models.routing import HostTransport, Routes
@@ -110,7 +110,8 @@ class FolderModels:
 
     def _model(self, role: CallRole, name: str, api_base: str | None, options: RunOptions) -> HostedModel:
         base = self._base(name, api_base)
-        prices = self._settings().prices
+        settings = self._settings()
+        prices = settings.prices
         own = {key: Price(one.input, one.output, one.cached) for key, one in prices.items()}
         windows = {key: one.window for key, one in prices.items() if one.window is not None}
 
@@ -127,6 +128,7 @@ class FolderModels:
             role=role,
             mask=self._mask,
             abilities=self._abilities.setdefault((name, base), abilities() if is_editors(name) else Abilities()),
+            silence=settings.pick("model_silence") or SILENCE,
         )
 
     def _base(self, name: str, api_base: str | None) -> str | None:

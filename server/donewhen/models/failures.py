@@ -183,6 +183,7 @@ def _text(
     at = f" at {api_base}" if api_base else ""
     base = "--judge-api-base" if role == "judge" else "--api-base"
     module = _MODULE.search(failure.message)
+    nothing = words if words.startswith("sent nothing") else f"sent nothing for {silence:.0f} s"
     texts: Mapping[TroubleKind, str] = {
         "unreachable": f"{model} can't be reached{at}: {words}; "
         + (f"start its server, or correct its address ({base})" if api_base else "check the network"),
@@ -191,7 +192,7 @@ def _text(
         "starting": f"the server of {model} is still starting: {words}; wait until it is ready",
         "overloaded": f"{answers}: {words}; wait a while, or set another model",
         "failing": f"{answers}: {words}; try again later, or set another model",
-        "silent": f"{model} sent nothing for {silence:.0f} s: its server hangs, or needs longer to read the prompt",
+        "silent": f"{model} {nothing}: its server hangs, or needs longer to read the prompt",
         "malformed": f"{model} answers with something that is no reply: {words}; check its address ({base})",
         "key_refused": f"{refused_key(model, provider, role)}: {words}",
         "too_long": f"the prompt is too long for {model}: {words}",

@@ -11,11 +11,12 @@ import json
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from donewhen.models.protocol import line
+from donewhen.models.silence import Silence
 
 SETTINGS = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else litellm fetches its catalogue at import
@@ -100,8 +101,9 @@ class _Host:
 
         number = said["ask"]
         try:
-            async with asyncio.timeout(said["timeout"]):
-                reply = await self._asking.ask(said, messages, partial(self._say_text, number))
+            async with Silence(said["timeout"], said["silence"]) as silence:
+                alive = _Alive(silence, partial(self._say, {"id": number, "alive": True}))
+                reply = await self._asking.ask(said, messages, partial(self._say_text, number), alive.heard)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 # litellm raises anything, and each call must get an answer
@@ -116,6 +118,22 @@ class _Host:
         rest = line(value)
         while rest:
             rest = rest[os.write(self._answers, rest) :]
+
+
+class _Alive:
+    """Tells the server that a reply goes on, also where it has no text: once a second is enough."""
+
+    def __init__(self, silence: Silence, say: Callable[[], None]) -> None:
+        self._silence = silence
+        self._say = say
+        self._said = 0.0
+
+    def heard(self) -> None:
+        self._silence.heard()
+        now = time.monotonic()
+        if now - self._said >= 1.0:
+            self._said = now
+            self._say()
 
 
 if __name__ == "__main__":

@@ -35,17 +35,22 @@ class Asking:
 
         with suppress(Exception):
             async with Mirror() as mirror, asyncio.timeout(5):
+                asked: list[Mapping[str, Any]] = [{"role": "user", "text": "?"}]
                 for stream in (False, True):
-                    await self.ask(mirror.question(stream), [{"role": "user", "text": "?"}], lambda _: None)
+                    await self.ask(mirror.question(stream), asked, lambda _: None, lambda: None)
 
     async def ask(
-        self, asked: Mapping[str, Any], messages: list[Mapping[str, Any]], on_text: Callable[[str], None]
+        self,
+        asked: Mapping[str, Any],
+        messages: list[Mapping[str, Any]],
+        on_text: Callable[[str], None],
+        on_chunk: Callable[[], None],
     ) -> dict[str, Any]:
         """The reply in the form of `protocol.Answered`. Raises whatever litellm raises."""
         response = await self._litellm.acompletion(**_arguments(asked, messages))
         if response is None:
             raise UnprocessableError("the provider refused the request's parameters (422)")
-        reply = await streamed_reply(response, Growing(on_text)) if asked["stream"] else whole_reply(response)
+        reply = await streamed_reply(response, Growing(on_text, on_chunk)) if asked["stream"] else whole_reply(response)
         reply["cost"] = self._cost(asked["model"], reply.pop("usage"))
         return reply
 

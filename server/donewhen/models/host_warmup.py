@@ -41,6 +41,7 @@ class Mirror:
             "marks": [],
             "stream": stream,
             "timeout": 5.0,
+            "silence": 5.0,
         }
 
 

@@ -29,6 +29,8 @@ _STEPS = 6
 """How often one call may be repeated without a parameter that the model doesn't take."""
 
 
+SILENCE = 300.0
+"""Seconds in which nothing comes, unless the settings say otherwise."""
 SLOWEST_READING = 20.0
 """Tokens of a prompt that a machine of the person's own reads in a second, at least."""
 
@@ -46,8 +48,8 @@ class Transport(Protocol):
 class HostedModel:
     """`facts` come from the catalogue unless given; `custom_price` means that their price is the user's own. `key`
     returns the key at each call, so that a new key takes effect; `mask` hides secrets in providers' messages.
-    `abilities` are what is known of the same model from before. `sleep`, `clock` (epoch seconds) and `jitter` (0 to 1)
-    are for tests."""
+    `abilities` are what is known of the same model from before; `silence` is how many seconds a call may be silent.
+    `sleep`, `clock` (epoch seconds) and `jitter` (0 to 1) are for tests."""
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class HostedModel:
         role: CallRole = "worker",
         mask: Callable[[str], str] = lambda text: text,
         abilities: Abilities | None = None,
+        silence: float = SILENCE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.time,
         jitter: Callable[[], float] = random.random,
@@ -72,6 +75,7 @@ class HostedModel:
         self._facts = facts_of(name, api_base) if facts is None else facts
         self._role: CallRole = role
         self._mask = mask
+        self._silence = silence
         self._sleep, self._clock, self._jitter = sleep, clock, jitter
         self._provider = provider_of(name)
         self._own_base = at_its_provider(name, api_base)
@@ -157,6 +161,7 @@ class HostedModel:
 
     def _call(self, request: ModelRequest) -> Call:
         sent = request if self._abilities.tools else in_words(request)
+        silence = self._silence if sent.timeout is None else sent.timeout
         return Call(
             model=self._name,
             messages=tuple(sent.messages),
@@ -165,7 +170,8 @@ class HostedModel:
             parameters=parameters(sent, self._abilities),
             marks=_marks(sent) if self._marks_prompts else (),
             stream=(sent.stream or not self._abilities.whole) and self._abilities.stream,
-            timeout=sent.timeout + self._reading(request),
+            timeout=silence + self._reading(request),
+            silence=silence,
         )
 
     def _reading(self, request: ModelRequest) -> float:

@@ -16,6 +16,7 @@ from donewhen.core.errors import ModelFailed, WorkspaceError
 from donewhen.installation import how_to_get
 from donewhen.models.keys import without_keys
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure, answered_in, failure_in, line, message_out
+from donewhen.models.silence import Silence
 from donewhen.ports import Companion, Companions
 
 COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
@@ -65,9 +66,10 @@ class ModelHost:
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
         """See `hosted.Transport`; ModelFailed is raised if the host can't be used, CallFailed if it ended meanwhile."""
         session = await self._ready_session()
-        number, future = session.begin(call, on_text)
+        bounded = _Bounded(call.timeout + self._grace, session, call.silence + self._grace)
+        number, future = session.begin(call, on_text, bounded.heard)
         try:
-            async with self._bounded(call.timeout + self._grace, session):
+            async with bounded:
                 return await future
         finally:
             session.finish(number)
@@ -91,7 +93,7 @@ class ModelHost:
     async def _ready_session(self) -> _Session:
         """The session that answers; whoever asks it after it was closed meanwhile fails, and starts no other."""
         session = await self._session()
-        async with self._bounded(self._ready_within, session):
+        async with _Bounded(self._ready_within, session):
             await asyncio.shield(session.ready)
         return session
 
@@ -112,23 +114,21 @@ class ModelHost:
         task.add_done_callback(self._ending.discard)
         return session
 
-    def _bounded(self, seconds: float, session: _Session) -> _Bounded:
-        return _Bounded(seconds, session)
-
 
 class _Bounded:
     """Ends a host that is silent for far too long; every waiting caller gets an outage."""
 
-    def __init__(self, seconds: float, session: _Session) -> None:
-        self._timeout = asyncio.timeout(seconds)
+    def __init__(self, seconds: float, session: _Session, between: float = 0.0) -> None:
+        self._silence = Silence(seconds, between)
         self._session = session
+        self.heard = self._silence.heard
 
     async def __aenter__(self) -> None:
-        await self._timeout.__aenter__()
+        await self._silence.__aenter__()
 
     async def __aexit__(self, *exit_: Any) -> None:
         try:
-            await self._timeout.__aexit__(*exit_)
+            await self._silence.__aexit__(*exit_)
         except TimeoutError:
             self._session.give_up()
             raise ModelFailed("the model host doesn't answer; it was ended") from None
@@ -138,6 +138,7 @@ class _Bounded:
 class _Pending:
     future: asyncio.Future[Answered]
     on_text: Callable[[str], None] | None
+    alive: Callable[[], None]
 
     def hear(self, text: str) -> None:
         """An exception of one listener fails its own call: raised here, it would break the pipe for all calls."""
@@ -174,9 +175,11 @@ class _Session:
     def began(self, companion: Companion) -> None:
         self._companion = companion
 
-    def begin(self, call: Call, on_text: Callable[[str], None] | None) -> tuple[int, asyncio.Future[Answered]]:
+    def begin(
+        self, call: Call, on_text: Callable[[str], None] | None, alive: Callable[[], None]
+    ) -> tuple[int, asyncio.Future[Answered]]:
         self._last += 1
-        pending = _Pending(asyncio.get_running_loop().create_future(), on_text)
+        pending = _Pending(asyncio.get_running_loop().create_future(), on_text, alive)
         if self.over:
             pending.future.set_exception(self._why)
             return self._last, pending.future
@@ -238,8 +241,10 @@ class _Session:
         pending = self._pending.get(said["id"])
         if pending is None:
             return  # the call was cancelled in the meantime
-        if "text" in said:
-            pending.hear(said["text"])
+        if "text" in said or "alive" in said:
+            pending.alive()
+            if "text" in said:
+                pending.hear(said["text"])
         else:
             del self._pending[said["id"]]
             pending.end(said)
@@ -312,6 +317,7 @@ def _asked(number: int, call: Call, new: Mapping[int, Any], numbers: Sequence[in
         "marks": call.marks,
         "stream": call.stream,
         "timeout": call.timeout,
+        "silence": call.silence,
     }
 
 

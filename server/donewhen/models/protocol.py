@@ -2,8 +2,8 @@
 
 To the host: `{"ask": id, "new": {number: message}, "messages": [number], ...}`, `{"cancel": id}` and
 `{"forget": [number]}`. A message is sent once; after that its number stands for it. From the host: `{"ready": seconds}`
-or `{"unusable": why}`, then `{"id", "text"}` while a streamed reply grows, and either `{"id", "reply"}` or
-`{"id", "failed"}` for each call.
+or `{"unusable": why}`, then `{"id", "text"}` and `{"id", "alive"}` while a streamed reply grows, and either
+`{"id", "reply"}` or `{"id", "failed"}` for each call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from donewhen.core.calls import Message, ToolCall
 @dataclass(frozen=True, slots=True)
 class Call:
     """One attempt to ask a model. `parameters` are litellm's own, such as `tools` and `temperature`; `marks` are the
-    messages after which a provider should cache the prompt; `timeout` is seconds for the whole attempt."""
+    messages after which a provider should cache the prompt; `timeout` is how many seconds may pass before
+    anything comes of the reply (all of it where it isn't streamed), `silence` how many may pass from then on."""
 
     model: str
     messages: tuple[Message, ...]
@@ -29,6 +30,7 @@ class Call:
     marks: tuple[int, ...] = ()
     stream: bool = False
     timeout: float = 300.0
+    silence: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)

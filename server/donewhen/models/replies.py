@@ -98,6 +98,7 @@ async def streamed_reply(chunks: Any, growing: Growing) -> dict[str, Any]:
     usage: Any = None
     try:
         async for chunk in chunks:
+            growing.on_chunk()
             usage = getattr(chunk, "usage", None) or usage
             if chunk.choices:
                 _grow(growing, chunk.choices[0])
@@ -129,9 +130,10 @@ def _tokens(usage: Any) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Growing:
-    """A reply that grows. New text is passed on at most every 40 ms."""
+    """A reply that grows. New text is passed on at most every 40 ms; `on_chunk` is called for whatever came."""
 
     on_text: Callable[[str], None]
+    on_chunk: Callable[[], None]
     finish: str = ""
     _texts: list[str] = field(default_factory=list[str])
     _unsent: list[str] = field(default_factory=list[str])

@@ -27,8 +27,9 @@ class ModelRequest:
 
     `schema` is the JSON schema that the reply's text must follow, as far as the model can be held to it. The first
     `stable` messages are the same from call to call: providers that want their prompt caches marked get a mark there.
-    `timeout` is seconds for one attempt, besides the reading of a long prompt by a small machine, `max_tokens` of the
-    reply (None: as the model has it). `on_failed_try` is awaited before the same is asked again.
+    `timeout` is how many seconds nothing may come (None: as it is set for the model), besides the reading of a long
+    prompt by a small machine; `max_tokens` are of the reply (None: as the model has it). `on_failed_try` is awaited
+    before the same is asked again.
     """
 
     messages: Sequence[Message]
@@ -38,7 +39,7 @@ class ModelRequest:
     max_tokens: int | None = None
     stream: bool = False
     stable: int = 0
-    timeout: float = 300.0
+    timeout: float | None = None
     on_failed_try: Callable[[FailedTry], Awaitable[None]] | None = field(default=None, compare=False, repr=False)
 
 

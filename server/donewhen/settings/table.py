@@ -208,6 +208,12 @@ class Choices:
         " litellm for every other provider; `litellm` takes it for all.",
         group=WORK,
     )  # fmt: skip
+    model_silence: float | None = row(
+        kind=kinds.DURATION, default="5m", examples=("5m", "20m"), meaning="how long a model may send nothing",
+        more="Then the call ends, and is tried once more. A reply that comes in pieces may take as long as it likes; a"
+        " server of your own has a second more for each 20 tokens of the prompt.",
+        group=WORK,
+    )  # fmt: skip
     max_iterations: int | Unlimited | None = row(
         kind=whole(), unlimited=True, default="10", examples=("10", "3", "20"),
         meaning="how many turns the worker gets, at most",

@@ -42,21 +42,21 @@ class AnthropicClient:
             api_key="none",  # each call brings its own
             base_url=address,
             max_retries=0,
-            timeout=None,  # each call has its own, over all of it
+            timeout=None,  # each call has its own limit of silence
             default_headers=cast(Any, {name: Omit() for name in headers_to_leave_out("ANTHROPIC_CUSTOM_HEADERS")}),
             open_telemetry=False,
             # A redirect elsewhere would take the key along: it is in no header that is known to hold one.
             http_client=DefaultAsyncHttpxClient(mounts=at_home(), follow_redirects=False),
         )
 
-    async def ask(self, call: Call, on_text: Callable[[str], None]) -> dict[str, Any]:
+    async def ask(self, call: Call, on_text: Callable[[str], None], on_chunk: Callable[[], None]) -> dict[str, Any]:
         body, headers = body_of(call), {"X-Api-Key": call.key or "none"}
         if call.stream:
             stream = await self._client.post(
                 _PATH, cast_to=Message, body={**body, "stream": True}, options={"headers": headers}, stream=True,
                 stream_cls=AsyncStream[RawMessageStreamEvent],
             )  # fmt: skip
-            return await _streamed(stream, Growing(on_text))
+            return await _streamed(stream, Growing(on_text, on_chunk))
         response = await self._client.post(_PATH, cast_to=Message, body=body, options={"headers": headers})
         return _whole(response)
 
@@ -154,6 +154,7 @@ async def _streamed(events: AsyncStream[RawMessageStreamEvent], growing: Growing
     try:
         async with events:
             async for event in events:
+                growing.on_chunk()
                 tokens = _take(event, growing, tokens)
     except AnthropicError as error:
         raise growing.broken_by(error) from error

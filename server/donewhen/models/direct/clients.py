@@ -14,6 +14,7 @@ from donewhen.installation import ModelExtra
 from donewhen.models.catalogue import at_its_provider, cost_of, mode_of, provider_of
 from donewhen.models.described import described
 from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in
+from donewhen.models.silence import Silence
 
 Family = Literal["openai", "anthropic"]
 _PLAIN = {"custom_openai", "hosted_vllm", "llamafile", "lm_studio", "openai"}
@@ -56,9 +57,9 @@ def _bare(model: str) -> str:
 class Client(Protocol):
     """One official client with its connections to one address."""
 
-    async def ask(self, call: Call, on_text: Callable[[str], None]) -> dict[str, Any]:
-        """The reply in the form of `protocol.Answered`, with `written` tokens instead of the cost. Raises whatever the
-        client raises."""
+    async def ask(self, call: Call, on_text: Callable[[str], None], on_chunk: Callable[[], None]) -> dict[str, Any]:
+        """The reply in the form of `protocol.Answered`, with `written` tokens instead of the cost; `on_chunk` is called
+        for whatever comes of a stream. Raises whatever the client raises."""
         ...
 
     async def close(self) -> None: ...
@@ -83,8 +84,8 @@ class DirectClients:
         hears = _Listener(on_text)
         try:
             client = await asyncio.shield(self._client(family, call.api_base))
-            async with asyncio.timeout(call.timeout):
-                reply = await client.ask(replace(call, model=_bare(call.model)), hears)
+            async with Silence(call.timeout, call.silence) as silence:
+                reply = await client.ask(replace(call, model=_bare(call.model)), hears, silence.heard)
         except Exception as error:
             if hears.failure is not None:
                 raise hears.failure from None

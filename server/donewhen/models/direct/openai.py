@@ -38,14 +38,14 @@ class OpenAiClient:
             api_key="none",  # each call brings its own
             base_url=api_base or _ADDRESS,
             max_retries=0,
-            timeout=None,  # each call has its own, over all of it
+            timeout=None,  # each call has its own limit of silence
             default_headers=cast(Any, {name: Omit() for name in headers_to_leave_out("OPENAI_CUSTOM_HEADERS")}),
             http_client=DefaultAsyncHttpxClient(mounts=at_home()),
         )
         if api_base:
             self._client.organization = self._client.project = None
 
-    async def ask(self, call: Call, on_text: Callable[[str], None]) -> dict[str, Any]:
+    async def ask(self, call: Call, on_text: Callable[[str], None], on_chunk: Callable[[], None]) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": call.model,
             "messages": [_sent(one) for one in call.messages],
@@ -59,7 +59,7 @@ class OpenAiClient:
                 _PATH, cast_to=ChatCompletion, body=body, options={"headers": headers}, stream=True,
                 stream_cls=AsyncStream[ChatCompletionChunk],
             )  # fmt: skip
-            return await _streamed(stream, Growing(on_text))
+            return await _streamed(stream, Growing(on_text, on_chunk))
         response = await post(_PATH, cast_to=ChatCompletion, body=body, options={"headers": headers})
         return _whole(response)
 
