@@ -148,8 +148,8 @@ def test_of_what_two_runs_ask_one_is_told_at_a_time(
         {
             "“Go north”: Run this command in north? touch ASKED": "Deny",
             "“Go south”: Run this command in south? touch ASKED": "Approve",
-            "“Go north”: The worker says that it is blocked: there is no key.": "End the run",
-            "“Go south”: The worker says that it is blocked: there is no key.": "End the run",
+            "“Go north”: The worker says that it is blocked: there is no key.": "End the Run",
+            "“Go south”: The worker says that it is blocked: there is no key.": "End the Run",
         },
     )
     window.until((folders[1] / "ASKED").exists, "the command run where it was approved")

@@ -107,10 +107,10 @@ def _next(call: Call, state: RunState) -> str:
 
 
 def _done(call: Call, view: RunView, did: str = "") -> int:
-    """Reports how the run stands; after `did`, also what comes next: the words take effect once it is resumed, if
+    """Reports how the run stands; after `did`, also what comes next (in JSON it is the status): the words take effect once it is resumed, if
     nobody pursues it now."""
     state = view.state
-    if did:
+    if did and not call.json:
         call.terminal.message(f"{did}; {_next(call, state)}")
     if call.json:
         call.show(view)
