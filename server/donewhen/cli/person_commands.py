@@ -107,8 +107,8 @@ def _next(call: Call, state: RunState) -> str:
 
 
 def _done(call: Call, view: RunView, did: str = "") -> int:
-    """Reports how the run stands; after `did`, also what comes next (in JSON it is the status): the words take effect once it is resumed, if
-    nobody pursues it now."""
+    """Reports how the run stands; after `did`, also what comes next, which JSON has as the status: the words take
+    effect once it is resumed, if nobody pursues it now."""
     state = view.state
     if did and not call.json:
         call.terminal.message(f"{did}; {_next(call, state)}")
