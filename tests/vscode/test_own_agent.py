@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,7 +18,9 @@ from tests.vscode.conftest import Opener, environment
 from tests.vscode.models import Models
 from tests.vscode.packages import offering_extension
 from tests.vscode.site import PYTEST, RIGHT, WRONG, project
-from tests.vscode.workbench import Workbench
+
+if TYPE_CHECKING:
+    from tests.vscode.workbench import Workbench
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 SETTINGS = {"chat.disableAIFeatures": False, "chat.byokUtilityModelDefault": "mainAgent"}
