@@ -102,8 +102,8 @@ class Place:
             process.communicate()
 
     def kept(self) -> list[Path]:
-        """The files of the state folder."""
-        return [path for path in self._state.rglob("*") if path.is_file()]
+        """The files of the state folder, in which others may be at work."""
+        return [Path(folder, name) for folder, _, names in os.walk(self._state) for name in names]
 
     def newest(self) -> dict[str, Any]:
         shown = self.run("status", "--json")

@@ -59,9 +59,9 @@ class Rig:
     environment: dict[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
-        self.root, self.home = self.folder / "workspace", self.folder / "home"
-        self.root.mkdir()
-        self.home.mkdir()
+        self.root, self.home, self.temporary = (self.folder / name for name in ("workspace", "home", "tmp"))
+        for folder in (self.root, self.home, self.temporary):
+            folder.mkdir()
         (self.root / "calc.py").write_text("def add(a, b):\n    return a - b\n")
         (self.root / "test_calc.py").write_text(
             "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
@@ -73,12 +73,14 @@ class Rig:
     def variables(self) -> dict[str, str]:
         """The environment of a command: the agents' programs, and nothing of this machine's settings."""
         places = [NPM / "node_modules" / ".bin", Path(sys.executable).parent, Path(sys.prefix) / "tools" / "bin"]
-        kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("LANG",) if name in os.environ}
         return {
             **kept,
             **QUIET,
             "PATH": os.pathsep.join([*map(str, places), os.environ["PATH"]]),
             "HOME": str(self.home),
+            # Codex puts its sandbox's helper into its home, and refuses to below the folder for temporary files.
+            "TMPDIR": str(self.temporary),
             "DONEWHEN_STATE_DIR": str(self.folder / "state"),
             "PYTHONDONTWRITEBYTECODE": "1",
             **self.environment,

@@ -44,6 +44,8 @@ class Disk:
         self._synced_live: dict[str, Live] = {}
         self.log: list[Written] = []
         self.record = MemoryLedger()
+        self.lost_seconds = 0.0
+        """Of work, whose signs of life went with the power."""
         self.full = False
         self.delay = 0.0
         """Seconds that a write may take at most."""
@@ -88,6 +90,8 @@ class Disk:
         """Leaves what was synced, and perhaps some of what came after it. Returns how many entries are gone."""
         left = self._random.randint(self._synced, len(self.log))
         lost, self.log = len(self.log) - left, self.log[:left]
+        for run_id, live in self.record._record.live.items():
+            self.lost_seconds += live.elapsed - self._synced_live.get(run_id, Live()).elapsed
         self.record = MemoryLedger()
         for one in self.log:
             self.record._append(one.run_id, one.entry.event, one.entry.at, one.entry.seconds)

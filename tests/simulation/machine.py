@@ -94,6 +94,8 @@ class Machine:
         """Interrupts, with the words of the answers that a person was told are taken."""
         self.begins: Callable[[Turn], None] = lambda turn: None
         """Told of every turn that a worker is given."""
+        self.asks: Callable[[str], bool] = lambda run_id: False
+        """Whether a question of this run is open."""
         self.counter = count(1)
         self._changed_parts = changed_parts
 
@@ -144,7 +146,8 @@ class Machine:
     @contextmanager
     def working(self) -> Generator[None]:
         process = _here.get()
-        if not self.held or self.held[0][0] is not process:  # a check beside the run, whose time nobody limits
+        # Nobody limits the time of a check beside the run, or of what a person's edit sets off while a question is open.
+        if not self.held or self.held[0][0] is not process or self.asks(self.held[0][1].run_id):
             yield
             return
         self._count(1)

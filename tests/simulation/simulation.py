@@ -102,6 +102,7 @@ class Simulation:
         self.machine = Machine(chosen, random, time, self._written, parts)
         self.machine.tracing = trace
         self.machine.begins = self._begins
+        self.machine.asks = lambda run_id: run_id == self.run_id and bool(self._state().interrupts)
         self.machine.tell(f"{chosen}")
         self.books: dict[str, Books] = {}
         self.run_id = ""
@@ -343,6 +344,7 @@ class Simulation:
         if machine.work_seconds > limit:  # an amendment may have lowered it when they were worked already
             limit = self._highest_limit()
         unwritten = sum(until - since for since, until in self._full)  # nothing of it can be on record
+        unwritten += machine.disk.lost_seconds
         most = limit + PREEMPTION + LOST_TIME * (machine.deaths + len(self._full)) + unwritten
         if machine.work_seconds > most:
             machine.broken.append(f"{machine.work_seconds:.2f} s of work, of at most {limit} s")

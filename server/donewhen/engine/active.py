@@ -396,7 +396,7 @@ class ActiveRun:
         cancelled. A count-down is told to the front ends as it goes on. Raises RecordGone."""
         told: str | None = None
         while True:
-            live = self.live
+            live, activity = self.live, self.activity
             if self.state.retrying is not None and live.activity != told:
                 told = live.activity
                 self._on_change(self)
@@ -410,9 +410,9 @@ class ActiveRun:
             except LedgerError:
                 pass
             if self.state.time_counts:
-                await self._tick(every, self.activity)
+                await self._tick(every, activity)
             else:
-                await self._wait_to_count(self.activity)
+                await self._wait_to_count(activity)
 
     async def _keep_snapshot(self) -> None:
         """Now and then in a long run, so that whoever reads it, after a crash too, has little to read."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from donewhen.core.acts import unasked
+from donewhen.core.decide import RunWorker, decide
 from donewhen.core.errors import LedgerError, OverBudget, PluginConflict, WorkerFailed, WorkspaceError
 from donewhen.core.events import (
     CheckpointTaken,
@@ -51,6 +52,8 @@ async def work(run: ActiveRun, iteration: int) -> None:
     kept = redo.checkpoint if redo is not None else None
     checkpoint = await keep_tree(run) if kept is None else kept
     await _recall_changed_proof(run, worker)
+    if decide(run.state, run.watch.look()) != RunWorker(iteration):
+        return  # a person amended the goal meanwhile, or answered: what is next now may be something else
     turn, resuming = _turn(run, iteration), run.state.resuming
     by = "person" if worker.waits_for_person else "worker"
     edited = redo is not None and worker.waits_for_person and run.state.audit_due
