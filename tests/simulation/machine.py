@@ -146,7 +146,7 @@ class Machine:
     @contextmanager
     def working(self) -> Generator[None]:
         process = _here.get()
-        # Nobody limits the time of a check beside the run, or of what a person's edit sets off while a question is open.
+        # Nobody limits a check beside the run, or what a person's edit sets off while a question is open.
         if not self.held or self.held[0][0] is not process or self.asks(self.held[0][1].run_id):
             yield
             return

@@ -46,14 +46,9 @@ async def work(run: ActiveRun, iteration: int) -> None:
         raise WorkspaceError("the run has no worker")
     redo = run.state.redo
     suspended = redo is not None and redo.suspended
-    restores = not (suspended or worker.waits_for_person or run.state.works_elsewhere)
-    if redo is not None and restores and not await _put_back(run, redo):
+    ready, checkpoint = await _prepared(run, worker, iteration)
+    if not ready:
         return
-    kept = redo.checkpoint if redo is not None else None
-    checkpoint = await keep_tree(run) if kept is None else kept
-    await _recall_changed_proof(run, worker)
-    if decide(run.state, run.watch.look()) != RunWorker(iteration):
-        return  # a person amended the goal meanwhile, or answered: what is next now may be something else
     turn, resuming = _turn(run, iteration), run.state.resuming
     by = "person" if worker.waits_for_person else "worker"
     edited = redo is not None and worker.waits_for_person and run.state.audit_due
@@ -89,6 +84,18 @@ async def work(run: ActiveRun, iteration: int) -> None:
             if isinstance(worker, LeavesBehind) and worker.left_behind:
                 await run.append(Warned("still_at_work", worker.left_behind))
     await amend_if_saved(run, changed, by)
+
+
+async def _prepared(run: ActiveRun, worker: Worker, iteration: int) -> tuple[bool, str | None]:
+    """The tree before the turn, kept, and whether the turn still comes next: a person may have to be asked, or may have
+    amended the goal meanwhile."""
+    redo = run.state.redo
+    if redo is not None and not redo.suspended and not await _put_back(run, worker, redo):
+        return False, None
+    kept = redo.checkpoint if redo is not None else None
+    checkpoint = await keep_tree(run) if kept is None else kept
+    await _recall_changed_proof(run, worker)
+    return decide(run.state, run.watch.look()) == RunWorker(iteration), checkpoint
 
 
 async def _changed(run: ActiveRun, since: str | None, *, suspended: bool) -> tuple[str, ...]:
@@ -168,12 +175,12 @@ async def _tell(run: ActiveRun) -> None:
             await run.append(Warned(code, message))
 
 
-async def _put_back(run: ActiveRun, redo: OpenTurn) -> bool:
+async def _put_back(run: ActiveRun, worker: Worker, redo: OpenTurn) -> bool:
     """Puts the tree back as it was before the turn that was cut off, after keeping the present one. What changed
     later is the person's: it is asked about first, and False says that the answer isn't there yet (product.md,
     "Nothing lost")."""
     workspace, checkpoint = run.parts.workspace, redo.checkpoint
-    if checkpoint is None:
+    if checkpoint is None or worker.waits_for_person or run.state.works_elsewhere:
         return True
     changed = await workspace.changed_between(checkpoint, None)
     persons = () if run.leftovers else tuple(workspace.changed_after(run.state.last_alive, changed))
