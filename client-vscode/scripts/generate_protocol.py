@@ -39,7 +39,9 @@ DETAIL = ("claim", "error", "steps", "checks", "verdict", "calls", "number", "se
 SPENT = "readonly cost?: Usage"
 
 RESULTS: Mapping[str, str] = {
-    "donewhen.goal.set": f"{{ readonly goalUri: string; readonly runId?: string; {SPENT} }}",
+    "donewhen.goal.set": (
+        f"{{ readonly goalUri: string; readonly notes?: readonly string[]; readonly runId?: string; {SPENT} }}"
+    ),
     "donewhen.goal.detect": (
         "{ readonly checks: readonly { readonly command: string; readonly why: string; "
         "readonly suggested: boolean; readonly leftOut: string | null; "

@@ -56,8 +56,13 @@ async function set({ client }: Services, { prompt, stream }: Asked): Promise<voi
     throw new Error(vscode.l10n.t('A goal belongs to a folder. Open one first.'));
   }
   stream.progress(vscode.l10n.t('Drafting the goal with the checks of this folder'));
-  const { goalUri } = await client.request('donewhen.goal.set', { objective: prompt, workspaceUri: folder.uri.toString() });
+  const about = { objective: prompt, workspaceUri: folder.uri.toString() };
+  const { goalUri, notes = [] } = await client.request('donewhen.goal.set', about);
   stream.markdown(vscode.l10n.t('The goal is drafted. Look at its requirements, then start it.'));
+  for (const note of notes) {
+    stream.markdown('\n\n');
+    stream.markdown(new vscode.MarkdownString().appendText(note));
+  }
   stream.anchor(vscode.Uri.parse(goalUri), vscode.workspace.asRelativePath(vscode.Uri.parse(goalUri)));
   stream.button({ command: 'donewhen.start', title: vscode.l10n.t('Start'), arguments: [{ goalUri }] });
 }

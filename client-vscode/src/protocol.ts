@@ -934,7 +934,7 @@ export interface CommandArguments {
 }
 
 export interface CommandResults {
-  readonly 'donewhen.goal.set': { readonly goalUri: string; readonly runId?: string; readonly cost?: Usage };
+  readonly 'donewhen.goal.set': { readonly goalUri: string; readonly notes?: readonly string[]; readonly runId?: string; readonly cost?: Usage };
   readonly 'donewhen.goal.detect': { readonly checks: readonly { readonly command: string; readonly why: string; readonly suggested: boolean; readonly leftOut: string | null; readonly standing: 'green' | 'red' | 'slow' | null; readonly reason: string | null; readonly seconds: number | null; readonly state: string }[]; readonly agents: readonly { readonly worker: string; readonly name: string; readonly found: boolean; readonly install: string }[] };
   readonly 'donewhen.goal.propose': { readonly proposals: readonly { readonly objective: string; readonly source: string; readonly icon: string; readonly requirements: readonly string[]; readonly checks: readonly string[] }[] };
   readonly 'donewhen.goal.preflight': { readonly hints: readonly { readonly requirementId: string | null; readonly number: number | null; readonly message: string }[]; readonly cost?: Usage };

@@ -3,7 +3,7 @@ import { currentWorker, type FoundAgent, prepareWorker, workerItems } from './ch
 import { OWN_SOURCE } from './editorProblems';
 import { isGoalFile } from './goalFiles';
 import { say } from './notices';
-import { label } from './plainText';
+import { harmless, label } from './plainText';
 import type { CommandResults, GoalProposeArgument, GoalSetArgument, SeenProblemArgument } from './protocol';
 import { Back, type Choice, choicesStep, editButton, type Live, type Proposed, textStep } from './quickSteps';
 import type { Services } from './services';
@@ -39,7 +39,7 @@ async function drafted(services: Services, goal: NewGoal, asking: (goal: NewGoal
       const said = requirements.length === 0 ? {} : { requirements };
       goal.settle();
       const about = { objective, workspaceUri: folder.uri.toString(), checks: picked, worker, ...said };
-      const { goalUri, editor } = await draftAndShow(services, about);
+      const { goalUri, editor } = await draftAndShow(services, about, !starts);
       // The goal is there whatever becomes of the worker: it can be started later.
       const ready = await prepareWorker(services, worker);
       if (!starts) {
@@ -93,9 +93,19 @@ function askProof(goal: NewGoal): Promise<GoalChoice | typeof Back | undefined> 
 }
 
 /** The goal file, drafted and saved by the server, opens. */
-async function draftAndShow(services: Services, about: GoalSetArgument): Promise<{ goalUri: string; editor: vscode.TextEditor }> {
+async function draftAndShow(
+  services: Services,
+  about: GoalSetArgument,
+  tells: boolean,
+): Promise<{ goalUri: string; editor: vscode.TextEditor }> {
   const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Drafting the goal') };
-  const { goalUri } = await vscode.window.withProgress(options, () => services.client.request('donewhen.goal.set', about));
+  const { goalUri, notes = [] } = await vscode.window.withProgress(options, () => services.client.request('donewhen.goal.set', about));
+  for (const note of notes) {
+    services.log.info(note);
+  }
+  if (tells && notes.length > 0) {
+    say('information', vscode.l10n.t('The goal is drafted: {0}', harmless(notes.join('; '))));
+  }
   return { goalUri, editor: await vscode.window.showTextDocument(vscode.Uri.parse(goalUri)) };
 }
 

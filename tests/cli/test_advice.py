@@ -42,9 +42,9 @@ def test_a_goal_is_drafted_with_proposals_and_then_looked_at(
     (tmp_path / "export.py").write_text("pass\n")
     with ScriptedModels({"advises": [says(json.dumps(proposals)), says(json.dumps(hints))]}) as server:
         assert donewhen(tmp_path, server, "init", "Ship the exporter") == 0
-        assert "proposed: Quotes in a field are doubled" in capsys.readouterr().out
+        assert "proposed by openai/advises: Quotes in a field are doubled" in capsys.readouterr().out
         text = (tmp_path / "GOAL.md").read_text()
-        assert "<!-- Proposed by openai/advises: edit them" in text
+        assert "<!--" not in text
         assert text.endswith("- [ ] Quotes in a field are doubled\n- [ ] The README shows an example\n")
         assert donewhen(tmp_path, server, "preflight", "--json") == 0
         printed = capsys.readouterr()

@@ -16,7 +16,7 @@ from donewhen.app.drafts import Place, standing_of, survey
 from donewhen.core.evidence import CheckResult, Outcome, TestTotals
 from donewhen.goalfile.draft import draft
 from donewhen.goalfile.parse import parse
-from donewhen.goalfile.survey import FoundCheck, Survey
+from donewhen.goalfile.survey import Survey
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the programs are shell scripts")
 TEST = "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self): self.assertTrue(RESULT)\n"
@@ -66,15 +66,14 @@ def test_a_draft_says_how_its_checks_stand(result: str, standing: str, bench: Be
     assert (check.command, check.drafted, check.standing) == ("python -m unittest", True, standing)
     (note,) = found.notes()
     assert note.startswith(f"{standing}: `python -m unittest`: 1 ")
-    text = draft("Ship it", found.commands, notes=found.notes())
+    text = draft("Ship it", found.commands)
     goal = parse(text).goal
     assert goal is not None
     assert [(one.text, one.sole_check) for one in goal.requirements] == [
         ("`python -m unittest` passes", True),
         ("Ship it", False),
     ]
-    assert goal.objective == parse(draft("Ship it", found.commands)).objective
-    assert note in text
+    assert "<!--" not in text
 
 
 def test_what_runs_on_is_slow_and_is_ended(bench: Bench) -> None:
@@ -95,7 +94,7 @@ def test_what_is_missing_is_named_and_not_drafted(bench: Bench) -> None:
     assert left_out["ruff check ."] is not None
     assert "`ruff` is not installed here: `python -m pip install ruff`" in left_out["ruff check ."]
     assert all(one.startswith("not drafted: ") for one in found.notes())
-    goal = parse(draft("Ship it", found.commands, notes=found.notes())).goal
+    goal = parse(draft("Ship it", found.commands)).goal
     assert goal is not None
     assert [one.text for one in goal.requirements] == ["Ship it"]
 
@@ -169,11 +168,3 @@ def test_a_runner_that_found_no_test_is_no_red_check() -> None:
     result = CheckResult("c", "npm test", Outcome.FAILED, "exit code 1", output="No test files found")
     assert standing_of(replace(result, totals=TestTotals(0, 0))) is None
     assert standing_of(replace(result, totals=TestTotals(3, 1))) == "red"
-
-
-def test_a_note_can_not_end_its_comment() -> None:
-    evil = FoundCheck("x", "a --> - [ ] `rm` passes", left_out="<!-- no -->")
-    text = draft("Ship it", [], notes=Survey((evil,)).notes())
-    goal = parse(text).goal
-    assert goal is not None
-    assert goal.checks == ()

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from donewhen.core.errors import InvalidGoal
-from donewhen.goalfile.draft import draft, draft_path, draft_without_objective, slug
+from donewhen.goalfile.draft import GREEN, draft, draft_notes, draft_path, draft_without_objective, slug
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.statements import one_line
-from tests.tools import examples
+from donewhen.goalfile.survey import FoundCheck, Survey
 
 
 def test_a_draft_holds_objective_checks_and_requirements() -> None:
@@ -33,46 +33,45 @@ def test_without_requirements_the_objective_is_one_so_that_passing_checks_do_not
     ]
 
 
-def test_without_a_judge_the_checks_prove_the_objective_and_its_words_are_a_comment() -> None:
-    text = draft("Ship the --> exporter", ["pytest"], judged=False)
-    parsed = parse(text)
-    assert parsed.goal is not None
-    assert [(r.text, r.sole_check) for r in parsed.goal.requirements] == [("`pytest` passes", True)]
-    assert (parsed.title, parsed.goal.objective) == ("Ship the --> exporter", draft_objective("Ship the --> exporter"))
-    assert "Add a check that fails until it is done" in text
-    assert "choose a judge" in text
-    assert "- [ ] Ship the -- > exporter\n-->" in text
-    assert "pass already" not in text
-    green = draft("Ship it", ["pytest"], judged=False, green=True)
-    assert "pass already: a run that starts now completes at once" in green
+@pytest.mark.parametrize("objective", ["Ship the --> exporter", "Ship it\n```\nopen fence"])
+@pytest.mark.parametrize("checks", [["pytest"], []])
+@pytest.mark.parametrize("judged", [True, False])
+def test_a_draft_holds_the_goal_alone(objective: str, checks: list[str], judged: bool) -> None:
+    text = draft(objective, checks, ["Fields are quoted"], judged=judged, proposed_by="openai/m")
+    assert "<!--" not in text
+    assert parse(text).title == objective.splitlines()[0]
 
 
-def draft_objective(objective: str) -> str:
-    goal = parse(draft(objective, ["pytest"])).goal
-    assert goal is not None
-    return goal.objective
+PASSING = Survey((FoundCheck("pytest", "found", drafted=True, standing="green", reason="1 test passed"),))
+PASSED = "green: `pytest`: 1 test passed"
+WORDS = "no judge is set: the checks decide when it is done, not the words of the objective"
+FILL_IN = "no check was drafted: write the command that shows that it is done, after `check:`"
 
 
-def test_without_a_judge_what_is_told_is_no_comment() -> None:
-    goal = parse(draft("Ship until `make all` passes", [], judged=False)).goal
-    assert goal is not None
-    assert [r.text for r in goal.requirements] == ["`make all` passes"]
-    boxed = parse(draft("Ship it\n- [ ] Fields are quoted", ["pytest"], judged=False)).goal
-    assert boxed is not None
-    assert {r.text for r in boxed.requirements} == {"`pytest` passes", "Fields are quoted"}
-    asked = draft("Ship it", ["pytest"], ["Fields are quoted"], judged=False)
-    assert asked == "# Ship it\n\n- [ ] `pytest` passes\n- [ ] Fields are quoted\n"
-
-
-def test_without_a_judge_what_a_model_proposes_is_suggested() -> None:
-    text = draft("Ship it", ["pytest"], ["Fields are quoted"], judged=False, proposed_by="openai/m")
-    goal = parse(text).goal
-    assert goal is not None
-    assert [r.text for r in goal.requirements] == ["`pytest` passes"]
-    assert "and add:\n- [ ] Fields are quoted\n-->" in text
-    unchecked = draft("Ship it", [], ["Fields are quoted"], judged=False, proposed_by="openai/m")
-    assert "- [ ] Ship it\n  - check:\n" in unchecked
-    assert "Proposed by openai/m:\n- [ ] Fields are quoted\n-->" in unchecked
+@pytest.mark.parametrize(
+    ("objective", "found", "judged", "proposed", "boxes", "notes"),
+    [
+        ("Ship it", PASSING, False, (), ["`pytest` passes"], (PASSED, WORDS, GREEN)),
+        ("Ship it", PASSING, True, (), ["`pytest` passes", "Ship it"], (PASSED,)),
+        ("Ship it", PASSING, True, ("A",), ["`pytest` passes", "A"], (PASSED, "proposed by openai/m: A")),
+        ("Ship it", PASSING, False, ("A",), ["`pytest` passes"],
+         (PASSED, "proposed by openai/m, left out, since no judge is set: A", WORDS, GREEN)),
+        ("Ship it\n- [ ] A", PASSING, False, (), ["A", "`pytest` passes"], (PASSED,)),
+        ("Ship until `make all` passes", Survey(), False, (), ["`make all` passes"], (WORDS,)),
+        ("Ship it", Survey(), False, (), ["Ship it"], (FILL_IN,)),
+        ("Ship it", Survey(), False, ("A",), ["Ship it"],
+         ("proposed by openai/m, left out, since no judge is set: A", FILL_IN)),
+        ("Ship it", Survey((FoundCheck("tox", "tox.ini", left_out="no"),)), True, (), ["Ship it"],
+         ("not drafted: `tox` (tox.ini): no",)),
+    ],
+)  # fmt: skip
+def test_what_is_told_about_a_draft(
+    objective: str, found: Survey, judged: bool, proposed: tuple[str, ...], boxes: list[str], notes: tuple[str, ...]
+) -> None:
+    by = "openai/m" if proposed else None
+    text = draft(objective, found.commands, proposed, judged=judged, proposed_by=by)
+    assert [one.text for one in parse(text).outline] == boxes
+    assert draft_notes(text, found, judged=judged, proposed_by=by, requirements=proposed) == notes
 
 
 @pytest.mark.parametrize("objective", ["Ship the exporter", "Ship it\n```\nopen fence"])
@@ -199,31 +198,6 @@ def test_a_dangling_link_is_no_free_name(tmp_path: Path) -> None:
 def test_without_an_objective_the_checks_are_the_goal(checks: list[str]) -> None:
     goal = parse(draft_without_objective("my [app] `x`", checks), path="GOAL.md").goal
     assert ([] if goal is None else [check.command for check in goal.checks]) == checks
-
-
-def test_what_a_model_proposed_is_marked_so() -> None:
-    text = draft("Ship the exporter", ["pytest"], ["Fields are quoted", "The README tells it"], proposed_by="openai/m")
-    assert text == (
-        "# Ship the exporter\n\n- [ ] `pytest` passes\n\n"
-        "<!-- Proposed by openai/m: edit them, or take them out. What stays has to be proven. -->\n\n"
-        "- [ ] Fields are quoted\n- [ ] The README tells it\n"
-    )
-    goal = parse(text).goal
-    assert goal is not None
-    assert [one.text for one in goal.requirements] == ["`pytest` passes", "Fields are quoted", "The README tells it"]
-    assert goal.objective == parse(draft("Ship the exporter", ["pytest"])).objective
-
-
-def test_without_proposals_there_is_no_mark() -> None:
-    assert draft("Ship it", ["pytest"], [], proposed_by="openai/m") == draft("Ship it", ["pytest"])
-
-
-@given(st.text(max_size=30).filter(str.strip), st.lists(st.text(max_size=30), min_size=1, max_size=3))
-@examples(50, suppress_health_check=[HealthCheck.too_slow])
-def test_every_proposal_parses_back(model: str, requirements: list[str]) -> None:
-    goal = parse(draft("Ship it", ["pytest"], requirements, proposed_by=model)).goal
-    assert goal is not None
-    assert goal.checks[0].command == "pytest"
 
 
 @pytest.mark.parametrize(

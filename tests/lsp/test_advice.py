@@ -43,7 +43,8 @@ def test_a_goal_that_is_set_holds_what_the_model_proposes(editor: Editor, root: 
     uri = result["goalUri"]
     assert uri == (root / "GOAL.md").as_uri()
     text = (root / "GOAL.md").read_text()
-    assert "<!-- Proposed by willing: edit them" in text
+    assert "proposed by willing: Ship it is documented" in result["notes"]
+    assert "<!--" not in text
     assert "- [ ] Ship it is documented\n" in text
     assert "adviser closed" in editor.stderr
     assert editor.goodbye() == 0
@@ -63,9 +64,9 @@ def test_nobody_is_asked_where_it_isnt_wanted(
     editor: Editor, root: Path, model: str | None, trusted: bool, argument: Message
 ) -> None:
     start(editor, root, model, trusted=trusted)
-    editor.execute("donewhen.goal.set", {"objective": "Ship it"} | argument)
+    result = editor.execute("donewhen.goal.set", {"objective": "Ship it"} | argument)
     text = (root / "GOAL.md").read_text()
-    assert "Proposed by" not in text
+    assert not any("proposed by" in note for note in result["notes"])
     assert all(f"- [ ] {one}\n" in text for one in argument.get("requirements", ()))
     assert editor.goodbye() == 0
 
@@ -88,9 +89,9 @@ def test_asking_shows_progress_that_a_person_can_cancel(editor: Editor, root: Pa
     # The server answers others meanwhile.
     assert editor.execute("donewhen.goal.detect", {})["checks"] == []
     editor.notify("window/workDoneProgress/cancel", {"token": begin["token"]})
-    assert editor.response(number)["result"] == {"goalUri": (root / "GOAL.md").as_uri(), "cost": COST}
+    assert editor.response(number)["result"] == {"goalUri": (root / "GOAL.md").as_uri(), "notes": [], "cost": COST}
     assert editor.expect("$/progress")["params"]["value"]["kind"] == "end"
-    assert "Proposed by" not in (root / "GOAL.md").read_text()
+    assert "- [ ] Ship it is documented" not in (root / "GOAL.md").read_text()
     assert editor.goodbye() == 0
 
 

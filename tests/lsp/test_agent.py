@@ -129,12 +129,14 @@ def test_a_goal_that_is_set_is_proposed_by_the_judges_model(editor: Editor, root
         settings = {"model": "openai/worker", "judgeModel": ["openai/judge"], "judgeApiBase": models.base_url}
         editor.start(root=root, options={"settings": settings})
         editor.notify("donewhen/setSecret", {"name": "DONEWHEN_JUDGE_API_KEY", "value": KEY})
-        uri = editor.execute("donewhen.goal.set", {"objective": "Greet"}, timeout=60)["goalUri"]
+        result = editor.execute("donewhen.goal.set", {"objective": "Greet"}, timeout=60)
+        uri, notes = result["goalUri"], result["notes"]
         models.verify()
         assert "words.txt" in json.dumps(models.requests[0].body)
     text = (root / "greet.goal.md").read_text()
     assert uri.endswith("/greet.goal.md")
-    assert "<!-- Proposed by openai/judge: edit them" in text
+    assert "proposed by openai/judge: words.txt holds a greeting" in notes
+    assert "<!--" not in text
     assert "- [ ] words.txt holds a greeting\n" in text
     assert editor.goodbye() == 0
 

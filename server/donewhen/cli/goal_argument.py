@@ -14,7 +14,7 @@ from donewhen.app.workspace_context import plugins_there
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import count, one_line, shown_path
 from donewhen.core.errors import GoalFileError, UsageError
-from donewhen.goalfile.draft import draft, draft_path, draft_without_objective
+from donewhen.goalfile.draft import draft, draft_notes, draft_path, draft_without_objective
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import FileProblem, ParsedGoalFile, Span
 from donewhen.regular import read_bytes
@@ -129,19 +129,16 @@ def write_draft(
     path: Path | None = None,
     proposed: Sequence[str] = (),
     model: str | None = None,
-) -> Path:
-    """Drafts a goal file for `objective`; never overwrites. `proposed` are requirements from a model. Raises
-    UsageError."""
+) -> tuple[Path, tuple[str, ...]]:
+    """Drafts a goal file for `objective`, and says what a person should know about it; never overwrites. `proposed`
+    are requirements from a model. Raises UsageError."""
     target = path or draft_path(call.root, objective)
     judged = call.settings.pick("judge_model") is not None
-    notes = found.notes()
     if objective:
-        text = draft(
-            objective, found.commands, proposed, judged=judged, proposed_by=model, notes=notes, green=found.green
-        )
+        text = draft(objective, found.commands, proposed, judged=judged, proposed_by=model)
     else:
-        text = draft_without_objective(call.root.name, found.commands, notes)
-    return write_new(target, text)
+        text = draft_without_objective(call.root.name, found.commands)
+    return write_new(target, text), draft_notes(text, found, judged=judged, proposed_by=model, requirements=proposed)
 
 
 def write_new(target: Path, text: str) -> Path:

@@ -30,7 +30,7 @@ from donewhen.cli.terminal import OutputClosed, ending_signals
 from donewhen.core.errors import DoneWhenError, UsageError
 from donewhen.core.proof_files import Group, ProofBasis
 from donewhen.engine.api import Runs, RunView
-from donewhen.goalfile.draft import draft_from_issue
+from donewhen.goalfile.draft import GREEN, draft_from_issue
 from donewhen.goalfile.issue import Issue, Taken, read_issue
 from donewhen.goalfile.parse import SIZE_LIMIT
 from donewhen.goalfile.preflight import GoalHint, hints_of
@@ -40,7 +40,7 @@ from donewhen.wire.plain import spent_json
 if TYPE_CHECKING:
     from donewhen.app.services import Adviser
     from donewhen.core.work import Usage
-    from donewhen.goalfile.survey import FoundCheck, Survey
+    from donewhen.goalfile.survey import FoundCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,37 +71,25 @@ async def _init(call: Call, objective: str, path: Path) -> int:
     proposal = Proposal()
     if objective:
         proposal = await _proposal(call, objective, found.commands)
-    write_draft(call, objective, found, path, proposal.requirements, proposal.model)
+    _, notes = write_draft(call, objective, found, path, proposal.requirements, proposal.model)
     if call.json:
         checks = [_check_json(check) for check in found.checks]
         proposed = list(proposal.requirements)
-        document = {"goalUri": path.as_uri(), "path": str(path), "checks": checks, "proposed": proposed}
+        document = {"goalUri": path.as_uri(), "path": str(path), "checks": checks, "proposed": proposed, "notes": notes}
         call.terminal.document({**document, **_cost(proposal.spent)})
         return 0
     call.terminal.result(f"drafted {path}")
     for check in found.checks:
         if check.drafted:
             call.terminal.result(f"  check: {check.command} ({check.why})")
-    for note in found.notes():
-        call.terminal.result(f"  {one_line(note, 500)}")
-    for requirement in proposal.requirements:
-        call.terminal.result(f"  proposed: {one_line(requirement)}")
-    unjudged = call.settings.pick("judge_model") is None
-    if not found.commands and unjudged:
-        call.terminal.message("no check was drafted: write the command that shows that it is done, after `check:`")
-    if unjudged:
+    for note in notes:
+        if note != GREEN:
+            call.terminal.result(f"  {one_line(note, 500)}")
+    if call.settings.pick("judge_model") is None:
         say_undecided(call, _undecided(path), path.name)
-    call.terminal.message(_next_step(found, proposal.requirements))
+    ready = "work on it with" if found.commands and not proposal.requirements else "edit it, then"
+    call.terminal.message(f"{f'{GREEN}, then' if GREEN in notes else ready}: donewhen run")
     return 0
-
-
-def _next_step(found: Survey, proposed: Sequence[str]) -> str:
-    if found.green:
-        return (
-            "every check passes already, so a run would end at once: add a check that fails first, then: donewhen run"
-        )
-    ready = found.commands and not proposed
-    return "work on it with: donewhen run" if ready else "edit it, then: donewhen run"
 
 
 async def _init_from(call: Call, source: str, path: Path) -> int:
@@ -111,30 +99,32 @@ async def _init_from(call: Call, source: str, path: Path) -> int:
     found = await call.services.survey(Look(call.root, call.settings.state_dir, execute=False))
     issue = read_issue(text, name, frozenset(check.command for check in found.checks))
     judged = call.settings.pick("judge_model") is not None
-    write_new(path, draft_from_issue(issue, found.commands, judged=judged, notes=found.notes()))
+    write_new(path, draft_from_issue(issue, found.commands))
     if call.json:
         checks = [_check_json(check) for check in found.checks]
         left = [{"line": one.line or None, "text": one.text, "why": one.why} for one in issue.left]
-        document = {"goalUri": path.as_uri(), "path": str(path), "checks": checks}
+        document = {"goalUri": path.as_uri(), "path": str(path), "checks": checks, "notes": found.notes()}
         call.terminal.document({**document, "taken": list(map(_taken_json, issue.taken)), "left": left})
         return 0
     call.terminal.result(f"drafted {path}")
-    _say_what_was_taken(call, issue, path)
+    _say_what_was_taken(call, issue, path, "for the judge" if judged else "needs a check")
+    for note in found.notes():
+        call.terminal.result(f"  {one_line(note, 500)}")
     if not judged:
         say_undecided(call, _undecided(path), path.name)
     call.terminal.message("nothing of it was executed: read the file, above all its commands, then: donewhen run")
     return 0
 
 
-def _say_what_was_taken(call: Call, issue: Issue, path: Path) -> None:
+def _say_what_was_taken(call: Call, issue: Issue, path: Path, unchecked: str) -> None:
     goal = read_goal(path)
     own, taken = len(goal.outline) - len(issue.taken), [one.label for one in goal.outline][-len(issue.taken) :]
     for requirement in goal.outline[:own]:
         call.terminal.result(f"  {requirement.label} found here: {one_line(requirement.text)}")
     for label, one in zip(taken, issue.taken, strict=True):
         call.terminal.result(f"  {label} taken from line {one.line}: {one_line(one.text)}")
-        if one.checks:
-            call.terminal.result(f"    check: {one_line(', '.join(check.command for check in one.checks))}")
+        proof = ", ".join(check.command for check in one.checks)
+        call.terminal.result(f"    {f'check: {one_line(proof)}' if proof else unchecked}")
     for left in issue.left:
         at = f" in line {left.line}" if left.line else ""
         call.terminal.result(f"  left{at}: {one_line(left.text)} ({left.why})")

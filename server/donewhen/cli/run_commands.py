@@ -11,7 +11,7 @@ from typing import NoReturn
 from donewhen.app.starting import limit_changes, start_options
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display, display_for
-from donewhen.cli.formatting import plain
+from donewhen.cli.formatting import one_line, plain
 from donewhen.cli.goal_argument import (
     GoalVerb,
     Objective,
@@ -81,8 +81,10 @@ async def _drafted(call: Call, runs: Runs, objective: Objective) -> str:
     for summary in await runs.summaries():
         if summary.status in ("running", "waiting") and (await runs.view(summary.run_id)).state.active:
             raise AlreadyRunning(summary.run_id)
-    drafted = write_draft(call, objective.text, await surveyed(call))
+    drafted, notes = write_draft(call, objective.text, await surveyed(call))
     call.terminal.message(f"drafted {drafted}")
+    for note in notes:
+        call.terminal.message(f"  {one_line(note, 500)}")
     path = drafted.relative_to(call.root).as_posix()
     say_problems(call, path)
     return path

@@ -15,6 +15,7 @@ from donewhen.goalfile.issue import Issue, Taken
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.stated import StatedCommand, stated_commands
 from donewhen.goalfile.statements import code_span, one_line
+from donewhen.goalfile.survey import Survey
 
 _TITLE_LENGTH = 100
 _SLUG_LENGTH = 48
@@ -23,18 +24,8 @@ _BOX = re.compile(r"^(?:[-*+]\s+)?\[[ xX]?\]\s*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _RESERVED = frozenset(["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))])
 
-_FILL_IN = """\
-<!-- Nothing can prove this yet: no check was found here, and no judge is set. After `check:`, write the command that
-passes once it is done, such as `python -m pytest -q`. Or choose a judge (judge_model), and delete that line.{suggested}
--->
-"""
-_UNSAID = """\
-<!-- No judge is set: the checks above decide when it is done, not the words of the objective.
-{green}Add a check that fails until it is done. Or choose a judge (judge_model), and add:
-{suggested}
--->
-"""
-_GREEN = "All of them pass already: a run that starts now completes at once, whether or not the objective holds.\n"
+GREEN = "every check passes already, so a run would end at once: add a check that fails first"
+"""The note of a draft in which nothing has to change for it to be met."""
 
 
 def draft(
@@ -44,59 +35,64 @@ def draft(
     *,
     judged: bool = True,
     proposed_by: str | None = None,
-    notes: Sequence[str] = (),
-    green: bool = False,
     worker: str | None = None,
 ) -> str:
     """The text of a goal file that parses back to this objective, these commands and requirements.
 
     Commands that must pass according to the objective are checks too. `judged`: a judge is configured. Then the
     objective itself is a requirement if there is no other one, because checks that already pass would end a run at
-    once. Without a judge, words prove nothing: the checks prove the objective, and a comment says how to add what is
-    missing; without any check the draft has an empty one to fill in, and can't be started before that. `proposed_by`:
-    the requirements come from that model, and are marked so; without a judge they are suggestions in that comment.
-    `green`: each check is known to pass now. `worker` is named in front matter. `notes` end the text as a comment: the
-    results of the checks, and what was left out. Raises InvalidGoal for a blank objective.
+    once. Without a judge, words prove nothing: the checks prove the objective; without any check the draft has an
+    empty one to fill in, and can't be started before that. `proposed_by`: the requirements come from that model, and
+    without a judge they are left out. `worker` is named in front matter. The file holds the goal alone: what a person
+    should know besides, `draft_notes` says. Raises InvalidGoal for a blank objective.
     """
     title, prose = _title_and_prose(objective)
-    wanted = [text for text in (_BOX.sub("", _plain(each)).strip() for each in requirements) if text]
+    given = requirements if judged or proposed_by is None else ()
+    wanted = [text for text in (_BOX.sub("", _plain(each)).strip() for each in given) if text]
     own_words = [_BOX.sub("", title).strip() or title]
-    suggested: Sequence[str] = ()
-    if not judged and proposed_by:
-        suggested, wanted = wanted, []
     own = not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements)
     if own and judged:
         wanted = own_words
-    unbound = _assembled(title, prose, {}, wanted, "")
+    unbound = _assembled(title, prose, {}, wanted)
     stated = {_plain(one.command): one.exit_code for one in _stated(objective, unbound)}
     plain = [command for command in map(_plain, checks) if command]
     commands = {**stated, **{command: 0 for command in plain if command not in stated}}
-    note, end, filled_in = "", "", ""
-    if judged:
-        note = _note(proposed_by) if proposed_by and requirements else ""
-    elif commands:
-        words = _boxes(suggested or own_words)
-        end = _UNSAID.format(suggested=words, green=_GREEN if green else "") if own else ""
-    elif own:
-        words = f"\nProposed by {_name(proposed_by or '')}:\n{_boxes(suggested)}" if suggested else ""
-        wanted, filled_in, end = own_words, "\n  - check:", _FILL_IN.format(suggested=words)
-    return _front_matter(worker) + _body(title, prose, commands, wanted, note, filled_in) + _ending(end, notes)
+    filled_in = ""
+    if own and not judged and not commands:
+        wanted, filled_in = own_words, "\n  - check:"
+    return _front_matter(worker) + _body(title, prose, commands, wanted, filled_in)
 
 
-def draft_from_issue(
-    issue: Issue, checks: Sequence[str] = (), *, judged: bool = False, notes: Sequence[str] = ()
-) -> str:
-    """The text of a goal file with the requirements of an issue, and the workspace's own checks. What no check decides
-    is marked: for the judge, or as in need of a check. The words of the issue stand in a quotation.
+def draft_notes(
+    text: str, found: Survey, *, judged: bool, proposed_by: str | None = None, requirements: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """What a person should know about the draft `text`, a line each: how its checks stood, what was not drafted and
+    why, what `proposed_by` proposed, and what is missing before it proves anything."""
+    parsed = parse(text)
+    notes = list(found.notes())
+    if proposed_by is not None:
+        into = "" if judged else ", left out, since no judge is set"
+        notes += [f"proposed by {_plain(proposed_by)}{into}: {_plain(one)}" for one in requirements]
+    if any(one.code == "empty-check" for one in parsed.errors):
+        notes.append("no check was drafted: write the command that shows that it is done, after `check:`")
+    elif parsed.outline and all(one.sole_check for one in parsed.outline):
+        if not judged:
+            notes.append("no judge is set: the checks decide when it is done, not the words of the objective")
+        if found.green:
+            notes.append(GREEN)
+    return tuple(notes)
+
+
+def draft_from_issue(issue: Issue, checks: Sequence[str] = ()) -> str:
+    """The text of a goal file with the requirements of an issue, and the workspace's own checks. The words of the issue
+    stand in a quotation.
 
     It parses back to exactly these requirements and these commands: whatever else the text may try, it binds nothing.
     Raises InvalidGoal where that can't be had."""
     own = [command for command in map(_plain, checks) if command]
-    taken = [_Boxed.of(one, judged=judged) for one in issue.taken]
+    taken = [_Boxed.of(one) for one in issue.taken]
     bound = {check.command for one in issue.taken for check in one.checks}
     boxes = [_Boxed(f"{code_span(command)} passes") for command in own if command not in bound]
-    left = [f"left out, line {one.line}: {one.text} ({one.why})" for one in issue.left]
-    end = _ending("", [*notes, *left])
     title = _without_closing_hashes(_plain(issue.title).lstrip("#").strip()) or "Goal"
     quoted = "\n".join(f"> {_plain(line)}".rstrip() for line in issue.prose.splitlines())
     allowed = bound | set(own)
@@ -107,12 +103,12 @@ def draft_from_issue(
             + "\n".join(one.text for one in (*boxes, *taken))
             + "\n"
         )
-        parsed = parse(text + end)
+        parsed = parse(text)
         found = [one.text for one in parsed.outline]
         commands = {check.command for one in parsed.outline for check in one.checks}
         plain = all(not one.files and not one.external for one in parsed.outline)
         if not parsed.errors and found == [one.said for one in (*boxes, *taken)] and commands <= allowed and plain:
-            return text + end
+            return text
     raise InvalidGoal("the text can't be made a goal file as it stands: write GOAL.md by hand")
 
 
@@ -124,7 +120,7 @@ class _Boxed:
     below: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, one: Taken, *, judged: bool) -> _Boxed:
+    def of(cls, one: Taken) -> _Boxed:
         said = _plain(one.text)
         (alone,) = parse(f"# T\n\n- [ ] {said}\n").outline[:1] or (None,)
         commands = {check.command for check in one.checks}
@@ -136,8 +132,6 @@ class _Boxed:
         for check in one.checks:
             code = f" exits {check.expected_exit}" if check.expected_exit else ""
             lines.append(f"  - check: {code_span(check.command)}{code}")
-        if not one.checks:
-            lines.append("  <!-- for the judge -->" if judged else "  <!-- needs a check -->")
         return cls(said, tuple(lines))
 
     @property
@@ -145,37 +139,25 @@ class _Boxed:
         return "\n".join([f"- [ ] {self.said}", *self.below])
 
 
-def draft_without_objective(folder: str, checks: Sequence[str], notes: Sequence[str] = ()) -> str:
+def draft_without_objective(folder: str, checks: Sequence[str]) -> str:
     """The draft of `donewhen init` without an objective: the checks alone, or a line to fill in."""
     if not checks:
-        return draft("Say here what should be true when it is done", (), judged=False, notes=notes)
+        return draft("Say here what should be true when it is done", (), judged=False)
     title = f"The checks of {one_line(folder) or 'this workspace'} pass"
-    return _body(title, "", dict.fromkeys(filter(None, map(_plain, checks)), 0), (), "", "") + _ending("", notes)
+    return _body(title, "", dict.fromkeys(filter(None, map(_plain, checks)), 0), (), "")
 
 
 def _front_matter(worker: str | None) -> str:
     return "" if worker is None else f"---\nworker: {worker}\n---\n"
 
 
-def _body(title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[str], note: str, filled_in: str) -> str:
-    text = _assembled(title, prose, commands, wanted, note, filled_in)
+def _body(title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[str], filled_in: str) -> str:
+    text = _assembled(title, prose, commands, wanted, filled_in)
     if not _keeps(text, title, commands, wanted):
         # Markdown in the prose may swallow what follows it (for example an open code fence): a quotation contains it.
         quoted = "\n".join(f"> {line}" for line in prose.splitlines())
-        text = _assembled(title, quoted, commands, wanted, note, filled_in)
+        text = _assembled(title, quoted, commands, wanted, filled_in)
     return text
-
-
-def _ending(end: str, notes: Sequence[str]) -> str:
-    """Comments at the end, which bind nothing and are not part of the objective."""
-    # A blank line would not end a comment, but `-->` would.
-    lines = [_harmless(_plain(note)) for note in notes]
-    told = "\n<!-- When this was drafted:\n" + "\n".join(lines) + "\n-->\n" if lines else ""
-    return (f"\n{end}" if end else "") + told
-
-
-def _harmless(text: str) -> str:
-    return text.replace("-->", "-- >").replace("<!--", "< !--")
 
 
 def slug(objective: str) -> str:
@@ -234,25 +216,9 @@ def _plain(text: str) -> str:
     return one_line(_UNUSABLE.sub("", text))
 
 
-def _name(model: str) -> str:
-    return re.sub(r"-{2,}|[<>]", "-", _plain(model))
-
-
-def _boxes(texts: Sequence[str]) -> str:
-    return "\n".join(f"- [ ] {_harmless(text)}" for text in texts)
-
-
-def _note(model: str) -> str:
-    return f"<!-- Proposed by {_name(model)}: edit them, or take them out. What stays has to be proven. -->"
-
-
-def _assembled(
-    title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[str], note: str, filled_in: str = ""
-) -> str:
+def _assembled(title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[str], filled_in: str = "") -> str:
     head = f"# {title}\n" + (f"\n{prose}\n" if prose else "")
     items = [f"- [ ] {code_span(one)} {f'exits with {code}' if code else 'passes'}" for one, code in commands.items()]
-    # A comment ends a list: blank lines separate it.
-    items += [*([""] if items else []), note, ""] if note else []
     items += [f"- [ ] {text}{filled_in}" for text in wanted]
     return head + ("\n" + "\n".join(items) + "\n" if items else "")
 

@@ -19,7 +19,7 @@ from donewhen.app.workspace_context import plugins_there
 from donewhen.core.errors import DoneWhenError, GoalFileError, UsageError, WorkspaceError
 from donewhen.engine.api import StartOptions
 from donewhen.goalfile.amend import add_check, name_judge
-from donewhen.goalfile.draft import draft, draft_path
+from donewhen.goalfile.draft import draft, draft_notes, draft_path
 from donewhen.goalfile.files import goal_name
 from donewhen.goalfile.objectives import Problem, Seen, ShownTest, likely
 from donewhen.goalfile.parse import parse
@@ -63,20 +63,14 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
     proposal = Proposal(argument.requirements or [])
     if argument.requirements is None and not argument.start:
         proposal = await proposed(session, root, argument.objective, found.commands)
-    text = draft(
-        argument.objective,
-        found.commands,
-        proposal.requirements,
-        judged=session.wanted(root).settings().pick("judge_model") is not None,
-        proposed_by=proposal.model,
-        notes=found.notes(),
-        green=found.green,
-        worker=argument.worker,
-    )
+    judged = session.wanted(root).settings().pick("judge_model") is not None
+    said, model = proposal.requirements, proposal.model
+    text = draft(argument.objective, found.commands, said, judged=judged, proposed_by=model, worker=argument.worker)
     # A person's choice is complete, and a run, or a check, reads it from the disk.
     picked = argument.checks is not None or argument.worker is not None
     await _create(session, path, text, on_disk=argument.start or picked)
-    result: dict[str, Any] = {"goalUri": session.texts.uri(path), **cost_of(proposal.spent)}
+    notes = draft_notes(text, found, judged=judged, proposed_by=model, requirements=said)
+    result: dict[str, Any] = {"goalUri": session.texts.uri(path), "notes": notes, **cost_of(proposal.spent)}
     if argument.start:
         place = session.place(path)
         folder = await session.folder(place.root)
