@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from donewhen.core.errors import GoalFileError, NotTrusted, UsageError, WrongAnswer
+from donewhen.core.errors import GoalFileError, NotResumable, NotTrusted, UsageError, WrongAnswer
 from donewhen.core.evidence import Problem
 from donewhen.core.feedback import MASK
 from donewhen.core.work import Answer, Claim, Interrupt, TurnResult, Usage
@@ -346,3 +346,15 @@ def test_a_secret_that_is_not_shown_is_not_replaced_by_its_mask() -> None:
     with pytest.raises(WrongAnswer, match="contains a secret"):
         checked_answer(asked, "edit", "", {"command": f"curl -v -H {MASK} x"}, "")
     assert checked_answer(asked, "edit", "", {"command": "curl -H $TOKEN x"}, "").response == "edit"
+
+
+async def test_a_run_at_its_limit_goes_on_where_a_person_waived_all_that_was_left(world: World) -> None:
+    view = await pursue(world, idle, limits=LimitChanges(max_iterations=1))
+    supervisor, run_id = world.supervisor(), view.state.run_id
+    assert view.state.status == "capped"
+    with pytest.raises(NotResumable, match="with a higher max_iterations"):
+        await supervisor.resume(run_id)
+    await supervisor.waive(run_id, "R1", "not needed")
+    await supervisor.resume(run_id)
+    last = await ended(supervisor, run_id)
+    assert (last.state.status, last.state.iteration) == ("complete", 1)

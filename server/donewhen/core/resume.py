@@ -8,6 +8,7 @@ from typing import Literal
 from donewhen.core.errors import NotResumable, UsageError
 from donewhen.core.events import Approve
 from donewhen.core.goal import Limits
+from donewhen.core.proof import satisfied
 from donewhen.core.state import RunState
 
 _LIMIT_OF = {"capped": "max_iterations", "timed_out": "timeout", "over_budget": "budget"}
@@ -26,7 +27,8 @@ def check_resumable(state: RunState, limits: Limits) -> None:
         raise NotResumable(f"run {state.run_id} is {status}: start a new one")
     if status in ("running", "waiting") and not state.halted:
         raise NotResumable(f"run {state.run_id} is {status} already")
-    if status in _LIMIT_OF and not _raised(state, limits):
+    # What a person waived or accepted since may have been all that was left.
+    if status in _LIMIT_OF and not satisfied(state) and not _raised(state, limits):
         raise NotResumable(f"run {state.run_id} is {status}: resume it with a higher {_LIMIT_OF[status]}")
 
 
