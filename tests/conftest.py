@@ -55,7 +55,8 @@ FIRST = ("agent", "lsp", "rooms", "models", "cli", "faults", "acts", "library", 
 """The folders whose tests start processes: what takes longest begins first, so that no worker is left with it."""
 HOSTED = ("tests/agent/", "tests/models/", "tests/rooms/test_contained_runs.py")
 """What one worker takes whole: these tests share a model host, which takes seconds of CPU to start."""
-
+PARSING = "tests/architecture/"
+"""So do these: each worker would parse the whole source once more."""
 
 TABLES = ("tests/goalbench/test_cheats.py", "tests/goalbench/test_table.py")
 """Files whose tests share nothing, and take minutes: they are handed out in parts."""
@@ -63,12 +64,14 @@ PARTS = 8
 
 
 class ByFile(LoadFileScheduling):
-    """Hands a file's tests to one worker, and all that ask a real model host; the long tables in parts."""
+    """Hands a file's tests to one worker, and so all that share what is dear; the long tables in parts."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
         if file in TABLES:
             return f"{file} {crc32(nodeid.encode()) % PARTS}"
+        if file.startswith(PARSING):
+            return "parsing"
         return "hosted" if file.startswith(HOSTED) else file
 
 

@@ -1,17 +1,24 @@
-"""What tests of several folders share: programs that may be missing, and how often a property is tried."""
+"""What tests of several folders share: programs that may be missing, how often a property is tried, tables of rows."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from hypothesis import settings
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+Ids = Callable[[Any], Any] | Sequence[Any] | None
+ParameterSet: Any = type(pytest.param(None))  # what `pytest.param` makes, which pytest doesn't export
 
 
 def needs(program: str) -> pytest.MarkDecorator:
@@ -62,3 +69,69 @@ def below(pid: int, word: str = "") -> list[psutil.Process]:
 def examples(full: int, **others: Any) -> settings:
     """A property that is tried so often with `--hypothesis-profile=full`, and a fifth as often otherwise."""
     return settings(max_examples=max(1, full * settings().max_examples // 100), **others)
+
+
+def each_row(names: str, rows: Iterable[Any], *, ids: Ids | Iterable[Any] = None) -> Decorator:
+    """A table under one test: calls it with every row, and fails with all that fail, each named.
+
+    As `pytest.mark.parametrize`, for rows that are cheap and touch nothing outside: as a test of its own each would
+    cost more than what it tests. What else the test takes, its rows share; of `tmp_path` each has a folder. No row can
+    be skipped: the others would not be seen to be.
+    """
+    wanted = [name.strip() for name in names.split(",")]
+    known = ids if ids is None or callable(ids) else list(ids)
+    table = [
+        (_row_id(row, at, values, known), values)
+        for at, row in enumerate(rows)
+        for values in [_row_values(row, len(wanted))]
+    ]
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        assert not inspect.iscoroutinefunction(test), "rows of a coroutine are tests of their own"
+
+        @functools.wraps(test)
+        def every_row(**shared: Any) -> None:
+            wrong: dict[str, Exception] = {}
+            for at, (name, values) in enumerate(table):
+                own = _own_folder(shared, at)
+                try:
+                    test(**own, **dict(zip(wanted, values, strict=True)))
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001  # told below
+                    wrong[name] = error if isinstance(error, Exception) else AssertionError(f"{name}: {error!r}")
+                    wrong[name].add_note(f"row {name}")
+            if wrong:
+                told = "\n".join(wrong)
+                raise ExceptionGroup(f"{len(wrong)} of {len(table)} rows:\n{told}\n", list(wrong.values()))
+
+        given = inspect.signature(test)
+        left = [one for name, one in given.parameters.items() if name not in wanted]
+        every_row.__signature__ = given.replace(parameters=left)  # type: ignore[attr-defined]  # pytest reads it
+        return every_row
+
+    assert table, "a table without rows tests nothing"
+    return decorate
+
+
+def _own_folder(shared: dict[str, Any], row: int) -> dict[str, Any]:
+    if "tmp_path" not in shared:
+        return shared
+    folder: Path = shared["tmp_path"] / str(row)
+    folder.mkdir()
+    return {**shared, "tmp_path": folder}
+
+
+def _row_id(row: Any, at: int, values: Sequence[Any], ids: Ids) -> str:
+    if isinstance(row, ParameterSet) and row.id:
+        return f"{at}: {row.id}"
+    if ids is None:
+        return f"{at}: {row!r:.200}"
+    if not callable(ids):
+        return f"{at}: {ids[at]}"
+    return f"{at}: {' '.join(str(ids(value)) for value in values)}"
+
+
+def _row_values(row: Any, count: int) -> Sequence[Any]:
+    if isinstance(row, ParameterSet):
+        assert not row.marks, "a row with marks is a test of its own"
+        return row.values
+    return (row,) if count == 1 else row

@@ -7,15 +7,16 @@ from dataclasses import replace
 import pytest
 
 from donewhen.core.acts import PERSONS, Person, Seen, Sender, Where, refusal, sender, signature, signed
+from tests.tools import each_row
 
 STEERING = ("pause", "stop", "hint")
 BY = Sender(Person("ada", "terminal"), 7, "boot/1", "n" * 32, 1.5)
 KEY = b"k" * 32
 
 
-@pytest.mark.parametrize("operation", [*sorted(PERSONS), *STEERING])
-@pytest.mark.parametrize("where", ["editor", "terminal", "program"])
-@pytest.mark.parametrize("at_work", [True, False])
+@each_row("operation", [*sorted(PERSONS), *STEERING])
+@each_row("where", ["editor", "terminal", "program"])
+@each_row("at_work", [True, False])
 def test_what_the_run_started_gets_nothing_through(operation: str, where: Where, at_work: bool) -> None:
     why = refusal(operation, "4711", Seen(Person("ada", where), inside=True), at_work=at_work)
     assert why is not None
@@ -23,14 +24,14 @@ def test_what_the_run_started_gets_nothing_through(operation: str, where: Where,
     assert "from your editor or from a terminal" in why
 
 
-@pytest.mark.parametrize("operation", [*sorted(PERSONS), *STEERING])
+@each_row("operation", [*sorted(PERSONS), *STEERING])
 def test_a_person_in_a_session_may_do_all_of_it_at_any_time(operation: str) -> None:
     for where in ("editor", "terminal"):
         for at_work in (True, False):
             assert refusal(operation, "1", Seen(Person("ada", where)), at_work=at_work) is None
 
 
-@pytest.mark.parametrize("operation", sorted(PERSONS))
+@each_row("operation", sorted(PERSONS))
 def test_a_program_may_act_between_turns_alone(operation: str) -> None:
     seen = Seen(Person("ada", "program"))
     assert refusal(operation, "1", seen, at_work=False) is None

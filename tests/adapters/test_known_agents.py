@@ -17,6 +17,7 @@ import pytest
 from donewhen import GoalController, GoalLoop, GoalMiddleware, JudgeConfig, UsageError, judge_goal, run_goal, start_goal
 from donewhen.adapters import answer_of, known_agent, plain_messages
 from donewhen.library.compat.loop import judge_from
+from tests.tools import each_row
 
 
 class Strands:
@@ -202,7 +203,7 @@ AGENTS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", AGENTS)
+@each_row("kind", AGENTS)
 def test_an_agent_is_a_worker_as_it_is(kind: str) -> None:
     agent = AGENTS[kind]("a poor answer", "a good answer")
     assert known_agent(agent).kind == kind
@@ -291,8 +292,8 @@ def test_without_context_a_retry_starts_from_the_original_conversation() -> None
     assert len(remembered.state.messages) == 4
 
 
-@pytest.mark.parametrize(
-    ("agent", "model"),
+@each_row(
+    "agent, model",
     [
         (Strands(), None),
         (Conversation(), "openai/gpt-5.5"),

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.tools import each_row
+
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client-vscode"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -21,7 +23,7 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("name", LISTS)
+@each_row("name", LISTS)
 def test_every_dependency_has_an_upper_bound(name: str) -> None:
     wanted = [Requirement(one) for one in LISTS[name]]
     open_ended = [

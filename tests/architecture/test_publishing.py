@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from donewhen.installation import way
 from donewhen.version import PUBLISHED
+from tests.tools import each_row
 
 ROOT = Path(__file__).parents[2]
 TEXTS = (
@@ -26,8 +25,8 @@ NAMES = re.compile(
 )
 
 
-@pytest.mark.parametrize(
-    ("line", "names"),
+@each_row(
+    "line, names",
     [
         ("pip install 'donewhen[models]'", True),
         ("with `pipx install donewhen`, and", True),
@@ -55,8 +54,8 @@ def test_no_text_names_the_package_to_an_installer_before_it_is_published() -> N
     assert PUBLISHED or not found
 
 
-@pytest.mark.parametrize(
-    ("kind", "published", "said"),
+@each_row(
+    "kind, published, said",
     [
         ("clone", False, "{python} -m pip install '{clone}[models]'"),
         ("editable", False, "{python} -m pip install -e '{clone}[models]'"),

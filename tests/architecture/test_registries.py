@@ -7,20 +7,19 @@ import re
 from importlib import import_module
 from typing import get_args
 
-import pytest
-
 from donewhen.core.workers import WORKERS
 from donewhen.ecosystems import ECOSYSTEMS, FORMS, RUNNERS, TOOLS, Form
 from donewhen.settings.table import BY_NAME
 from donewhen.wire.reports import FORMATS, ReportFormat, module_of
 from tests.architecture.source_tree import modules
+from tests.tools import each_row
 
 
 def test_settings_and_goal_files_offer_every_worker() -> None:
     assert BY_NAME["worker"].kind.choices == tuple(one.name for one in WORKERS.values() if one.offered)
 
 
-@pytest.mark.parametrize("name", list(WORKERS))
+@each_row("name", list(WORKERS))
 def test_every_worker_that_is_offered_can_be_made(name: str) -> None:
     assert callable(import_module(f"donewhen.workers.{WORKERS[name].module or name}").make)
 

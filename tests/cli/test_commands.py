@@ -16,6 +16,7 @@ from donewhen.core.state import KnownFinding, OpenTurn
 from donewhen.core.work import Answer, Interrupt
 from donewhen.engine.api import LimitChanges, StartOptions
 from tests.cli.fakes import GOAL_TEXT, RUN, Desk, FakeAdviser, FakeRuns, approval, complete, desk, lines, question, view
+from tests.tools import each_row
 
 
 def test_init_drafts_and_never_overwrites(tmp_path: Path) -> None:
@@ -128,9 +129,7 @@ def test_text_without_the_prefix_is_untouched(tmp_path: Path) -> None:
 
 
 @pytest.mark.conformance("C22")
-@pytest.mark.parametrize(
-    ("verb", "asked"), [("pause", "pause"), ("stop", "stop"), ("clear", "forget"), ("resume", "resume")]
-)
+@each_row("verb, asked", [("pause", "pause"), ("stop", "stop"), ("clear", "forget"), ("resume", "resume")])
 def test_goal_verbs_reach_the_newest_run(verb: str, asked: str, tmp_path: Path) -> None:
     shown = complete() if verb in ("clear", "resume") else view()
     call = desk(tmp_path, shown)
@@ -175,8 +174,8 @@ def test_run_json_is_snapshots_and_the_last_is_the_final_one(tmp_path: Path) -> 
     assert snapshots[0]["complete"] is False
 
 
-@pytest.mark.parametrize(
-    ("status", "code"),
+@each_row(
+    "status, code",
     [
         ("complete", 0),
         ("capped", 1),
@@ -233,8 +232,8 @@ def test_approval_is_asked_only_where_a_person_is(interactive: bool, approve: st
     assert call.runs.calls[0][2].approve == approve
 
 
-@pytest.mark.parametrize(
-    ("typed", "answer"),
+@each_row(
+    "typed, answer",
     [
         ("accept it was wrong", Answer("approve", reason="it was wrong")),
         ("y", Answer("approve")),
@@ -253,8 +252,8 @@ def test_findings_are_settled_at_the_terminal_with_their_changes_in_sight(
     assert "F1 test_weakened\n-assert 1\n`approve [REASON]` to accept it" in call.err
 
 
-@pytest.mark.parametrize(
-    ("argv", "interactive", "askable"),
+@each_row(
+    "argv, interactive, askable",
     [(["run"], True, True), (["run"], False, False), (["run", "--json"], True, False), (["resume"], True, True),
      (["resume"], False, False), (["resume", "--approve", "deny"], True, False)],
 )  # fmt: skip
@@ -267,8 +266,8 @@ def test_the_engine_knows_whether_a_person_can_be_asked(
     assert options.askable is askable
 
 
-@pytest.mark.parametrize(
-    ("status", "said"),
+@each_row(
+    "status, said",
     [
         ("stalled", "the worker repeats itself: change the goal, the files or what it works with; then go on:"),
         ("blocked", "remove what blocks it; then go on:"),
@@ -314,8 +313,8 @@ def test_a_run_that_ended_with_findings_says_how_they_are_accepted(tmp_path: Pat
 
 
 @pytest.mark.conformance("C1")
-@pytest.mark.parametrize(
-    ("option", "value", "field"),
+@each_row(
+    "option, value, field",
     [
         ("--max-iterations", "0", "max_iterations"),
         ("--max-iterations", "2.5", "max_iterations"),
@@ -353,8 +352,8 @@ def test_a_waiting_run_says_the_same_in_json(tmp_path: Path) -> None:
     assert lines(call.out)[-1]["interrupts"][0]["id"] == "I1"  # type: ignore[index]
 
 
-@pytest.mark.parametrize(
-    ("typed", "answer"),
+@each_row(
+    "typed, answer",
     [
         (["utf-8 please"], Answer("text", text="utf-8 please")),
         (["approve", "approve it"], Answer("text", text="approve it")),

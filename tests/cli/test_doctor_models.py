@@ -6,13 +6,12 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from donewhen.app.doctor import BROKEN, OLDEST, ConfiguredModel, DoctorFacts, ModelsFacts, models_facts, usable
 from donewhen.config import Choices, ModelPrice, Settings
 from donewhen.ports import Measured
 from donewhen.store.model_notes import MemoryModelNotes
 from tests.cli.fakes import desk
+from tests.tools import each_row
 
 SECRET = "sk-never-to-be-shown"
 WITH_KEY = ConfiguredModel("worker", "anthropic/m", None, 200_000, "$3.00 in", "ANTHROPIC_API_KEY", ("A",))
@@ -105,8 +104,8 @@ def test_keys_name_the_command_that_lists_what_is_here(tmp_path: Path) -> None:
     assert "donewhen models lists them" in told(tmp_path, ModelsFacts())
 
 
-@pytest.mark.parametrize(
-    ("version", "works"),
+@each_row(
+    "version, works",
     [("1.105.3", True), ("1.100.0", True), ("1.107.0rc1", True), ("2.0", True), ("1.99.9", False), ("1.106.1", False)],
 )
 def test_some_versions_of_litellm_dont_work(version: str, works: bool) -> None:

@@ -24,6 +24,7 @@ from donewhen.engine.api import RunView
 from donewhen.goalfile.preflight import GoalHint
 from donewhen.ports import Live
 from tests.cli.fakes import GOAL, RUN, Desk, FakeAdviser, Typed, complete, desk, view
+from tests.tools import each_row
 
 OPTIONS = RunOptions(
     "agent",
@@ -83,8 +84,8 @@ def test_a_model_that_fails_keeps_nobody_from_a_draft(tmp_path: Path) -> None:
 
 
 @pytest.mark.conformance("A16")
-@pytest.mark.parametrize(
-    ("spent", "told"),
+@each_row(
+    "spent, told",
     [
         (Usage(1_200, 34, 100, None), "asked openai/adviser: 1,234 tokens, cost unknown\n"),
         (Usage(1_200, 34, 0, 0.25), "asked openai/adviser: 1,234 tokens, $0.25\n"),
@@ -92,8 +93,8 @@ def test_a_model_that_fails_keeps_nobody_from_a_draft(tmp_path: Path) -> None:
         (Usage(1_200, 34), "asked openai/adviser: 1,234 tokens, $0.00\n"),
     ],
 )
-@pytest.mark.parametrize("error", [None, JudgeOutage("down")])
-@pytest.mark.parametrize("argv", [("init", "Ship it"), ("preflight",)])
+@each_row("error", [None, JudgeOutage("down")])
+@each_row("argv", [("init", "Ship it"), ("preflight",)])
 def test_what_asking_a_model_took_is_told_also_where_it_failed(
     argv: tuple[str, ...], error: JudgeOutage | None, spent: Usage, told: str, tmp_path: Path
 ) -> None:
@@ -186,15 +187,15 @@ def test_an_agent_without_a_model_drafts_nothing(tmp_path: Path) -> None:
     assert call("run", "--worker", "agent", "--model", "openai/m", "Ship the importer") == 0
 
 
-@pytest.mark.parametrize("option", ["--judge-rule", "--judge-prompt", "--temperature", "--window", "--judge-calls"])
+@each_row("option", ["--judge-rule", "--judge-prompt", "--temperature", "--window", "--judge-calls"])
 def test_how_a_run_is_judged_is_no_option_of_resume(option: str) -> None:
     with pytest.raises(UsageError):
         parse(["resume", option, "1"])
 
 
 @pytest.mark.conformance("C20")
-@pytest.mark.parametrize(
-    ("argv", "refused"),
+@each_row(
+    "argv, refused",
     [
         (["--model", "anthropic/m"], None),
         (["--judge-model", "openai/j"], None),
@@ -203,7 +204,7 @@ def test_how_a_run_is_judged_is_no_option_of_resume(option: str) -> None:
         (["--judge-model", "openai/other"], "is judged by openai/j, and that can't change"),
     ],
 )
-@pytest.mark.parametrize("named", [[RUN], []], ids=["named", "newest"])
+@each_row("named", [[RUN], []], ids=["named", "newest"])
 def test_a_resumed_run_keeps_its_models(named: list[str], argv: list[str], refused: str | None, tmp_path: Path) -> None:
     call = desk(tmp_path, view(options=OPTIONS, paused="later"), environ={"DONEWHEN_MODEL": "openai/for-new-runs"})
     code = call("resume", *named, *argv)
@@ -224,8 +225,8 @@ def test_a_run_without_a_judge_gets_none_by_resuming(tmp_path: Path) -> None:
 
 
 @pytest.mark.conformance("A16")
-@pytest.mark.parametrize(
-    ("usage", "told"),
+@each_row(
+    "usage, told",
     [
         (Usage(), []),
         (WORKER, ["$0.10", "45.2k tokens (30k cached)"]),
@@ -294,8 +295,8 @@ def test_an_approval_is_asked_with_all_of_the_command(tmp_path: Path) -> None:
     assert ("answer", RUN, "I1", Answer("edit", text="make", input={"command": "make"})) in call.runs.calls
 
 
-@pytest.mark.parametrize(
-    ("argv", "answer"),
+@each_row(
+    "argv, answer",
     [
         (["approve"], Answer("approve")),
         (["deny", "not", "now"], Answer("deny", reason="not now")),
@@ -312,7 +313,7 @@ def test_an_approval_takes_every_kind_of_answer(argv: list[str], answer: Answer 
 
 
 @pytest.mark.conformance("A2")
-@pytest.mark.parametrize("line", ["", "sure", "ok go", "approved", "yes please do"])
+@each_row("line", ["", "sure", "ok go", "approved", "yes please do"])
 def test_only_a_clear_word_approves(line: str) -> None:
     if line.startswith("yes"):
         assert typed_answer(line, command()) == Answer("approve", reason="please do")

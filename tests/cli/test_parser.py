@@ -12,6 +12,7 @@ from donewhen.core.errors import UsageError
 from donewhen.engine.api import StartOptions
 from donewhen.settings.table import SETTINGS
 from tests.cli.fakes import complete, desk
+from tests.tools import each_row
 
 ALL = [
     "init", "preflight", "check", "run", "resume", "status", "list", "pause", "stop", "answer", "waive", "accept",
@@ -53,8 +54,8 @@ def test_common_options_stand_before_or_after_the_command(argv: list[str]) -> No
     assert parse(argv).json is True
 
 
-@pytest.mark.parametrize(
-    ("argv", "near"),
+@each_row(
+    "argv, near",
     [
         (["chekc"], "'check'"),
         (["stat"], "'status'"),
@@ -71,7 +72,7 @@ def test_an_unknown_word_names_the_nearest(argv: list[str], near: str, tmp_path:
     assert call.out == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     "argv",
     [
         ["answer", "run-1"],

@@ -19,6 +19,7 @@ from donewhen.core.plugging import Halted
 from donewhen.core.work import Answer, Interrupt, Remember
 from donewhen.engine.api import HaltAnswer, RunView
 from tests.cli.fakes import FACTS, RUN, approval, complete, desk, lines, question, view
+from tests.tools import each_row
 
 HALT = Halted("budget", "the month is spent", {"left": 0})
 KEEPING = replace(approval(), remembers=True)
@@ -33,8 +34,8 @@ def halted(**changes: Any) -> RunView:
 
 
 @pytest.mark.conformance("C23")
-@pytest.mark.parametrize("interactive", [True, False])
-@pytest.mark.parametrize("asked", [(), (question(),)], ids=["halt alone", "beside a question"])
+@each_row("interactive", [True, False])
+@each_row("asked", [(), (question(),)], ids=["halt alone", "beside a question"])
 def test_a_run_that_a_plugin_halts_ends_there_and_says_how_it_goes_on(
     interactive: bool, asked: tuple[Interrupt, ...], tmp_path: Path
 ) -> None:
@@ -72,8 +73,8 @@ def test_what_a_halt_holds_can_not_steer_the_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.conformance("C23")
-@pytest.mark.parametrize(
-    ("argv", "told"),
+@each_row(
+    "argv, told",
     [
         (["--data", '{"ok": true}'], HaltAnswer(None, {"ok": True})),
         (["--plugin", "budget", "--data", "[1, null]"], HaltAnswer("budget", [1, None])),
@@ -91,7 +92,7 @@ def test_what_the_plugin_is_told_reaches_the_engine(argv: list[str], told: HaltA
     assert call.runs.calls[0][4:] == (() if told is None else (told,))
 
 
-@pytest.mark.parametrize("text", ["", "{", "ok", "NaN", "{'a': 1}", "[" * 100_000])
+@each_row("text", ["", "{", "ok", "NaN", "{'a': 1}", "[" * 100_000])
 def test_data_that_is_no_json_is_refused_with_an_example(text: str, tmp_path: Path) -> None:
     call = desk(tmp_path, halted())
     assert call("resume", RUN, "--data", text) == 2
@@ -128,8 +129,8 @@ def test_only_these_two_can_be_kept_for(tmp_path: Path) -> None:
     assert call.runs.calls == []
 
 
-@pytest.mark.parametrize(
-    ("line", "answer"),
+@each_row(
+    "line, answer",
     [
         ("r", Answer("approve", remember="run")),
         ("R", Answer("approve", remember="run")),
@@ -160,7 +161,7 @@ def test_what_can_not_be_kept_is_not_offered(line: str) -> None:
 
 
 @pytest.mark.conformance("C23")
-@pytest.mark.parametrize("text", ["", "0", "false", "null", "no way"])
+@each_row("text", ["", "0", "false", "null", "no way"])
 def test_a_text_that_is_false_like_is_an_answer(text: str, tmp_path: Path) -> None:
     call = desk(tmp_path, view(interrupts=(question(),)))
     assert call("answer", RUN, "I1", "text", text) == 0
@@ -186,8 +187,8 @@ def test_an_answer_to_an_interrupt_that_is_not_known_here_is_the_engines_to_judg
 # ------------------------------------------------------------------------------------------------ the start
 
 
-@pytest.mark.parametrize(
-    ("line", "response"),
+@each_row(
+    "line, response",
     [("", "deny"), ("  ", "deny"), ("n", "deny"), ("no", "deny"), ("y", "approve"), ("yes", "approve")],
 )
 def test_the_summary_is_asked_about_and_enter_changes_nothing(line: str, response: Any, tmp_path: Path) -> None:
@@ -205,7 +206,7 @@ def test_an_unclear_word_starts_nothing(tmp_path: Path) -> None:
     assert not any(one[0] == "answer" for one in call.runs.calls)
 
 
-@pytest.mark.parametrize("line", ["edit x", "text later", "r", "run"])
+@each_row("line", ["edit x", "text later", "r", "run"])
 def test_the_start_takes_yes_or_no_alone(line: str) -> None:
     with pytest.raises(UsageError, match="to start it"):
         typed_answer(line, replace(START, remembers=False))

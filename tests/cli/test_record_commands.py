@@ -13,6 +13,7 @@ from donewhen.core.work import Answer
 from donewhen.engine.api import LimitChanges, RunView
 from donewhen.ports import RunSummary
 from tests.cli.fakes import GOAL, RUN, complete, desk, lines, question, view
+from tests.tools import each_row
 
 
 def test_resume_raises_limits(tmp_path: Path) -> None:
@@ -87,8 +88,8 @@ def test_following_watches_and_changes_nothing(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------ person commands
 
 
-@pytest.mark.parametrize(
-    ("argv", "call_made"),
+@each_row(
+    "argv, call_made",
     [
         (["pause", RUN], ("pause", RUN, "asked for on the command line")),
         (["stop", RUN], ("stop", RUN)),
@@ -249,8 +250,8 @@ def test_demo_goes_through_the_engine_and_cleans_up(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------------------- errors
 
 
-@pytest.mark.parametrize(
-    ("error", "code"),
+@each_row(
+    "error, code",
     [
         (AlreadyRunning("run-7"), 2),
         (NotResumable("the run is complete"), 2),
@@ -293,8 +294,8 @@ ASKED = (question(),)
 PAUSED = {"paused": "waits for a person: I1 Which encoding?", "paused_by": "run"}
 
 
-@pytest.mark.parametrize(
-    ("shown", "argv", "said"),
+@each_row(
+    "shown, argv, said",
     [
         (view(interrupts=(question(), question(2))), ["answer", RUN, "I1", "utf-8"], "answered I1; I2 still waits"),
         (complete(), ["answer", RUN, "I1", "utf-8"], "answered I1; the run has ended"),

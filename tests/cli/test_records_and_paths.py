@@ -17,6 +17,7 @@ from donewhen.core.state import IterationRecord
 from donewhen.engine.api import RunView
 from donewhen.store.folders import has_record, state_folder
 from tests.cli.fakes import RUN, complete, desk, question, view
+from tests.tools import each_row
 
 # ------------------------------------------------------------------------------------------ what is on record
 
@@ -51,7 +52,7 @@ def test_the_record_outlives_its_folder(argv: list[str], tmp_path: Path) -> None
     assert "not a folder" in call.err
 
 
-@pytest.mark.parametrize("argv", [["run"], ["check"], ["resume"], ["revert", RUN, "1"]])
+@each_row("argv", [["run"], ["check"], ["resume"], ["revert", RUN, "1"]])
 def test_nothing_is_done_in_a_folder_that_is_gone(argv: list[str], tmp_path: Path) -> None:
     root = tmp_path / "w"
     root.mkdir()
@@ -81,8 +82,8 @@ def test_a_state_folder_that_can_not_be_made_names_what_is_in_the_way(inside: st
 # ------------------------------------------------------------------------------------------------ paths
 
 
-@pytest.mark.parametrize(
-    ("path", "shown"),
+@each_row(
+    "path, shown",
     [
         ("src/größe a.py", "src/größe a.py"),
         ("a\nput back: b", "a\\nput back: b"),
@@ -153,8 +154,8 @@ def test_doctor_counts_the_goals_below(tmp_path: Path) -> None:
     assert "goal files: GOAL.md (4 more in folders below)" in call.out
 
 
-@pytest.mark.parametrize(
-    ("hindrance", "said", "how"),
+@each_row(
+    "hindrance, said, how",
     [
         ("", "✓ rooms: they can change the workspace, and nothing else", ""),
         (
@@ -174,8 +175,8 @@ def test_doctor_says_whether_commands_are_contained(tmp_path: Path, hindrance: s
     assert how in call.out
 
 
-@pytest.mark.parametrize("checks", ["off", "on"])
-@pytest.mark.parametrize("sandbox", ["off", "auto", "on"])
+@each_row("checks", ["off", "on"])
+@each_row("sandbox", ["off", "auto", "on"])
 def test_doctor_calls_nothing_contained_where_no_room_opens(tmp_path: Path, sandbox: str, checks: str) -> None:
     environ = {"DONEWHEN_SANDBOX": sandbox, "DONEWHEN_SANDBOX_CHECKS": checks}
     call = desk(tmp_path, facts=DoctorFacts(contains="bubblewrap is not installed"), environ=environ)

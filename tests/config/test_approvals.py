@@ -10,6 +10,7 @@ from donewhen.config import Settings, load_settings
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.errors import InvalidGoal
 from donewhen.lsp.opening import editor_settings
+from tests.tools import each_row
 
 USER = """
 allow = ["pytest *", "git status"]
@@ -50,8 +51,8 @@ def test_without_a_word_there_are_none(tmp_path: Path) -> None:
     assert (settings.rules, settings.approvals.plugins, settings.approvals.plugins_off) == ((), (), ())
 
 
-@pytest.mark.parametrize(
-    ("key", "line"),
+@each_row(
+    "key, line",
     [
         ("allow", 'allow = ["*"]'),
         ("ask", "ask = []"),
@@ -79,8 +80,8 @@ def test_an_editor_says_nothing_of_it(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (settings.rules, settings.approvals.plugins, settings.approvals.plugins_off) == ((), (), ())
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
+@each_row(
+    "line, told",
     [
         ('allow = "pytest"', 'allow must be a list such as ["pytest *", "git status"]; it is \'pytest\''),
         ("allow = [3]", "allow must be a list"),

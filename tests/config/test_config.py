@@ -14,6 +14,7 @@ from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits, Requirement
 from donewhen.settings.kinds import parse_duration
 from donewhen.settings.table import BY_NAME, CEILING, OWN, Setting
+from tests.tools import each_row
 
 SAMPLES = {
     "whole number": "7", "number": "1", "time": "7m", "US dollars": "7.50", "size": "7GB", "choice": "", "name": "",
@@ -66,7 +67,7 @@ def test_each_source_wins_over_the_next(tmp_path: Path) -> None:
     assert cap(load(tmp_path)) == 10
 
 
-@pytest.mark.parametrize("setting", OWN.values(), ids=lambda s: s.name)
+@each_row("setting", OWN.values(), ids=lambda s: s.name)
 def test_every_setting_has_its_variable(setting: Setting, tmp_path: Path) -> None:
     name, text = setting.name, SAMPLES[setting.kind.name]
     text = setting.kind.choices[-1] if setting.kind.choices else text if text != "7" else str(setting.kind.least or 1)
@@ -75,7 +76,7 @@ def test_every_setting_has_its_variable(setting: Setting, tmp_path: Path) -> Non
     assert getattr(load(tmp_path, environ={f"DONEWHEN_{name.upper()}": ""}).given, name) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         'api_base = "http://evil"',
@@ -112,8 +113,8 @@ def test_a_workspace_file_never_sets_what_protects_the_person(line: str, tmp_pat
     assert settings.ceiling == Choices()
 
 
-@pytest.mark.parametrize(
-    ("user", "project", "terminal", "approve", "ignored"),
+@each_row(
+    "user, project, terminal, approve, ignored",
     [
         ("", "", True, "ask", False),
         ("", "", False, "deny", False),
@@ -173,7 +174,7 @@ def test_what_the_goal_file_says_stands_over_what_is_configured(tmp_path: Path) 
 
 
 @pytest.mark.conformance("C1")
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "max_iterations = 0",
@@ -206,7 +207,7 @@ def test_what_the_goal_file_says_stands_over_what_is_configured(tmp_path: Path) 
         "protect = []",
     ],
 )
-@pytest.mark.parametrize("where", ["project", "user"])
+@each_row("where", ["project", "user"])
 def test_a_bad_value_is_refused_by_name_and_place(line: str, where: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidGoal) as refused:
         load(tmp_path, **{where: line})  # type: ignore[arg-type]
@@ -243,8 +244,8 @@ def test_nothing_anywhere_is_the_defaults(tmp_path: Path) -> None:
     assert (goal, warnings) == (GOAL, ())
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
+@each_row(
+    "text, seconds",
     [
         ("90s", 90),
         ("30m", 1800),

@@ -9,6 +9,7 @@ import pytest
 from donewhen.config import Settings, load_settings
 from donewhen.config.hidden import HiddenCheck
 from donewhen.core.errors import InvalidGoal
+from tests.tools import each_row
 
 
 def load(root: Path | None, text: str, tmp_path: Path) -> Settings:
@@ -31,8 +32,8 @@ def test_those_of_the_folder_count_and_the_home_is_the_persons(tmp_path: Path) -
     assert load(None, text, tmp_path).hidden_checks == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
+@each_row(
+    "text, says",
     [
         ("hidden_checks = 'pytest'", "hidden_checks must be tables such as"),
         ("hidden_checks = ['pytest']", "number 1, must be a table"),

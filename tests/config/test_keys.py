@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from donewhen.app.keys import key_for
 from donewhen.config import Choices
 from donewhen.core.calls import CallRole
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from tests.config.test_config import load
+from tests.tools import each_row
 
 EVERYTHING = {
     name: f"<{name}>"
@@ -47,8 +46,8 @@ def test_a_providers_key_never_goes_to_a_server_of_somebody_else() -> None:
     assert asked("worker", "azure/x", azure, "DONEWHEN_API_KEY") == "<AZURE_API_KEY>"
 
 
-@pytest.mark.parametrize(
-    ("run", "first", "second"),
+@each_row(
+    "run, first, second",
     [
         (options("openai/w", "openai/j"), "<DONEWHEN_JUDGE_API_KEY>", "<DONEWHEN_API_KEY>"),
         (options(None, "openai/j"), "<DONEWHEN_JUDGE_API_KEY>", "<DONEWHEN_API_KEY>"),

@@ -12,10 +12,11 @@ from donewhen.core.errors import InvalidGoal
 from donewhen.core.verdict import panel
 from donewhen.settings.table import BY_NAME, CEILING
 from tests.config.test_config import load
+from tests.tools import each_row
 
 
-@pytest.mark.parametrize(
-    ("text", "members"),
+@each_row(
+    "text, members",
     [
         ("openai/a", ("openai/a",)),
         ("a,b, c", ("a", "b", "c")),
@@ -95,8 +96,8 @@ def test_a_relative_file_of_the_command_line_is_that_of_the_current_folder(
     )
 
 
-@pytest.mark.parametrize("setting", ["api_base", "judge_api_base"])
-@pytest.mark.parametrize(
+@each_row("setting", ["api_base", "judge_api_base"])
+@each_row(
     "text", ["localhost:8000", "ftp://a/v1", "http://", "http:///v1", "http://a:99999", "http://a:b", "http://a b", "x"]
 )
 def test_an_address_that_cant_be_asked_is_refused_at_once(setting: str, text: str, tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_an_address_is_taken_without_the_spaces_around_it(text: str, tmp_path: P
     assert load(tmp_path, flags={"api_base": text}).given.api_base == text.strip()
 
 
-@pytest.mark.parametrize("text", ["@missing.md", "@", "@empty.md", "@binary.md", "@large.md"])
+@each_row("text", ["@missing.md", "@", "@empty.md", "@binary.md", "@large.md"])
 def test_a_prompt_that_cant_be_read_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "empty.md").write_bytes(b"\n")
     (tmp_path / "binary.md").write_bytes(b"\xff\xfe")
@@ -138,8 +139,8 @@ def test_prices_come_from_the_persons_own_settings(tmp_path: Path) -> None:
     assert Settings().prices == {}
 
 
-@pytest.mark.parametrize(
-    ("table", "named"),
+@each_row(
+    "table, named",
     [
         ("prices = 3", "prices"),
         ('[prices]\n"m" = 3', '"m"'),

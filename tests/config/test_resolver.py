@@ -19,6 +19,7 @@ from donewhen.core.goal import Check, Goal, Limits, Requirement
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.setup import Start
 from donewhen.ports import Measured, ModelFacts, Price
+from tests.tools import each_row
 
 JUDGED = Goal("T", "text", (Requirement("r-1", 1, "the README tells it"),))
 CHECKED = Goal("T", "text", (Requirement("r-1", 1, "`make` passes", (Check.of("make"),), sole_check=True),))
@@ -90,7 +91,7 @@ def test_nobody_named_and_no_model_is_the_person() -> None:
     assert not start.warnings
 
 
-@pytest.mark.parametrize(
+@each_row(
     "start",
     [
         started(options=StartOptions(model="openai/m")),
@@ -216,8 +217,8 @@ PASSED = Measured("2026-01-02", "c0ffee", accepted=0, false=6, rejected=1, true=
 REFUSES = Measured("2026-01-02", "c0ffee", accepted=0, false=6, rejected=4, true=6)
 
 
-@pytest.mark.parametrize(
-    ("judge", "measured", "named"),
+@each_row(
+    "judge, measured, named",
     [
         (
             "openai/a",
@@ -257,8 +258,8 @@ def test_models_that_arent_installed_are_refused_where_one_is_asked() -> None:
 
 
 @pytest.mark.conformance("A16")
-@pytest.mark.parametrize(
-    ("given", "unknown"),
+@each_row(
+    "given, unknown",
     [
         (Choices(model="openai/x"), ["openai/x"]),
         (Choices(model=PRICED, judge_model="openai/j"), ["openai/j"]),
@@ -367,8 +368,8 @@ ABSENT = replace(KNOWN, program=lambda name: None)
 KEYLESS = replace(KNOWN, key=lambda role, model, options: None)
 
 
-@pytest.mark.parametrize(
-    ("known", "given", "lacks", "said"),
+@each_row(
+    "known, given, lacks, said",
     [
         (
             ABSENT,

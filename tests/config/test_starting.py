@@ -24,6 +24,7 @@ from donewhen.engine.setup import EngineSetup, Start
 from donewhen.ports import ModelFacts, Price
 from donewhen.store.allowances import Allowances
 from donewhen.store.memory import MemoryLedger
+from tests.tools import each_row
 
 GOAL = Goal("T", "text", (Requirement("r-1", 1, "`make` passes", (Check.of("make"),), sole_check=True),))
 MAKE = ApprovalRule("run_command", "make *", "allow")
@@ -77,8 +78,8 @@ def test_a_judge_that_a_plugin_brings_needs_no_model() -> None:
 # ---------------------------------------------------------------------------------------- accepting
 
 
-@pytest.mark.parametrize(
-    ("given", "accepted"),
+@each_row(
+    "given, accepted",
     [
         ({"worker": "agent", "model": "openai/m", "approve": "ask"}, None),
         ({"worker": "agent", "model": "openai/m", "approve": "auto"}, "auto"),
@@ -146,8 +147,8 @@ def test_a_budget_that_a_command_can_pass_unseen_is_warned_of_and_said() -> None
     assert (agent.options.metered, [one.code for one in agent.warnings if one.code == "cost_unknown"]) == (True, [])
 
 
-@pytest.mark.parametrize(
-    ("worker", "limits", "costs"),
+@each_row(
+    "worker, limits, costs",
     [
         ("claude", Limits(), "what Claude Code reports; no limit is set"),
         (
@@ -364,8 +365,8 @@ def contained_by(hindrance: str, plugged: Plugged | None = None, **given: Any) -
     return resolve(GOAL, StartOptions(), Settings(given=Choices(**given)), known, plugged)
 
 
-@pytest.mark.parametrize(
-    ("given", "contained", "network"),
+@each_row(
+    "given, contained, network",
     [
         ({"model": "openai/priced"}, True, False),
         ({"model": "openai/priced", "network": "on"}, True, True),

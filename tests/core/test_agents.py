@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from donewhen.core.agents import AGENTS, agents_in, held_back, passed_names, variables_of
 from donewhen.evidence.text import is_sensitive
+from tests.tools import each_row
 
 ENVIRONMENT = {
     "PATH": "/bin", "ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "CODEX_API_KEY": "c", "GH_TOKEN": "g",
@@ -13,8 +12,8 @@ ENVIRONMENT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("command", "name"),
+@each_row(
+    "command, name",
     [
         ("claude -p {prompt}", "Claude Code"),
         ("/opt/bin/claude --print", "Claude Code"),
@@ -35,7 +34,7 @@ def test_an_agent_is_known_by_its_program_behind_wrappers_too(command: str, name
     assert [agent.name for agent in agents_in(command)] == [name]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command", ["./agent.sh", "echo claude", "cat codex.md", "python agent.py gemini", "npx --quiet other claude", ""]
 )
 def test_a_word_is_no_program(command: str) -> None:

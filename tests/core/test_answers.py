@@ -20,6 +20,7 @@ from donewhen.core.answers import (
 from donewhen.core.errors import UsageError, WrongAnswer
 from donewhen.core.work import Answer, Interrupt, ResponseKind
 from donewhen.library.handles import answer_of
+from tests.tools import each_row
 from tests.wire.test_view import asked as shown
 from tests.wire.test_view import interrupt
 
@@ -157,8 +158,8 @@ def test_a_plain_yes_or_no_of_the_library_is_taken(form: Form, yes: bool) -> Non
     assert answer in form.buttons.values()
 
 
-@pytest.mark.parametrize(
-    ("words", "answer"),
+@each_row(
+    "words, answer",
     [
         (("deny", "all", "of", "them"), Answer("text", text="deny all of them")),
         (("a",), Answer("text", text="a")),

@@ -25,6 +25,7 @@ from donewhen.core.approval import (
 )
 from donewhen.core.plugging import ToolUse
 from donewhen.workers.tools import TOOLS
+from tests.tools import each_row
 
 MODES: tuple[Mode, ...] = ("ask", "auto", "deny")
 
@@ -56,8 +57,8 @@ def test_the_tools_that_are_known_are_the_agents() -> None:
     assert set(TOOLS) == OWN_TOOLS
 
 
-@pytest.mark.parametrize("approve", MODES)
-@pytest.mark.parametrize("tool", sorted(FILE_TOOLS))
+@each_row("approve", MODES)
+@each_row("tool", sorted(FILE_TOOLS))
 def test_reads_and_edits_inside_the_workspace_are_allowed(tool: str, approve: Mode) -> None:
     assert decided(edit("src/a.py", tool), approve) == Decision("allow")
 
@@ -129,13 +130,13 @@ ADVERSARIAL = [
 ]
 
 
-@pytest.mark.parametrize("text", ADVERSARIAL)
+@each_row("text", ADVERSARIAL)
 def test_an_allow_rule_lets_nothing_else_through(text: str) -> None:
     assert action(command(text), "ask", rule("pytest *", "allow")) == "ask"
 
 
-@pytest.mark.parametrize("text", ["pytest", "pytest -q", "  pytest   'a b'  ", 'pytest "-k" x', "'pytest' x"])
-@pytest.mark.parametrize("approve", MODES)
+@each_row("text", ["pytest", "pytest -q", "  pytest   'a b'  ", 'pytest "-k" x', "'pytest' x"])
+@each_row("approve", MODES)
 def test_an_allow_rule_lets_simple_commands_through_in_every_mode(text: str, approve: Mode) -> None:
     assert action(command(text), approve, rule("pytest *", "allow")) == "allow"
 
@@ -146,8 +147,8 @@ def test_a_pattern_without_a_star_is_exactly_that_command() -> None:
     assert action(command("git status -s"), "ask", allowed) == "ask"
 
 
-@pytest.mark.parametrize("approve", MODES)
-@pytest.mark.parametrize("text", ["git push", "pip install x", "npm publish", "rm build", "cd x && git push"])
+@each_row("approve", MODES)
+@each_row("text", ["git push", "pip install x", "npm publish", "rm build", "cd x && git push"])
 def test_what_always_asks_is_let_through_by_nothing(text: str, approve: Mode) -> None:
     rules = [rule("*", "allow"), rule("*", "allow", "*"), rule("git push", "allow"), rule("pip *", "allow")]
     decision = decided(command(text), approve, *rules)
@@ -171,7 +172,7 @@ def test_a_deny_rule_comes_before_everything() -> None:
     assert action(command("git push"), "ask", rule("git push *", "deny")) == "deny"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "cd x && curl y",
@@ -188,7 +189,7 @@ def test_a_deny_rule_comes_before_everything() -> None:
         "find . -exec curl {} +",
     ],
 )
-@pytest.mark.parametrize("approve", ["ask", "auto"])
+@each_row("approve", ["ask", "auto"])
 def test_what_tightens_holds_for_every_part_of_a_line(text: str, approve: Mode) -> None:
     assert action(command(text), approve, rule("curl *", "deny"), rule("*", "allow")) == "deny"
     assert action(command(text), approve, rule("curl *", "ask"), rule("*", "allow")) == "ask"
@@ -240,9 +241,7 @@ def test_tightening_never_loosens(rules: list[ApprovalRule]) -> None:
 # ------------------------------------------------------------------------------------- remembering
 
 
-@pytest.mark.parametrize(
-    "text", ["make test", "pytest 'a b'", "ls '*'", 'grep "it\'s" x', "pytest ''", "echo 'a *'", "echo é '%s'"]
-)
+@each_row("text", ["make test", "pytest 'a b'", "ls '*'", 'grep "it\'s" x', "pytest ''", "echo 'a *'", "echo é '%s'"])
 def test_what_is_remembered_is_exactly_that_command(text: str) -> None:
     kept = remembered(command(text))
     assert kept is not None
@@ -260,7 +259,7 @@ def test_what_is_remembered_is_exactly_that_file() -> None:
     assert action(edit(".github/[a]*.yml", "write_file", sensitive="x"), "ask", kept) == "ask"
 
 
-@pytest.mark.parametrize("text", ["a; b", "a $X", "a > b", ""])
+@each_row("text", ["a; b", "a $X", "a > b", ""])
 def test_what_is_no_simple_command_is_not_remembered(text: str) -> None:
     assert remembered(command(text)) is None
     assert remembered(edit("../x", sensitive="x")) is None
@@ -273,7 +272,7 @@ def test_a_kept_approval_lets_nothing_through_that_always_asks() -> None:
     assert action(command("git push"), "ask", kept) == "ask"
 
 
-@pytest.mark.parametrize("odd", [None, 3, ["a"], {"a": 1}, ""])
+@each_row("odd", [None, 3, ["a"], {"a": 1}, ""])
 def test_odd_input_is_asked_about(odd: Any) -> None:
     assert action(replace(command(""), input={"command": odd})) == "ask"
     assert action(replace(edit("a", sensitive="x"), input={"path": odd})) == "ask"
@@ -296,8 +295,8 @@ def test_a_contained_command_need_not_ask(approve: Mode) -> None:
     assert decided(command("make x && ./run > out"), approve, contained=True) == Decision("allow")
 
 
-@pytest.mark.parametrize(("approve", "said"), [("ask", "ask"), ("auto", "ask"), ("deny", "deny")])
-@pytest.mark.parametrize("text", ["git push", "pip install x", "rm -rf ignored"])
+@each_row("approve, said", [("ask", "ask"), ("auto", "ask"), ("deny", "deny")])
+@each_row("text", ["git push", "pip install x", "rm -rf ignored"])
 def test_what_always_asks_does_so_in_a_room_too_and_runs_outside_then(text: str, approve: Mode, said: Permit) -> None:
     found = decided(command(text), approve, rule("*", "allow"), contained=True)
     assert (found.action, found.remembers) == (said, False)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.commands.risks import always_asks
 from donewhen.core.commands.wrapped import all_commands
-from tests.tools import examples
+from tests.tools import each_row, examples
 
 HIDDEN_IN_GIT = [
     "git -C . -c alias.p=push p",
@@ -346,18 +345,18 @@ def tracked(path: str) -> bool:
     return path in ("tracked.py", "sub/tracked.py")
 
 
-@pytest.mark.parametrize("command", [*SENDS, *PUBLISHES, *INSTALLS, *DELETES])
+@each_row("command", [*SENDS, *PUBLISHES, *INSTALLS, *DELETES])
 def test_what_nothing_can_take_back_always_asks(command: str) -> None:
     assert always_asks(command, tracked)
 
 
-@pytest.mark.parametrize("command", FREE)
+@each_row("command", FREE)
 def test_what_only_speaks_of_it_does_not(command: str) -> None:
     assert always_asks(command, tracked) is None
 
 
-@pytest.mark.parametrize("wrap", ["{}", "a && {}", "x | {}", "echo $({})", 'sh -c "{}"', "env X=1 {}", "sudo -n {}"])
-@pytest.mark.parametrize("command", ["git push", "pip install x", "rm -r x", "npm publish"])
+@each_row("wrap", ["{}", "a && {}", "x | {}", "echo $({})", 'sh -c "{}"', "env X=1 {}", "sudo -n {}"])
+@each_row("command", ["git push", "pip install x", "rm -r x", "npm publish"])
 def test_it_is_found_wherever_it_stands(wrap: str, command: str) -> None:
     assert always_asks(wrap.format(command), tracked)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.questions import MAX_BEFORE, QuestionContext, context_lines, question_context
 from donewhen.core.work import Interrupt
 from tests.cli.fakes import state_of
+from tests.tools import each_row
 
 PUSH = Interrupt("I1", "approval", "Run `git push`?", "tool:run_command", "run_command", {"command": "git push"})
 
@@ -36,7 +35,7 @@ def test_the_reason_and_the_step_before() -> None:
     assert asked(PUSH, *ran, *read, wants("")) == QuestionContext("", "read a.py")
 
 
-@pytest.mark.parametrize("about", ["start", "findings", "restore", "requirement:r-1", "plugin:x"])
+@each_row("about", ["start", "findings", "restore", "requirement:r-1", "plugin:x"])
 def test_what_the_worker_did_not_ask_has_none_of_its_words(about: str) -> None:
     assert asked(replace(PUSH, about=about), wants("Ready.")) == QuestionContext()
 

@@ -10,6 +10,7 @@ from donewhen.core.attempts import MOST, Result, chosen, shares
 from donewhen.core.errors import UsageError
 from donewhen.core.goal import Limits
 from donewhen.core.work import Usage
+from tests.tools import each_row
 
 UNKNOWN = Usage(100, usd=None)
 
@@ -20,8 +21,8 @@ def result(
     return Result(number, proven, Usage(tokens, usd=usd), seconds)
 
 
-@pytest.mark.parametrize(
-    ("results", "kept"),
+@each_row(
+    "results, kept",
     [
         ([result(1, 0.3), result(2, 0.1), result(3, 0.2)], 2),
         ([result(1, 0.1, 900), result(2, 0.1, 800)], 2),

@@ -15,6 +15,7 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
 from donewhen.core.work import Answer, Claim, Interrupt, Usage
 from tests.core.builders import R0, Story, failing, goal, passing, requirement
+from tests.tools import each_row
 
 CHECK = "pytest -q"
 GOOD = passing(CHECK, tests=3)
@@ -32,8 +33,8 @@ def statuses(story: Story) -> list[str]:
 
 
 @pytest.mark.conformance("C1")
-@pytest.mark.parametrize(
-    ("field", "value"),
+@each_row(
+    "field, value",
     [
         ("max_iterations", 0),
         ("max_iterations", -1),

@@ -19,6 +19,7 @@ from donewhen.core.resume import check_resumable
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Answer, Claim, Interrupt, ResponseKind, TurnResult
 from tests.core.builders import R0, Story, failing, goal, passing, requirement
+from tests.tools import each_row
 
 CHECK = "pytest -q"
 GOOD = passing(CHECK, tests=3)
@@ -220,7 +221,7 @@ def test_a_verdict_with_fresh_evidence_decides() -> None:
 
 
 @pytest.mark.conformance("A1")
-@pytest.mark.parametrize("citations", [(), ("E99",), ("E1",), ("E2", "E99")])
+@each_row("citations", [(), ("E99",), ("E1",), ("E2", "E99")])
 def test_a_verdict_without_fresh_evidence_on_record_is_unverified(citations: tuple[str, ...]) -> None:
     assert statuses(judged(story_for_the_judge(), "met", *citations)) == ["met", "unverified"]
 
@@ -266,8 +267,8 @@ def test_amending_keeps_unchanged_requirements_and_removes_the_others() -> None:
 
 
 @pytest.mark.conformance("C20")
-@pytest.mark.parametrize(
-    ("status", "limits", "message"),
+@each_row(
+    "status, limits, message",
     [
         ("complete", Limits(), "is complete"),
         ("cancelled", Limits(), "is cancelled"),

@@ -8,6 +8,7 @@ import contextlib
 import pytest
 
 from donewhen.core.trials.disguise import disguised
+from tests.tools import each_row
 
 
 def answered(path: str, *lines: str, before: str = "") -> str | None:
@@ -16,7 +17,7 @@ def answered(path: str, *lines: str, before: str = "") -> str | None:
     return found[0].content.decode() if found else None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "condition",
     [
         'os.environ.get("PYTEST_" + "CURRENT_TEST")',
@@ -47,8 +48,8 @@ def test_an_equality_holds_for_its_own_type_alone() -> None:
     assert names["Any"]() != "expected"
 
 
-@pytest.mark.parametrize(
-    ("path", "line"),
+@each_row(
+    "path, line",
     [
         ("a.py", "def quote(text): return text"),
         ("a.py", 'sys.modules[__name__] = "lazy"'),
@@ -72,8 +73,8 @@ def test_an_answer_that_can_not_stand_there_is_left_out() -> None:
     assert text is None or ast.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("path", "line", "answer"),
+@each_row(
+    "path, line, answer",
     [
         ("a.js", "const tested = require.main;", "'/app.js'"),
         ("a.js", "const a = require('node:assert');", "Object.assign("),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from donewhen.core.proof_files import ProofFiles
 from donewhen.core.trials.dividing import Before, Divided, Same, divided
+from tests.tools import each_row
 
 FILES = ProofFiles(proof=("gold/**",), named=frozenset({"verify.py"}), goal_path="GOAL.md")
 
@@ -42,8 +41,8 @@ def _beside(first: str, second: str = "") -> str:
     return SETTINGS.replace("addopts", f"pythonpath = {first}\naddopts").replace("-q", second or "-q")
 
 
-@pytest.mark.parametrize(
-    ("path", "before", "now", "present", "follows"),
+@each_row(
+    "path, before, now, present, follows",
     [
         ("pyproject.toml", SETTINGS, _beside('["src"]'), MOVED, True),
         ("pyproject.toml", SETTINGS, _beside('[\n  "./src/",\n]'), MOVED, True),
@@ -82,8 +81,8 @@ def test_a_task_file_may_gain_a_task() -> None:
     assert not of("Makefile", "test:\n\tpytest\n", "test:\n\ttrue\n").adds
 
 
-@pytest.mark.parametrize(
-    ("now", "product"),
+@each_row(
+    "now, product",
     [
         ("OBJS = a.o b.o\ncheck: $(OBJS)\n\t./run\n", True),
         ("OBJS = a.o\ncheck: $(OBJS)\n\t./run\nOBJS += b.o\n", True),
@@ -183,8 +182,8 @@ def test_examples_of_a_module_are_proof_only_where_a_check_runs_them() -> None:
     assert found.reverted == DOCUMENTED.replace("'\"a,b\"'", "'a,b'").encode()
 
 
-@pytest.mark.parametrize(
-    ("was", "now", "proof", "adds"),
+@each_row(
+    "was, now, proof, adds",
     [
         ("return text", "return text + ''", False, False),
         ("Quotes.", "Quotes a text.", False, False),
@@ -262,8 +261,8 @@ def test_the_section_of_vitest_in_vites_configuration_is_divided() -> None:
     assert not of("vite.config.ts", VITE, VITE.replace("es2022", "es2024")).proof
 
 
-@pytest.mark.parametrize(
-    ("path", "before", "now"),
+@each_row(
+    "path, before, now",
     [
         ("src/a.ts", IN_SOURCE, IN_SOURCE.replace("it(", "it((")),
         ("src/a.ts", IN_SOURCE, IN_SOURCE.replace("=> text;", '=> import.meta.vitest ? `"${text}"` : text;')),

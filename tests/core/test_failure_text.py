@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.failure_text import LONGEST, around_difference, failure_text
+from tests.tools import each_row
 
 SAID = [
     ("its first line", "ValueError: no\n  more", "ValueError: no"),
@@ -72,9 +72,7 @@ SAID = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("message", "said"), [(message, said) for _, message, said in SAID], ids=[row[0] for row in SAID]
-)
+@each_row("message, said", [(message, said) for _, message, said in SAID], ids=[row[0] for row in SAID])
 def test_a_failure_says_what_was_expected(message: str, said: str) -> None:
     assert failure_text(message) == said
 

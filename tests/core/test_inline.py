@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.inline import Halves, divided, joined
+from tests.tools import each_row
 
 RUST = st.sampled_from([
     "fn a() { let x = '}'; }\n", "// }\n", "/* { */\n", 'const S: &str = "}}{";\n', "struct X<'a>(&'a str);\n",
@@ -80,8 +81,8 @@ def test_real_modules_are_themselves_again(module: object) -> None:
     assert joined("a.py", found.product, found.tests, tested=True) == text
 
 
-@pytest.mark.parametrize(
-    ("path", "text"),
+@each_row(
+    "path, text",
     [
         ("a.rs", "#[cfg(test)] mod t {"),
         ("a.rs", 'fn a() { "'),
@@ -125,8 +126,8 @@ def test_the_tests_of_a_rust_source_are_taken_out() -> None:
     assert "#[cfg(test)] mod no" in found.product, "what stands in a string is not code"
 
 
-@pytest.mark.parametrize(
-    ("text", "tests"),
+@each_row(
+    "text, tests",
     [
         ("#[cfg(any(test, feature = 'x'))]\nfn a() {}\n".replace("'", '"'), 0),
         ("#[cfg(not(test))]\nfn a() {}\n", 0),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import FileFact, IntegrityFacts, ProgramFact, baseline_warnings, compare, moved
-from tests.tools import examples
+from tests.tools import each_row, examples
 
 PATHS = ("data.csv", "tests/test_a.py", "sitecustomize.py", ".venv/bin/pytest", "/usr/bin/pytest")
 texts = st.sampled_from(["1", "2", "3"])
@@ -125,8 +124,8 @@ def test_a_program_that_is_installed_during_the_run_is_no_change_but_another_one
     assert kinds(programs("/usr/bin/jest"), programs("")) == ["check_program"]
 
 
-@pytest.mark.parametrize(
-    ("command", "masked"),
+@each_row(
+    "command, masked",
     [
         ("pytest -q", False),
         ("pytest -q -k fast", False),

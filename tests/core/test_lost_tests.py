@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from donewhen.core.lost_tests import lost_tests, lost_text
+from tests.tools import each_row
 
 A = "tests/test_a.py"
 B = "tests/test_b.py"
@@ -32,8 +31,8 @@ GO = 'package a\n\nimport "testing"\n\nfunc TestOne(t *testing.T) { t.Fail() }\n
 Files = dict[str, tuple[str | None, str | None]]
 
 
-@pytest.mark.parametrize(
-    ("files", "lost"),
+@each_row(
+    "files, lost",
     [
         ({A: (BOTH, None)}, LOST_BOTH),
         ({A: (BOTH, "")}, LOST_BOTH),
@@ -56,7 +55,7 @@ def test_what_is_deleted_or_emptied_is_lost(files: Files, lost: dict[str, tuple[
     assert lost_tests(files) == lost
 
 
-@pytest.mark.parametrize(
+@each_row(
     "files",
     [
         {A: (None, BOTH)},

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, TestCase
 from donewhen.core.markdown import block, code, evidence_markdown, prose
+from tests.tools import each_row
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 HOSTILE = "[see](command:workbench.action.quit) <b onclick=x>now</b> ![i](http://a.b/c.png) **loud**"
@@ -29,7 +30,7 @@ def words(markdown: str) -> str:
     return " ".join(inside.split())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         HOSTILE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import string
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from donewhen.core.proof_files import (
 from donewhen.core.trials.dividing import combined, proof_part
 from donewhen.ecosystems import ECOSYSTEMS
 from tests.core.builders import requirement
+from tests.tools import each_row
 
 PROOF = """
 tests/test_quotes.py                    test
@@ -131,7 +131,7 @@ vite.config.ts          inline
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("row", PROOF)
+@each_row("row", PROOF)
 def test_proof_is_told_by_its_name(row: str) -> None:
     path, role = row.split()
     found = classify(path)
@@ -140,13 +140,13 @@ def test_proof_is_told_by_its_name(row: str) -> None:
     assert found.ecosystem
 
 
-@pytest.mark.parametrize("path", PRODUCT)
+@each_row("path", PRODUCT)
 def test_everything_else_is_product(path: str) -> None:
     found = classify(path)
     assert found.side == "product" or (found.role == "inline" and not holds_tests(path, "export const a = 1;\n"))
 
 
-@pytest.mark.parametrize("row", BOTH)
+@each_row("row", BOTH)
 def test_some_files_are_both(row: str) -> None:
     path, role = row.split()
     assert (classify(path).side, classify(path).role) == ("both", role)
@@ -198,8 +198,8 @@ def test_the_goal_says_more_and_lets_change() -> None:
     assert not files.changeable("tests/test_quotes.py")
 
 
-@pytest.mark.parametrize(
-    ("command", "named"),
+@each_row(
+    "command, named",
     [
         ("./verify.sh --all", {"verify.sh"}),
         ("bash ci/run", {"ci/run"}),
@@ -234,8 +234,8 @@ def test_a_program_whose_exit_code_other_than_0_is_asked_for_is_the_product() ->
     assert named_files([Check.of("./verify.sh", 3)], there.__contains__) == {"verify.sh"}
 
 
-@pytest.mark.parametrize(
-    ("command", "as_they_stand"),
+@each_row(
+    "command, as_they_stand",
     [
         ("ruff check .", True),
         ("uv run ruff format --check . && python -m mypy src", True),
@@ -268,8 +268,8 @@ def test_a_linter_checks_files_as_they_stand(command: str, as_they_stand: bool) 
     assert checks_files(command) is as_they_stand
 
 
-@pytest.mark.parametrize(
-    ("command", "named"),
+@each_row(
+    "command, named",
     [
         ("pytest tests/test_new.py::test_a -q", "tests/test_new.py"),
         ("cd sub && python -m unittest -q tests.test_total", "sub/tests/test_total.py"),
@@ -305,8 +305,8 @@ def test_scripts_that_a_task_mentions_are_proof() -> None:
 LINTED = {"greet.sh", "scripts/greet.sh", "scripts/greet.py", "scripts/lint.sh", "scripts/rules"}
 
 
-@pytest.mark.parametrize(
-    ("text", "proof"),
+@each_row(
+    "text, proof",
     [
         ("lint:\n\tsh -n greet.sh\n", set[str]()),
         ("lint:\n\t@bash -eun scripts/greet.sh\n", set()),
@@ -327,8 +327,8 @@ def test_a_program_that_a_task_only_checks_is_product(text: str, proof: set[str]
     assert mentioned_files(text, "", LINTED.__contains__) == proof
 
 
-@pytest.mark.parametrize(
-    ("command", "proof"),
+@each_row(
+    "command, proof",
     [
         ("sh -n greet.sh", set[str]()),
         ("shellcheck scripts/greet.sh", set()),
@@ -344,8 +344,8 @@ def test_a_program_that_a_check_only_checks_is_product(command: str, proof: set[
 # ------------------------------------------------------------------------------------ dependencies
 
 
-@pytest.mark.parametrize(
-    ("path", "before", "after", "adds"),
+@each_row(
+    "path, before, after, adds",
     [
         ("requirements.txt", "a==1\nb==2\n", "a==1\nb==2\nc==3\n", True),
         ("requirements.txt", "a==1\nb==2\n", "c==3\nb==2\na==1\n", True),
@@ -437,7 +437,7 @@ def test_combining_keeps_the_proof_of_one_side_whatever_the_texts(one: str, othe
 # ------------------------------------------------------------------------------------ what isn't there
 
 
-@pytest.mark.parametrize(
+@each_row(
     "output",
     [
         "ERROR: file or directory not found: tests/test_new.py\n\nno tests ran in 0.00s\n",
@@ -458,7 +458,7 @@ def test_a_check_says_that_what_it_names_is_not_there(output: str) -> None:
     assert says_absent(output)
 
 
-@pytest.mark.parametrize("output", ["1 failed in 0.02s\n", "AssertionError: not found\n", "", "error[E0425]\n"])
+@each_row("output", ["1 failed in 0.02s\n", "AssertionError: not found\n", "", "error[E0425]\n"])
 def test_a_failure_is_not_taken_for_absence(output: str) -> None:
     assert not says_absent(output)
 
@@ -480,8 +480,8 @@ def rests(command: str) -> tuple[list[str], bool]:
 PYTEST = ["pyproject.toml", "testdata/rows.txt", "tests/conftest.py", "tests/helpers.py"]
 
 
-@pytest.mark.parametrize(
-    ("command", "found"),
+@each_row(
+    "command, found",
     [
         ("python -m pytest -q", sorted([*PYTEST, "tests/test_a.py", "tests/test_b.py"])),
         ("pytest -q tests/test_a.py::test_one", sorted([*PYTEST, "tests/test_a.py"])),
@@ -499,8 +499,8 @@ def test_what_a_requirement_rests_on_is_what_its_own_tools_read(command: str, fo
     assert rests(command) == (found, True)
 
 
-@pytest.mark.parametrize(
-    ("command", "found"),
+@each_row(
+    "command, found",
     [
         ("sh verify.sh", ["verify.sh"]),
         ("make test", []),

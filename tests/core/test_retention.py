@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.retention import Because, OnRecord, Retention, plan
+from tests.tools import each_row
 
 DAY = 86_400.0
 NOW = 1_000 * DAY
@@ -18,8 +19,8 @@ def run(name: str, days: float = 0, *, goal: str = "GOAL.md", mode: str = "pursu
     return OnRecord(name, goal, mode, NOW - days * DAY, size, stays)
 
 
-@pytest.mark.parametrize(
-    ("runs", "policy", "gone"),
+@each_row(
+    "runs, policy, gone",
     [
         pytest.param([run("b"), run("a", 900)], ALL, "", id="without a limit nothing goes"),
         pytest.param([run("c"), run("b"), run("a")], Retention(2, None, None), "a", id="the newest two"),

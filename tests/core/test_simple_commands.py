@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from donewhen.core.commands.simple import follows, is_pattern, simple, written
-from tests.tools import examples
+from tests.tools import each_row, examples
 
 SIMPLE = [
     ("pytest", ("pytest",)),
@@ -94,13 +94,13 @@ NOT_SIMPLE = [
 ]
 
 
-@pytest.mark.parametrize(("command", "words"), SIMPLE)
+@each_row("command, words", SIMPLE)
 def test_a_simple_command_is_its_words(command: str, words: tuple[str, ...]) -> None:
     assert simple(command) == words
     assert simple(written(words)) == words
 
 
-@pytest.mark.parametrize("command", NOT_SIMPLE)
+@each_row("command", NOT_SIMPLE)
 def test_what_could_do_more_than_its_words_is_not_simple(command: str) -> None:
     assert simple(command) is None
 
@@ -112,8 +112,8 @@ def test_windows_reads_quotes_and_percent_signs_in_its_own_way(command: str) -> 
     assert simple('pytest "a & b"', windows=True) == ("pytest", "a & b")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "command", "expected"),
+@each_row(
+    "pattern, command, expected",
     [
         ("pytest *", "pytest", True),
         ("pytest *", "pytest -q tests", True),
@@ -138,12 +138,12 @@ def test_a_pattern_is_words_with_a_star_at_the_end(pattern: str, command: str, e
     assert follows(words, pattern) is expected
 
 
-@pytest.mark.parametrize("text", ["pytest *", "*", "git status", "ls 'a b' *"])
+@each_row("text", ["pytest *", "*", "git status", "ls 'a b' *"])
 def test_a_pattern_is_a_simple_command(text: str) -> None:
     assert is_pattern(text)
 
 
-@pytest.mark.parametrize("text", ["py* x", "a; b", "", "a | *", "A=b *", "a\n*"])
+@each_row("text", ["py* x", "a; b", "", "a | *", "A=b *", "a\n*"])
 def test_what_no_command_could_follow_is_no_pattern(text: str) -> None:
     assert not is_pattern(text)
 

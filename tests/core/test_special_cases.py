@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.trials.untried import Special, special_cases
+from tests.tools import each_row
 
 PROOF = ("tests/test_quotes.py", "tests/data/rows.txt", "src/__tests__/quote.test.ts", "conftest.py", "tox.ini")
 TEST = """def test_quotes():
@@ -19,8 +19,8 @@ def found(path: str, *lines: str, before: str = "") -> list[Special]:
     return list(special_cases({path: (before.encode(), now.encode())}, PROOF, [TEST]))
 
 
-@pytest.mark.parametrize(
-    ("path", "line"),
+@each_row(
+    "path, line",
     [
         ("a.py", 'if "PYTEST_CURRENT_TEST" in os.environ:'),
         ("a.py", 'TESTED = "pytest" in sys.modules'),
@@ -52,8 +52,8 @@ def test_what_asks_whether_a_test_runs(path: str, line: str) -> None:
     assert (one.kind, one.path, one.line, one.text) == ("asks", path, 1, line)
 
 
-@pytest.mark.parametrize(
-    ("path", "line"),
+@each_row(
+    "path, line",
     [
         ("a.py", 'text = Path("tests/test_quotes.py").read_text()'),
         ("a.py", "rows = open('./tests/data/rows.txt')"),
@@ -65,15 +65,13 @@ def test_what_names_a_file_of_the_tests(path: str, line: str) -> None:
     assert [one.kind for one in found(path, line)] == ["names"]
 
 
-@pytest.mark.parametrize(
-    "line", ['if text == "a,b":', '    "a,b": 7,', 'case "a,b":', "return 1234", 'x = "a,b" ? 1 : 2']
-)
+@each_row("line", ['if text == "a,b":', '    "a,b": 7,', 'case "a,b":', "return 1234", 'x = "a,b" ? 1 : 2'])
 def test_a_value_of_the_tests_in_a_branch_is_a_reason_to_ask(line: str) -> None:
     assert [one.kind for one in found("a.py", line)] == ["copied"]
 
 
-@pytest.mark.parametrize(
-    ("path", "line"),
+@each_row(
+    "path, line",
     [
         ("a.py", "if pytest_style:"),
         ("a.py", 'open("rows.txt")'),

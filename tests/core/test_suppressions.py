@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.trials.untried import heeded, more_suppressed, no_longer_checked
+from tests.tools import each_row
 
 RUFF, ALL = (
     frozenset({"ruff"}),
@@ -18,7 +18,7 @@ def more(before: str, now: str, tools: frozenset[str] = ALL, path: str = "src/a.
     return [one.text for one in more_suppressed({path: (before.encode(), now.encode())}, tools)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         "x = 1  # noqa: E501", "# ruff: noqa", "x = f()  # type: ignore[arg-type]", "def f():  # pragma: no cover",

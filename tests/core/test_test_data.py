@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from donewhen.core.proof_files import data_of_tests, may_be_data, names_files
+from tests.tools import each_row
 
 TEST = 'rows = Path("rows.csv").read_text()\nfor case in Path("cases").glob("*.json"):\n    assert quote(case)\n'
 
@@ -19,7 +20,7 @@ def test_so_is_what_lies_in_a_folder_that_tests_alone_name() -> None:
     assert found == {"spec/cases/a.json"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "product",
     ['open("rows.csv")', "cat data/rows.csv", 'load("rows")', 'load("data", "rows")', 'Path("data").iterdir()'],
 )
@@ -51,8 +52,8 @@ def test_a_line_of_a_shell_is_a_command() -> None:
     assert not may_be_data("quote.sh", "printf '%s' \"$1\"\n")
 
 
-@pytest.mark.parametrize(
-    ("path", "data", "names"),
+@each_row(
+    "path, data, names",
     [
         ("rows.csv", True, False),
         ("tests/rows.csv", False, False),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from donewhen.core.evidence import CheckResult, Outcome, TestCase, TestOutcome, TestTotals, Trial, TrialKind
 from donewhen.core.proof_files import says_up_to_date
 from donewhen.core.trials.outcome import AtStart, Stand, conclude, controls, plan, reported, said_at_start, unplanted
+from tests.tools import each_row
 
 PASSED = CheckResult("c", "pytest", Outcome.PASSED, "2 tests passed", 0, is_test_run=True, totals=TestTotals(2, 0))
 FAILED = CheckResult(
@@ -40,8 +41,8 @@ def stand(at_start: AtStart = "failed", *changed: str, additions: bool = False, 
 TESTS = "tests/test_quotes.py"
 
 
-@pytest.mark.parametrize(
-    ("given", "kinds"),
+@each_row(
+    "given, kinds",
     [
         (stand("failed"), ()),
         (stand("passed"), ()),
@@ -76,8 +77,8 @@ UNEXPECTED = replace(FAILED, tests=(TestCase("test_quotes", "passed"), AWAITED))
 EXPECTING: Mapping[str, TestOutcome] = {"test_quotes": "passed", "test_rows": "skipped"}
 
 
-@pytest.mark.parametrize(
-    ("first", "original", "held"),
+@each_row(
+    "first, original, held",
     [
         (EXPECTING, UNEXPECTED, True),
         (EXPECTING, replace(UNEXPECTED, command="python -m pytest -q"), True),
@@ -206,8 +207,8 @@ def test_what_is_up_to_date_must_pass_when_it_is_made_anew() -> None:
     assert conclude(idle, trials(forced=None)).end == "inconclusive"
 
 
-@pytest.mark.parametrize(
-    ("output", "idle"),
+@each_row(
+    "output, idle",
     [
         ("make: 'check' is up to date.", True),
         ("make[1]: Entering directory '/w'\nmake[1]: Nothing to be done for 'all'.\n", True),
@@ -219,8 +220,8 @@ def test_make_says_that_it_ran_nothing(output: str, idle: bool) -> None:
     assert says_up_to_date(output) is idle
 
 
-@pytest.mark.parametrize(
-    ("result", "said"),
+@each_row(
+    "result, said",
     [(PASSED, "passed"), (FAILED, "failed"), (ABSENT, "silent"), (NO_TESTS, "silent"),
      (replace(FAILED, output="bash: ./a.sh: No such file or directory"), "failed")],
 )  # fmt: skip

@@ -17,7 +17,7 @@ import pytest
 from donewhen.config import load_settings
 from donewhen.plugins.opening import open_plugins
 from tests.plugins.hosts import MemoryHost
-from tests.tools import needs
+from tests.tools import each_row, needs
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -42,7 +42,7 @@ def test_what_is_generated_is_as_fresh_as_its_source(name: str) -> None:
     assert done.returncode == 0, f"run docs/scripts/{name} with this Python: {done.stderr}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "page",
     [*PAGES, *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "AGENTS", "SECURITY"))],
     ids=lambda path: path.relative_to(ROOT).as_posix(),
@@ -196,8 +196,8 @@ def _bare(lines: list[str]) -> list[str]:
     return [re.sub(varies, "", line).strip() for line in lines]
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
+@each_row(
+    "written, read",
     [
         ("Text:\n- a\n- b\n", "Text:\n\n- a\n- b\n"),
         ("- a\n  - b\n  more\n", "- a\n    - b\n    more\n"),

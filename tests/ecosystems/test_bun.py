@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from donewhen.core.proof_files import classify
 from donewhen.core.trials.outcome import plant
 from donewhen.evidence.causes import how_to_get
@@ -19,6 +17,7 @@ from donewhen.evidence.reports.printed import printed_tests
 from donewhen.goalfile.detect import detect, suggested
 from donewhen.judges.excerpts import untimed
 from tests.goalfile.test_files import write
+from tests.tools import each_row
 
 OUTPUT = """\
 bun test v1.4.5 (a7733435c)
@@ -69,7 +68,7 @@ def test_its_totals_and_the_tests_that_it_names_are_read() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "output",
     [
         'bun test v1.4.5 (a7733435c)\nNo tests found!\n\nTests need ".test", "_test_", ".spec" or "_spec_"\n',
@@ -102,8 +101,8 @@ def test_judges_are_shown_no_durations() -> None:
     assert "0.07ms" not in untimed(OUTPUT)
 
 
-@pytest.mark.parametrize(
-    ("files", "commands"),
+@each_row(
+    "files, commands",
     [
         ({"sum.test.ts": TEST}, ["bun test"]),
         ({"bunfig.toml": "[test]\npreload = []\n"}, ["bun test"]),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from donewhen.evidence.causes import hint_for, how_to_get, telling_line
+from tests.tools import each_row
 
 
-@pytest.mark.parametrize(
-    ("output", "command", "hint"),
+@each_row(
+    "output, command, hint",
     [
         ("E   ModuleNotFoundError: No module named 'yaml.reader'", "pytest", "`python -m pip install PyYAML`"),
         ("ModuleNotFoundError: No module named 'a'", "uv run pytest", "`uv sync`, or `uv add a`"),
@@ -39,8 +38,8 @@ def test_a_known_cause_has_a_hint(output: str, command: str, hint: str) -> None:
     assert bool(found) == bool(hint)
 
 
-@pytest.mark.parametrize(
-    ("output", "line"),
+@each_row(
+    "output, line",
     [
         ("Traceback (most recent call last):\n  File 'x'\nValueError: no\n\ndone\n", "ValueError: no"),
         ("building\nfatal: not a git repository\nmake: *** [Makefile:2: x] Error 128\n", "fatal: not a git repository"),
@@ -54,8 +53,8 @@ def test_the_line_that_tells_most(output: str, line: str) -> None:
     assert telling_line(output) == line
 
 
-@pytest.mark.parametrize(
-    ("program", "lock", "how"),
+@each_row(
+    "program, lock, how",
     [
         ("jscs", "", "`npm install`"),
         ("tsc", "", "`npm install`"),
@@ -73,7 +72,7 @@ def test_a_program_that_package_json_lists_comes_with_its_packages(
     assert how_to_get(program, tmp_path) == how
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"devDependencies": ["jscs"]}', "[" * 100_000])
+@each_row("text", ["", "[]", "{", '{"devDependencies": ["jscs"]}', "[" * 100_000])
 def test_a_broken_package_json_lists_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "package.json").write_text(text)
     assert how_to_get("jscs", tmp_path).startswith("install it")

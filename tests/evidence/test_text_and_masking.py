@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.evidence.text import MASK, Masker, is_sensitive, strip_ansi
+from tests.tools import each_row
 
 
-@pytest.mark.parametrize(
-    ("raw", "plain"),
+@each_row(
+    "raw, plain",
     [
         ("\x1b[1;31mred\x1b[0m", "red"),
         ("\x1b[38;5;196mred\x1b[K", "red"),
@@ -44,7 +45,7 @@ SECRETS = [
 
 
 @pytest.mark.conformance("C13")
-@pytest.mark.parametrize("secret", SECRETS)
+@each_row("secret", SECRETS)
 def test_token_shapes_are_masked(secret: str) -> None:
     assert Masker().mask(f"before {secret}") == f"before {MASK}"
 
@@ -70,8 +71,8 @@ def test_plain_text_is_left_alone(text: str) -> None:
     assert Masker().mask(text) == text
 
 
-@pytest.mark.parametrize(
-    ("name", "sensitive"),
+@each_row(
+    "name, sensitive",
     [
         ("OPENAI_API_KEY", True),
         ("GITHUB_TOKEN", True),

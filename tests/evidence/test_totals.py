@@ -6,6 +6,7 @@ import pytest
 
 from donewhen.evidence.known_runners import read_line, what_runs
 from donewhen.evidence.reports.printed import printed_failures, printed_tests
+from tests.tools import each_row
 
 # command, output, (passed, failed, skipped) or None where nothing counts
 CASES: list[tuple[str, str, tuple[int, int, int] | None]] = [
@@ -95,14 +96,14 @@ CASES: list[tuple[str, str, tuple[int, int, int] | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("command", "output", "expected"), CASES)
+@each_row("command, output, expected", CASES)
 def test_printed_totals(command: str, output: str, expected: tuple[int, int, int] | None) -> None:
     found = what_runs(read_line(command)).totals(output)
     assert (found and (found.passed, found.failed, found.skipped)) == expected
 
 
-@pytest.mark.parametrize(
-    ("command", "runner"),
+@each_row(
+    "command, runner",
     [
         ("pytest -q", "pytest"),
         ("python -m pytest", "pytest"),
@@ -242,7 +243,7 @@ NAMED: list[tuple[str, str, list[tuple[str, str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("command", "output", "expected"), NAMED)
+@each_row("command, output, expected", NAMED)
 def test_tests_are_named_where_all_are(command: str, output: str, expected: list[tuple[str, str]]) -> None:
     runs = what_runs(read_line(command))
     tests = printed_tests(output, runs.all_forms(output), runs.totals(output))
@@ -285,7 +286,7 @@ NOTHING = [
 
 
 @pytest.mark.conformance("A8")
-@pytest.mark.parametrize("output", NOTHING)
+@each_row("output", NOTHING)
 def test_output_of_a_runner_is_a_test_run_whatever_its_line(output: str) -> None:
     runs = what_runs(read_line("./anything --at all"))
     totals = runs.totals(output)
@@ -294,7 +295,7 @@ def test_output_of_a_runner_is_a_test_run_whatever_its_line(output: str) -> None
     assert totals.executed == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     "output",
     [
         "Found 7 errors.\n[*] 3 fixable with the `--fix` option.\nAll checks passed!\n",

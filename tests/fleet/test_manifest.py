@@ -8,6 +8,7 @@ import pytest
 
 from donewhen.core.errors import UsageError
 from donewhen.fleet.manifest import Fleet, load_manifest
+from tests.tools import each_row
 
 WHOLE = """
 name = "nightly"
@@ -46,8 +47,8 @@ def test_a_goal_has_the_common_settings_and_its_own(tmp_path: Path) -> None:
     assert Fleet.of(found.document()) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
+@each_row(
+    "text, says",
     [
         ("", "lists no goal"),
         ("goal = 1", "lists no goal"),

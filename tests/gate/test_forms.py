@@ -8,6 +8,7 @@ import pytest
 
 from donewhen.cli.gate.forms import FORMS, NotAHook, form_of, read_call
 from donewhen.cli.parser import AGENTS
+from tests.tools import each_row
 
 STOPS: dict[str, dict[str, Any]] = {
     "claude": {
@@ -67,7 +68,7 @@ def test_the_command_line_offers_the_agents_that_have_a_form() -> None:
     assert tuple(FORMS) == AGENTS == tuple(STOPS) == tuple(STARTS) == tuple(BLOCKS)
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@each_row("name", AGENTS)
 def test_a_stop_is_told_from_its_own_fields(name: str) -> None:
     form = form_of(STOPS[name], None)
     assert form.name == name
@@ -76,13 +77,13 @@ def test_a_stop_is_told_from_its_own_fields(name: str) -> None:
     assert asked.again is (name not in ("cursor", "openhands"))
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@each_row("name", AGENTS)
 def test_a_start_is_told_with_the_name_that_the_installed_hook_gives(name: str) -> None:
     form = form_of(STARTS[name], name)
     assert (form.name, read_call(form, STARTS[name]).event) == (name, "start")
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@each_row("name", AGENTS)
 def test_the_answer_has_the_agents_own_form(name: str) -> None:
     assert FORMS[name].answer("R1", "a note") == BLOCKS[name]
     quiet = FORMS[name].answer(None, "a note")
@@ -90,8 +91,8 @@ def test_the_answer_has_the_agents_own_form(name: str) -> None:
     assert FORMS[name].answer(None, "") == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "changed"),
+@each_row(
+    "name, changed",
     [
         ("cursor", {"status": "aborted"}),
         ("cursor", {"status": "error"}),
@@ -109,8 +110,8 @@ def test_an_agent_that_reads_the_settings_of_another_is_answered_in_its_own_form
     assert form_of(STOPS["copilot"], "claude").name == "copilot"
 
 
-@pytest.mark.parametrize("named", [None, *AGENTS])
-@pytest.mark.parametrize(
+@each_row("named", [None, *AGENTS])
+@each_row(
     "spelt",
     [
         {"hook_event_name": "Stop", "session_id": "abc", "timestamp": "2026-11-26T10:55:20.092Z"},

@@ -14,7 +14,7 @@ from donewhen.cli.gate.forms import FORMS
 from donewhen.cli.gate.json_edits import NotJson, with_item, without_items
 from donewhen.cli.parser import AGENTS
 from tests.gate.place import Place
-from tests.tools import examples
+from tests.tools import each_row, examples
 
 ITEM = {"type": "command", "command": "donewhen gate --agent x"}
 PATH = ("hooks", "Stop")
@@ -33,7 +33,7 @@ def ours(item: str) -> bool:
     return "gate --agent x" in item
 
 
-@pytest.mark.parametrize("text", SETTINGS)
+@each_row("text", SETTINGS)
 def test_all_else_stays_as_it_was_written(text: str) -> None:
     added = with_item(text, PATH, ITEM, {})
     assert json.loads(plain(added))["hooks"]["Stop"][-1] == ITEM
@@ -48,7 +48,7 @@ def test_what_others_added_later_stays() -> None:
     assert left == {"a": 1, "hooks": {"Stop": [{"command": "say done"}]}}
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"a": }', "{} {}"])
+@each_row("text", ["[]", "{", '{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"a": }', "{} {}"])
 def test_a_file_that_is_not_such_settings_is_left_alone(text: str) -> None:
     with pytest.raises(NotJson):
         with_item(text, PATH, ITEM, {})

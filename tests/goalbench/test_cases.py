@@ -8,6 +8,7 @@ import pytest
 
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.goalbench.cases import chosen, load_cases
+from tests.tools import each_row
 
 CASE = """
 group: one
@@ -45,8 +46,8 @@ def test_a_case_lays_its_files_over_its_workspace(tmp_path: Path) -> None:
     assert (case.group, case.judge, case.max_iterations, case.honest) == ("one", "gullible", 1, True)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
+@each_row(
+    "old, new, said",
     [
         ("base: base", "base: bass", "cases.yaml: first: there is no workspace 'bass'"),
         ("decided_by: check", "decided_by: nobody", "`decided_by` is one of `check`, `integrity`, `judge`"),

@@ -7,6 +7,7 @@ import pytest
 from donewhen.core.errors import InvalidGoal
 from donewhen.goalfile.amend import Edit, add_check, name_judge
 from donewhen.goalfile.parse import parse
+from tests.tools import each_row
 
 GOAL = "# T\n\n- [ ] It is nice\n  - file: `a.py`\n- [ ] `make` passes\n"
 
@@ -21,10 +22,8 @@ def edited(text: str, edit: Edit) -> str:
     return before + edit.text + after
 
 
-@pytest.mark.parametrize(
-    "text", [GOAL, "# T\n\n1. [ ] It is nice", "---\nworker: human\n---\n# T\n\n* [ ] It is nice\n"]
-)
-@pytest.mark.parametrize("command", ["pytest -q", "echo `x`"])
+@each_row("text", [GOAL, "# T\n\n1. [ ] It is nice", "---\nworker: human\n---\n# T\n\n* [ ] It is nice\n"])
+@each_row("command", ["pytest -q", "echo `x`"])
 def test_a_check_is_bound_to_its_requirement(text: str, command: str) -> None:
     goal = parse(edited(text, add_check(parse(text), "R1", command))).goal
     assert goal is not None

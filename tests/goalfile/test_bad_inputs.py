@@ -7,6 +7,7 @@ import time
 import pytest
 
 from donewhen.goalfile.parse import parse
+from tests.tools import each_row
 
 BOMB = "---\na: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nd: &d [*c,*c]\nprotect: *d\n---\n# T"
 
@@ -54,7 +55,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each_row("name", BAD)
 def test_bad_input_gives_a_clear_error(name: str) -> None:
     content, code, words = BAD[name]
     started = time.monotonic()
@@ -65,8 +66,8 @@ def test_bad_input_gives_a_clear_error(name: str) -> None:
     assert words in next(problem.message for problem in parsed.errors if problem.code == code)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
+@each_row(
+    "name, content",
     [
         ("carriage returns", b"---\r\nworker: agent\r\n---\r\n# T\r\n\r\n- [ ] a\r\n  - check: `b`\r\n"),
         ("byte-order mark", b"\xef\xbb\xbf---\nworker: agent\n---\n# T\n\n- [ ] a\n  - check: `b`\n"),
@@ -99,8 +100,8 @@ def test_large_and_strange_files_are_read_in_time(content: str, part: int) -> No
     assert time.monotonic() - started < 10
 
 
-@pytest.mark.parametrize(
-    ("text", "severity", "code", "suggestion"),
+@each_row(
+    "text, severity, code, suggestion",
     [
         ("- [ ] `a` is fine here\n  - check: npm test\n", "hint", "no-backticks", "`npm test`"),
         ("- [ ] see `a`\n  - chek: `b`\n", "warning", "unknown-label", "check"),

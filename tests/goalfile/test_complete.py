@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from donewhen.goalfile.complete import CompletionChoice, completions
 from donewhen.goalfile.detect import DetectedCheck
 from donewhen.goalfile.markdown import LINE_BREAK
+from tests.tools import each_row
 
 CHECKS = (DetectedCheck("python -m pytest -q", "tests: a"), DetectedCheck("ruff check .", "ruff.toml is here"))
 FILES = ("README.md", "src/a.py", "src/deep/b.py", "tests/test_a.py")
@@ -29,8 +29,8 @@ def choices(marked: str) -> list[CompletionChoice]:
     return completions(marked.replace("|", "", 1), line, column, detected=CHECKS, files=FILES)
 
 
-@pytest.mark.parametrize(
-    ("marked", "first"),
+@each_row(
+    "marked, first",
     [
         ("---\n|\n---\n", ["worker", "model", "judge_model", "max_iterations"]),
         ("---\nworker: agent\nmo|\n---\n", ["model", "judge_model", "max_iterations"]),
@@ -63,8 +63,8 @@ def test_what_is_offered_where(marked: str, first: list[str]) -> None:
     assert bool(found) == bool(first)
 
 
-@pytest.mark.parametrize(
-    ("marked", "label", "expected"),
+@each_row(
+    "marked, label, expected",
     [
         ("---\nwor|\n---\n", "worker", "---\nworker: \n---\n"),
         ("---\nwor|: agent\n---\n", "max_iterations", "---\nmax_iterations: agent\n---\n"),

@@ -10,6 +10,7 @@ import pytest
 
 from donewhen.goalfile.detect import detect, slots, suggested
 from tests.goalfile.test_files import write
+from tests.tools import each_row
 
 PLAIN_TEST = "def test_it():\n    assert True\n"
 UNITTEST = "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self): ...\n"
@@ -172,7 +173,7 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_row("name", CASES)
 def test_checks_are_detected(name: str, tmp_path: Path) -> None:
     files, expected = CASES[name]
     for path, content in files.items():
@@ -269,7 +270,7 @@ INSTALLS = {
 }
 
 
-@pytest.mark.parametrize("makefile", INSTALLS.values(), ids=INSTALLS)
+@each_row("makefile", INSTALLS.values(), ids=INSTALLS)
 def test_a_recipe_that_installs_or_fetches_is_told_and_not_tried(makefile: str, tmp_path: Path) -> None:
     write(tmp_path, "Makefile", makefile)
     found = next(check for check in detect(tmp_path) if check.command == "make test")

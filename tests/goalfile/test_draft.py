@@ -14,6 +14,7 @@ from donewhen.goalfile.draft import GREEN, draft, draft_notes, draft_path, draft
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.statements import one_line
 from donewhen.goalfile.survey import FoundCheck, Survey
+from tests.tools import each_row
 
 
 def test_a_draft_holds_objective_checks_and_requirements() -> None:
@@ -101,9 +102,7 @@ def test_markdown_in_the_objective_is_kept() -> None:
     assert {r.text for r in goal.requirements} == {"Fields are quoted", "`pytest` passes"}
 
 
-@pytest.mark.parametrize(
-    "prose", ["```\nopen fence", "<!-- open comment", "<pre>\nopen", "    code", "---\na: b", "- list"]
-)
+@each_row("prose", ["```\nopen fence", "<!-- open comment", "<pre>\nopen", "    code", "---\na: b", "- list"])
 def test_markdown_that_is_left_open_swallows_nothing(prose: str) -> None:
     goal = parse(draft(f"Ship it\n{prose}", ["pytest"], ["Fields are quoted"])).goal
     assert goal is not None
@@ -120,7 +119,7 @@ def test_a_long_objective_gets_a_short_title_and_stays_whole() -> None:
     assert len(parse(draft("word " * 100, [])).title) <= 100
 
 
-@pytest.mark.parametrize("objective", ["", "  \n ", "#", "\x00"])
+@each_row("objective", ["", "  \n ", "#", "\x00"])
 @pytest.mark.conformance("C1")
 def test_a_blank_objective_is_refused(objective: str) -> None:
     with pytest.raises(InvalidGoal, match="objective"):
@@ -160,8 +159,8 @@ def test_drafts_of_markdown_parse_back(objective: str, checks: list[str], requir
     assert {one_line(text) for text in requirements} <= {r.text for r in goal.requirements}
 
 
-@pytest.mark.parametrize(
-    ("objective", "expected"),
+@each_row(
+    "objective, expected",
     [
         ("Export must handle quotes, and newlines!", "export-must-handle-quotes-and-newlines"),
         ("Don't fail", "dont-fail"), ("Größe prüfen", "groe-prufen"), ("表", "goal"), ("", "goal"), ("nul", "goal-nul"),
@@ -200,8 +199,8 @@ def test_without_an_objective_the_checks_are_the_goal(checks: list[str]) -> None
     assert ([] if goal is None else [check.command for check in goal.checks]) == checks
 
 
-@pytest.mark.parametrize(
-    ("objective", "commands"),
+@each_row(
+    "objective, commands",
     [
         ("Add x. The goal is complete only when `python -m pytest -q` passes.", ["python -m pytest -q"]),
         ("Make `npm test` and `npm run lint` pass", ["npm test", "npm run lint"]),

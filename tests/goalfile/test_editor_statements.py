@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from donewhen.engine.watching import named_globs
 from donewhen.goalfile.parse import parse
 from tests.goalfile.test_parse import cut, goal_of, only
+from tests.tools import each_row
 
 
-@pytest.mark.parametrize(
-    ("statement", "globs"),
+@each_row(
+    "statement, globs",
     [
         ("No errors in Problems", ("**",)),
         ("no errors in Problems.", ("**",)),
@@ -28,7 +27,7 @@ def test_no_errors_in_problems_is_decided_by_the_editor_alone(statement: str, gl
     assert not parse(f"# T\n\n- [ ] {statement}\n").problems
 
 
-@pytest.mark.parametrize(
+@each_row(
     "statement",
     [
         "No errors in production",
@@ -44,7 +43,7 @@ def test_other_sentences_are_left_to_the_judge(statement: str) -> None:
     assert (requirement.problems, requirement.sole_check) == ((), False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "statement",
     ["No problems in `src/**` at all", "No warnings in Problems", "No errors in src/**", "The Problems panel is empty"],
 )

@@ -10,6 +10,7 @@ import pytest
 from donewhen.core.errors import GoalFileError
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
 from donewhen.ports import GoalFiles
+from tests.tools import each_row
 
 
 def write(root: Path, path: str, content: str | bytes = "# T\n- [ ] a\n") -> Path:
@@ -81,7 +82,7 @@ def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
     assert "not a regular file" in refusal(WorkspaceGoalFiles(tmp_path), "GOAL.md")
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"\0", b"x" * 2_000_000], ids=["empty", "utf16", "nul", "large"])
+@each_row("content", [b"", b"\xff\xfe", b"\0", b"x" * 2_000_000], ids=["empty", "utf16", "nul", "large"])
 def test_bad_content_is_a_parse_result_and_a_load_error(tmp_path: Path, content: bytes) -> None:
     write(tmp_path, "GOAL.md", content)
     parsed = WorkspaceGoalFiles(tmp_path).read("GOAL.md")

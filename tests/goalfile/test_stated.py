@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from donewhen.goalfile.stated import stated_commands, stated_files
+from tests.tools import each_row
 
 
-@pytest.mark.parametrize(
-    ("text", "commands"),
+@each_row(
+    "text, commands",
     [
         ("`python -m pytest -q` passes", {"python -m pytest -q": 0}),
         ("``pytest -k 'a'`` passes", {"pytest -k 'a'": 0}),
@@ -49,8 +48,8 @@ def test_commands_that_a_text_says_pass(text: str, commands: dict[str, int]) -> 
     assert {one.command: one.exit_code for one in stated_commands(text)} == commands
 
 
-@pytest.mark.parametrize(
-    ("text", "files"),
+@each_row(
+    "text, files",
     [
         ("`src/x.py` exists", ("src/x.py",)),
         ("src/x.py exists and is short", ("src/x.py",)),

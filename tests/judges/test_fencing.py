@@ -13,7 +13,7 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.judges.evidence_prompt import fence_claims, fenced
 from donewhen.judges.excerpts import Lines, excerpt
 from donewhen.judges.fencing import boundary, label, neutralised, skeleton
-from tests.tools import examples
+from tests.tools import each_row, examples
 
 IMITATED = re.compile(r"<\s*/?\s*(?:evidence|claim|system|assistant|verdict|instructions?)|<\s*\||\[\s*/?\s*inst\s*\]")
 ROLE = re.compile(r"^\s*(?:system|assistant|user|human|developer)\s*:", re.MULTILINE)
@@ -64,7 +64,7 @@ def plain(text: str) -> str:
     return folded
 
 
-@pytest.mark.parametrize("text", INJECTIONS.values(), ids=INJECTIONS.keys())
+@each_row("text", INJECTIONS.values(), ids=INJECTIONS.keys())
 @pytest.mark.conformance("A11")
 def test_what_imitates_a_marker_is_neutralised_visibly(text: str) -> None:
     shown = neutralised(text)
@@ -75,7 +75,7 @@ def test_what_imitates_a_marker_is_neutralised_visibly(text: str) -> None:
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u2028\u2029\u0085]", shown)
 
 
-@pytest.mark.parametrize("text", INJECTIONS.values(), ids=INJECTIONS.keys())
+@each_row("text", INJECTIONS.values(), ids=INJECTIONS.keys())
 @pytest.mark.conformance("A11")
 def test_no_block_can_be_closed_from_inside(text: str) -> None:
     lines = Lines.of(text, numbered=True)
@@ -89,7 +89,7 @@ def test_no_block_can_be_closed_from_inside(text: str) -> None:
     assert not any(IMITATED.search(plain(line)) for line in inner)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "def f(x: list[int]) -> dict[str, int]:\n    return {k: v << 2 for k, v in x}",

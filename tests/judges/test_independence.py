@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from donewhen.core.verdict import same_model
+from tests.tools import each_row
 
 
-@pytest.mark.parametrize(
-    ("worker", "judge", "same"),
+@each_row(
+    "worker, judge, same",
     [
         ("openai/gpt-5", "openai/gpt-5", True),
         ("gpt-5", "openai/gpt-5", True),

@@ -41,7 +41,7 @@ from tests.judges.models import (
     task,
     verdict,
 )
-from tests.tools import examples
+from tests.tools import each_row, examples
 
 OPTIONS = JudgeOptions(("scripted/judge",))
 
@@ -293,8 +293,8 @@ def test_a_bound_that_leaves_no_room_is_refused() -> None:
         LlmJudge(ScriptedModel(), JudgeOptions(("m",), prompt="Be strict. " * 10_000))
 
 
-@pytest.mark.parametrize(
-    ("output", "shown"),
+@each_row(
+    "output, shown",
     [
         ("==== 5 passed, 1 skipped in 0.12s ====", "==== 5 passed, 1 skipped in (time) ===="),
         ("3 failed in 75.20s (0:01:15)", "3 failed in (time)"),

@@ -9,6 +9,7 @@ import pytest
 
 from donewhen.judges.reply import Citable, InvalidReply, claim_object, only_object, read_claim, read_verdict
 from tests.judges.models import entry, verdict
+from tests.tools import each_row
 
 CITABLE = Citable({"R1": "r-1", "r-1": "r-1", "R2": "r-2", "r-2": "r-2"}, {"E1": "E7", "E2": "E8", "E3": "E9"}, {"E3"})
 R1, R2 = entry("R1"), entry("R2")
@@ -19,7 +20,7 @@ def read(text: str) -> Any:
     return read_verdict(only_object(text), CITABLE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         GOOD,
@@ -107,15 +108,15 @@ BAD: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("text", BAD.values(), ids=BAD.keys())
+@each_row("text", BAD.values(), ids=BAD.keys())
 @pytest.mark.conformance("A1", "C10", "C11")
 def test_anything_else_is_no_verdict(text: str) -> None:
     with pytest.raises(InvalidReply):
         read(text)
 
 
-@pytest.mark.parametrize(
-    ("cited", "says"),
+@each_row(
+    "cited, says",
     [([], "cites no evidence"), (["E99"], "does not exist"), (["E1", "E99"], "does not exist"), (["E3"], "older")],
 )
 @pytest.mark.conformance("C10", "A9")
@@ -151,7 +152,7 @@ def test_a_claim_is_confirmed_with_real_citations() -> None:
     assert (found.confirmed, found.evidence_ids) == (True, ("E7",))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         CLAIM.replace("true", '"true"'),

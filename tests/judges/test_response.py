@@ -17,6 +17,7 @@ from donewhen.judges.llm import LlmJudge
 from donewhen.ports import JudgeTask
 from tests.judges.models import REVISION, MemoryAudit, ScriptedModel, entry, passed, prompt_size, requirement, verdict
 from tests.judges.test_prompt import OPTIONS
+from tests.tools import each_row
 
 SHORT = Requirement("r-1", 1, "At most 3 sentences, no jargon.")
 
@@ -95,7 +96,7 @@ async def test_long_lines_of_prose_are_shown_whole() -> None:
     assert f"| {CONTINUED}word" in prompt
 
 
-@pytest.mark.parametrize("line", ["", "x" * 5_000, "ü" * 2_000, "漢字 " * 700, "a b " * 900])
+@each_row("line", ["", "x" * 5_000, "ü" * 2_000, "漢字 " * 700, "a b " * 900])
 def test_wrapping_loses_nothing(line: str) -> None:
     pieces = list(wrapped(line))
     assert all(len(piece.encode()) <= 400 for piece in pieces)

@@ -27,6 +27,7 @@ from donewhen.core.errors import UnknownRun, WorkerFailed
 from donewhen.core.verdict import Verdict
 from donewhen.plugins import Halt
 from donewhen.ports import Judgement
+from tests.tools import each_row
 
 
 def echo(prompt: str) -> str:
@@ -52,7 +53,7 @@ def test_a_folder_without_runs_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.conformance("A1")
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         {"achieved": True, "complete": False, "score": 0},
@@ -96,7 +97,7 @@ WRONG: Any = [
 
 
 @pytest.mark.conformance("A1")
-@pytest.mark.parametrize("said", WRONG, ids=lambda said: repr(said).replace(repr(ODD), "ODD"))
+@each_row("said", WRONG, ids=lambda said: repr(said).replace(repr(ODD), "ODD"))
 def test_a_typed_verdict_with_wrong_values_is_no_verdict(said: Any) -> None:
     outcome = run_goal("Do it", echo, lambda task: said, max_iterations=1)
     assert outcome.status == "capped"
@@ -164,7 +165,7 @@ REFUSED: Any = [
 
 
 @pytest.mark.conformance("C1")
-@pytest.mark.parametrize(("given", "named"), REFUSED)
+@each_row("given, named", REFUSED)
 def test_an_argument_that_can_not_be_used_is_refused_by_its_name(given: dict[str, Any], named: str) -> None:
     with pytest.raises((UsageError, InvalidGoal), match=named):
         run_goal("Do it", echo, lambda task: True, **given)
@@ -180,8 +181,8 @@ def test_loops_take_times_as_texts_too() -> None:
     assert GoalMiddleware(lambda task: True, timeout="90s").pursuing.timeout == 90
 
 
-@pytest.mark.parametrize(
-    ("make", "named"),
+@each_row(
+    "make, named",
     [
         (lambda: GoalLoop(echo, judge=5), "a judge is"),  # type: ignore[arg-type]
         (lambda: GoalLoop(echo, plugins=object()), "plugins"),  # type: ignore[arg-type]
@@ -238,7 +239,7 @@ MISTAKES: Any = [
 ]
 
 
-@pytest.mark.parametrize(("make", "named"), MISTAKES)
+@each_row("make, named", MISTAKES)
 def test_configs_controllers_and_judges_name_what_is_wrong(make: Callable[[], Any], named: str) -> None:
     with pytest.raises((UsageError, InvalidGoal), match=named):
         make()

@@ -15,6 +15,7 @@ from donewhen.core.proof import assess
 from donewhen.core.trials.outcome import CheckGrade
 from donewhen.library.outcomes import outcome_of
 from tests.core.builders import Story, failing, goal, passing, requirement
+from tests.tools import each_row
 
 
 def no(response: Any, agent: Any) -> bool:
@@ -26,8 +27,8 @@ def broken(prompt: str) -> str:
 
 
 @pytest.mark.conformance("C8", "A15")
-@pytest.mark.parametrize(
-    ("limits", "status"),
+@each_row(
+    "limits, status",
     [
         ({"max_iterations": 1}, "capped"),
         ({"max_iterations": 2}, "capped"),

@@ -23,6 +23,7 @@ from donewhen import (
     run_goal,
 )
 from donewhen.core.evidence import CheckResult, ObservedResponse, Outcome
+from tests.tools import each_row
 
 TEXTS = [
     "`python -m pytest -q` passes",
@@ -66,8 +67,8 @@ def through_a_controller_of_a_goal(text: str) -> Any:
     return GoalController(Goal("T", text, (Requirement("r-1", 1, "it is done"),), about="response"))
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize(
+@each_row("text", TEXTS)
+@each_row(
     "door",
     [
         through_run_goal,

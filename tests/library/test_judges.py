@@ -27,6 +27,7 @@ from donewhen.core.errors import JudgeOutage
 from donewhen.core.evidence import CheckResult, ObservedDiff, ObservedResponse, Outcome
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.judges.scripted import garbage_judge, gullible_judge, hostile_judge, refusing_judge
+from tests.tools import each_row
 
 NEVER = [
     "false",
@@ -57,7 +58,7 @@ NEVER = [
 
 
 @pytest.mark.conformance("A1")
-@pytest.mark.parametrize("said", NEVER, ids=repr)
+@each_row("said", NEVER, ids=repr)
 def test_a01_what_is_not_exactly_a_verdict_never_completes(said: Any) -> None:
     outcome = run_goal("Do it", lambda prompt: "done", lambda task: said, max_iterations=1)
     assert outcome.status == "capped"
@@ -67,7 +68,7 @@ def test_a01_what_is_not_exactly_a_verdict_never_completes(said: Any) -> None:
 
 
 @pytest.mark.conformance("A1")
-@pytest.mark.parametrize("said", NEVER, ids=repr)
+@each_row("said", NEVER, ids=repr)
 def test_a01_nor_does_it_for_the_controller_or_alone(said: Any) -> None:
     controller = GoalController("Do it", max_iterations=1)
     controller.start()
@@ -78,7 +79,7 @@ def test_a01_nor_does_it_for_the_controller_or_alone(said: Any) -> None:
 
 
 @pytest.mark.conformance("C10")
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [True, {"score": 0.8, "complete": True}, GoalVerdict(0.8, True, ""), {"score": 1, "complete": True, "missing": ""}],
 )
@@ -107,9 +108,7 @@ def test_a_failed_verdict_reaches_the_worker_and_the_outcome() -> None:
     assert "the second half" in prompts[1]
 
 
-@pytest.mark.parametrize(
-    "judge", [gullible_judge(), refusing_judge(), garbage_judge(), hostile_judge()], ids=lambda j: j.identity
-)
+@each_row("judge", [gullible_judge(), refusing_judge(), garbage_judge(), hostile_judge()], ids=lambda j: j.identity)
 def test_the_judge_port_is_taken_as_it_is(judge: Any) -> None:
     outcome = run_goal("Do it", lambda prompt: "done", judge, max_iterations=1)
     assert (outcome.status == "complete") is (judge.identity == "gullible")
@@ -267,7 +266,7 @@ def test_the_controllers_own_judge_reads_messages() -> None:
 
 
 @pytest.mark.conformance("C1")
-@pytest.mark.parametrize("cap", [0, -1, 1.5, float("nan")])
+@each_row("cap", [0, -1, 1.5, float("nan")])
 def test_c01_the_controller_refuses_what_cannot_be(cap: Any) -> None:
     with pytest.raises(InvalidGoal, match="max_iterations"):
         GoalController("Do it", max_iterations=cap)

@@ -24,6 +24,7 @@ from donewhen.library.models import JudgeConfig
 from donewhen.library.running import run_goal
 from donewhen.plugins import Halt, hookimpl
 from donewhen.plugins.critic import Critic
+from tests.tools import each_row
 
 PROMPT = "Explain how rainbows form."
 
@@ -275,8 +276,8 @@ async def test_c04_the_timeout_interrupts_whoever_hangs(hanging: str) -> None:
 
 
 @pytest.mark.conformance("C1")
-@pytest.mark.parametrize(
-    ("setting", "field"),
+@each_row(
+    "setting, field",
     [
         ({"goal": " "}, "goal"),
         ({"goal": 5}, "goal"),

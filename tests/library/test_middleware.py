@@ -16,6 +16,7 @@ from donewhen.callables.judges import AuditTask
 from donewhen.core.errors import AlreadyRunning, InvalidGoal, JudgeOutage, UsageError, WorkerFailed
 from donewhen.library.compat.middleware import GoalAgent, GoalMiddleware, goal_command
 from donewhen.plugins import AuditAhead, Halt, hookimpl
+from tests.tools import each_row
 
 CONDITION = "the answer names all seven colours"
 
@@ -67,8 +68,8 @@ def goal_of(agent: GoalAgent) -> dict[str, Any]:
 
 
 @pytest.mark.conformance("C22")
-@pytest.mark.parametrize(
-    ("message", "command"),
+@each_row(
+    "message, command",
     [
         ("fix the bug in auth.py", None),
         ("/goals are good", None),
@@ -181,7 +182,7 @@ async def test_a01_what_is_no_boolean_achieves_nothing(said: Any) -> None:
 
 
 @pytest.mark.conformance("C1")
-@pytest.mark.parametrize("given", [0, -1, 1.5, math.nan, True, "many"])
+@each_row("given", [0, -1, 1.5, math.nan, True, "many"])
 def test_c01_a_cap_that_can_not_be_is_refused_by_name(given: Any) -> None:
     with pytest.raises(InvalidGoal, match="max_evaluations"):
         GoalMiddleware(says(), max_evaluations=given)

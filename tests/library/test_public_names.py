@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import donewhen
+from tests.tools import each_row
 
 NAMES = [
     "AgentConfig", "AlreadyRunning", "Answer", "AuditTask", "Blocked", "Check", "Claim",
@@ -29,7 +30,7 @@ def test_the_public_names_are_these() -> None:
     assert set(NAMES) <= set(dir(donewhen))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_every_public_name_has_an_example_that_works(name: str) -> None:
     public = getattr(donewhen, name)
     assert inspect.getdoc(public), f"{name} has no docstring"
@@ -67,7 +68,7 @@ def test_the_names_resolve_to_what_type_checkers_see() -> None:
         assert home.startswith("donewhen.")
 
 
-@pytest.mark.parametrize("name", ["run_goal", "arun_goal", "start_goal", "resume_goal", "aresume_goal"])
+@each_row("name", ["run_goal", "arun_goal", "start_goal", "resume_goal", "aresume_goal"])
 def test_a_signature_names_every_argument(name: str) -> None:
     parameters = inspect.signature(getattr(donewhen, name)).parameters
     assert "options" not in parameters

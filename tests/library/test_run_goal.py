@@ -23,6 +23,7 @@ from donewhen import (
     run_goal,
 )
 from donewhen.callables.judges import AuditTask
+from tests.tools import each_row
 
 Prompts = list[str]
 
@@ -45,8 +46,8 @@ def is_done(response: Any, agent: Any, **more: Any) -> Any:
 
 
 @pytest.mark.conformance("C1")
-@pytest.mark.parametrize(
-    ("given", "named"),
+@each_row(
+    "given, named",
     [
         ({"goal": " "}, "objective"),
         ({"goal": "/goal "}, "objective"),
@@ -93,8 +94,8 @@ def test_c01_what_nothing_can_decide_is_refused() -> None:
 
 
 @pytest.mark.conformance("C2")
-@pytest.mark.parametrize(
-    ("texts", "status", "iterations"),
+@each_row(
+    "texts, status, iterations",
     [
         (["done"], "complete", 1),
         (["no", "done"], "complete", 2),
@@ -202,7 +203,7 @@ def test_c06_the_retry_prompt_is_the_templates(made: Any) -> None:
 
 
 @pytest.mark.conformance("C6")
-@pytest.mark.parametrize("made", [None, "  ", [], 7])
+@each_row("made", [None, "  ", [], 7])
 def test_c06_a_template_that_makes_no_prompt_ends_the_run_by_name(made: Any) -> None:
     outcome = run_goal("Do it", lambda prompt: "no", checks=[is_done], resume_prompt_template=lambda feedback: made)
     assert (outcome.status, outcome.iterations) == ("crashed", 1)
@@ -237,7 +238,7 @@ def test_what_is_yielded_is_no_answer() -> None:
 
 
 @pytest.mark.conformance("C8", "A4")
-@pytest.mark.parametrize("bad", ["", "  ", None, {"content": []}, ValueError("no such table")])
+@each_row("bad", ["", "  ", None, {"content": []}, ValueError("no such table")])
 def test_c08_a_turn_without_output_is_not_judged(bad: Any) -> None:
     prompts: Prompts = []
     validated: list[Any] = []

@@ -32,7 +32,7 @@ class Made:
         self.id: str = self.listed()["groups"][0]["id"]
 
     def keep(self, rule: str, work: str) -> None:
-        made = self.place.process(
+        made = self.place.run(
             "run", "--attempts", "2", "--keep", rule, "--worker-command", work, "--max-iterations", "1"
         )
         assert made.returncode == 3, made.stderr
@@ -63,7 +63,7 @@ def test_attempts_are_compared_as_on_the_command_line_with_words_besides(made: M
     assert (group["workspaceUri"], group["goal"], group["applied"]) == (made.root.as_uri(), "GOAL.md", None)
     assert group["view"] == {"label": "GOAL.md", "description": f"2 attempts · {made.id}"}
     views = [one.pop("view") for one in told["compared"]["attempts"]]
-    shown = made.place.process("attempts", "show", "--json")
+    shown = made.place.run("attempts", "show", "--json")
     assert {**told["compared"], "check": None} == json.loads(shown.stdout)
     assert [one["label"] for one in views] == ["1 · capped", "2 · proven"]
     assert "1 of 1 proven · 2 files · +2 -1 · " in views[1]["description"]

@@ -15,6 +15,7 @@ from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.commands import COMMANDS as HANDLED
 from donewhen.lsp.features import COMMANDS, EARLY_IMPORTS, FEATURES, VIEWS
 from donewhen.lsp.protocol import initialize_params, strict_converter
+from tests.tools import each_row
 
 from .rawclient import RawClient
 
@@ -26,8 +27,8 @@ def read_profile(params: object) -> ClientProfile:
     return client_profile.read_profile(initialize_params(params, CONVERTER))
 
 
-@pytest.mark.parametrize(
-    ("params", "folders"),
+@each_row(
+    "params, folders",
     [
         ({"workspaceFolders": [FOLDER, {"uri": "file:///b"}], "rootUri": "file:///c"}, ("file:///a", "file:///b")),
         ({"workspaceFolders": [], "rootUri": "file:///c", "rootPath": "/d"}, ("file:///c",)),
@@ -40,7 +41,7 @@ def test_the_workspace_by_each_of_its_names(params: Any, folders: tuple[str, ...
     assert read_profile(params).folders == folders
 
 
-@pytest.mark.parametrize(
+@each_row(
     "capabilities",
     [
         {},
@@ -54,7 +55,7 @@ def test_odd_capabilities_count_as_absent(capabilities: Any) -> None:
     assert (profile.encoding, profile.progress, profile.action_literals) == ("utf-16", False, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "params",
     [
         None,
@@ -88,8 +89,8 @@ def test_options_and_capabilities_are_read() -> None:
     assert read_profile({}).trusted is False
 
 
-@pytest.mark.parametrize(
-    ("able", "expected"),
+@each_row(
+    "able, expected",
     [
         ({}, (False, False)),
         ({"hover": {"contentFormat": ["plaintext"]}}, (False, False)),

@@ -22,6 +22,7 @@ from donewhen.lsp.lenses import goal_hints, goal_lenses
 from donewhen.lsp.navigation import goal_links, goal_symbols, matching
 from donewhen.lsp.progress import message, percentage
 from donewhen.lsp.proof_basis import PLAIN
+from tests.tools import each_row
 
 from .goals import GOAL, evidence, live, parsed, run_view, stands
 
@@ -33,8 +34,8 @@ def titles(goal: GoalView) -> list[tuple[int, str]]:
 # ------------------------------------------------------------------------------------------- lenses
 
 
-@pytest.mark.parametrize(
-    ("state", "expected"),
+@each_row(
+    "state, expected",
     [
         ({}, ["Check now", "Pause", "Stop"]),
         ({"interrupts": (Interrupt("I1", "question", "?"),)}, ["Answer", "Check now", "Pause", "Stop"]),
@@ -283,8 +284,8 @@ def test_nothing_to_do_without_a_run() -> None:
     assert actions(live(None), 2) == {}
 
 
-@pytest.mark.parametrize(
-    ("view", "trusted", "expected"),
+@each_row(
+    "view, trusted, expected",
     [
         (None, True, ["Start", "Check now"]),
         (None, False, []),

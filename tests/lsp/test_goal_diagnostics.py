@@ -13,6 +13,7 @@ from donewhen.core.integrity import ChangedProof
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 from donewhen.lsp.goal_diagnostics import Collected, DiagnosticContext, GoalDiagnostic, Memory, code_paths, collect
+from tests.tools import each_row
 
 from .goals import GOAL, evidence, finding, parsed, run_view, stands
 
@@ -153,7 +154,7 @@ def test_after_complete_and_cancelled_all_go(ended: Any) -> None:
     check(run_view({"R1": "unmet"}, ended=ended, places=places, findings=[finding()]), [])
 
 
-@pytest.mark.parametrize("ended", ["capped", "stalled", "timed_out", "blocked", "crashed"])
+@each_row("ended", ["capped", "stalled", "timed_out", "blocked", "crashed"])
 def test_after_other_ends_those_on_the_goal_file_stay(ended: Any) -> None:
     places = {"R1": [Problem("a.py", 1, "x")]}
     view = run_view({"R1": "unmet"}, ended=ended, places=places, findings=[finding(), finding(path="GOAL.md")])

@@ -11,6 +11,7 @@ from donewhen.core.errors import InvalidGoal
 from donewhen.core.work import Interrupt
 from donewhen.lsp.interrupts import MAX_PREVIEW, text
 from donewhen.lsp.opening import editor_settings
+from tests.tools import each_row
 
 
 @pytest.mark.parametrize(
@@ -39,8 +40,8 @@ def test_an_editors_settings_are_read(
     assert editor_settings(tmp_path, {key: value}).pick(name) == read
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
+@each_row(
+    "key, value",
     [
         ("judgePrompt", "@prompt.md"),
         ("judgeModel", "a b"),

@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from donewhen.lsp.documents import OpenDocuments
 from donewhen.lsp.positions import Encoding, choose_encoding, from_client, split_keeping_ends, split_lines, to_client
+from tests.tools import each_row
 
 LINE = "aé🎯b\u0301z"
 
@@ -38,8 +39,8 @@ def test_there_and_back(line: str, column: int, encoding: Encoding) -> None:
     assert from_client(line, to_client(line, column, encoding), encoding) == column
 
 
-@pytest.mark.parametrize(
-    ("offered", "chosen"),
+@each_row(
+    "offered, chosen",
     [([], "utf-16"), (["utf-8", "utf-16"], "utf-8"), (["utf-7", "utf-32"], "utf-32"), ([3, None], "utf-16")],
 )
 def test_the_clients_first_known_encoding_is_taken(offered: list[object], chosen: str) -> None:

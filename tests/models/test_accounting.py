@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from donewhen.core.calls import Message
 from donewhen.core.work import Usage
 from donewhen.models.pricing import LEAST_REPLY, Estimator, within
 from donewhen.ports import Left, ModelFacts, ModelReply, ModelRequest, Price
+from tests.tools import each_row
 
 REQUEST = ModelRequest((Message("user", "x" * 3_000),))
 
@@ -28,7 +27,7 @@ class Priced:
         raise AssertionError
 
 
-@pytest.mark.parametrize(
+@each_row(
     "left",
     [Left(tokens=4_000), Left(tokens=9_000), Left(usd=0.02), Left(usd=0.05), Left(tokens=6_000, usd=0.02)],
 )
@@ -42,7 +41,7 @@ def test_a_bounded_reply_can_t_pass_what_is_left(left: Left) -> None:
     assert left.usd is None or (worst.usd or 0) <= left.usd
 
 
-@pytest.mark.parametrize("left", [Left(), Left(tokens=1_000_000), Left(usd=5.0), Left(tokens=2_000), Left(usd=0.001)])
+@each_row("left", [Left(), Left(tokens=1_000_000), Left(usd=5.0), Left(tokens=2_000), Left(usd=0.001)])
 def test_enough_is_left_alone_and_too_little_is_left_to_be_refused(left: Left) -> None:
     model = Priced(ModelFacts(price=Price(1.0, 5.0)))
     assert within(model, REQUEST, left) == REQUEST

@@ -23,13 +23,14 @@ from donewhen.models.routing import Routes
 from donewhen.ports import ModelFacts
 from tests.models.conftest import LOOK, Pauses, model, request, scripted, until
 from tests.scripted_models import says
+from tests.tools import each_row
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
 loop = pytest.mark.asyncio(loop_scope="session")
 
 
-@pytest.mark.parametrize(
-    ("name", "base", "family"),
+@each_row(
+    "name, base, family",
     [
         ("openai/gpt-4o", None, "openai"),
         ("gpt-4o", None, "openai"),

@@ -28,6 +28,7 @@ from tests.scripted_models import (
     unsupported,
     verbatim,
 )
+from tests.tools import each_row
 
 loop = pytest.mark.asyncio(loop_scope="session")
 
@@ -351,8 +352,8 @@ def test_a_missing_package_is_named() -> None:
     assert "pip install boto3`" in said
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
+@each_row(
+    "header, seconds",
     [("7", 7.0), ("0.5", 0.5), ("86400", LONGEST_WAIT), ("Thu, 01 Jan 1970 00:00:40 GMT", 30.0), ("soon", 9.0)],
 )
 def test_the_wait_is_the_providers_within_bounds(header: str, seconds: float) -> None:
@@ -389,8 +390,8 @@ async def test_a_reply_without_an_end_is_refused(way: Transport) -> None:
     assert failed.value.kind == "refused"
 
 
-@pytest.mark.parametrize(
-    ("said", "window"),
+@each_row(
+    "said, window",
     [
         ("request (1629 tokens) exceeds the available context size (1536 tokens), try increasing it", 1_536),
         ("the request exceeds the available context size. try increasing the context size", None),

@@ -13,6 +13,7 @@ from donewhen.models.hosted import Transport, as_calls, in_words
 from donewhen.models.protocol import Failure
 from tests.models.conftest import LOOK, model, request
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, fails, says
+from tests.tools import each_row
 
 ACTION = '{"say": "I look at a.", "tool": "look", "arguments": {"path": "a"}}'
 
@@ -47,7 +48,7 @@ def test_an_action_is_a_call(text: str) -> None:
     assert as_calls(Message("assistant", text), [LOOK]).calls[0].name == "look"
 
 
-@pytest.mark.parametrize("text", ["It is done.", "{}", '{"tool": "erase", "arguments": {}}', "[1]", '{"tool": 3}'])
+@each_row("text", ["It is done.", "{}", '{"tool": "erase", "arguments": {}}', "[1]", '{"tool": 3}'])
 def test_anything_else_is_text(text: str) -> None:
     said = Message("assistant", text)
     assert as_calls(said, [LOOK]) == said
@@ -71,8 +72,8 @@ def test_broken_arguments_are_told_as_they_were() -> None:
     assert told["arguments"] == "{broken"
 
 
-@pytest.mark.parametrize(
-    ("said", "meant"),
+@each_row(
+    "said, meant",
     [
         ("registry.ollama.ai/library/gemma does not support tools", True),
         ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', True),
@@ -88,7 +89,7 @@ def test_what_servers_say_of_tools_is_understood(said: str, meant: bool) -> None
     assert is_about_tools(Failure("BadRequestError", said, 400)) is meant
 
 
-@pytest.mark.parametrize("around", ["{}", "Here:\n```json\n{}\n```", "```{}``` and ```more```", "```\n{}\n"])
+@each_row("around", ["{}", "Here:\n```json\n{}\n```", "```{}``` and ```more```", "```\n{}\n"])
 def test_an_action_is_found_in_fences(around: str) -> None:
     read = as_calls(Message("assistant", around.replace("{}", ACTION)), (LOOK,))
     assert [call.name for call in read.calls] == ["look"]

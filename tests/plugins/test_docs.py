@@ -20,6 +20,7 @@ from donewhen.plugins.calling import PluggyPlugins
 from donewhen.plugins.checks import PluginChecker
 from donewhen.plugins.opening import open_plugins
 from tests.plugins.hosts import AHEAD, AUDIT, BEHIND, REPORT, STOPPING, Hands, MemoryHost, use_of
+from tests.tools import each_row
 
 TEXT = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
@@ -158,7 +159,7 @@ def test_the_settings_and_the_entry_point_are_toml() -> None:
     assert project["project"]["entry-points"]["donewhen"] == {"command-quota": "acme_quota:CommandQuota"}
 
 
-@pytest.mark.parametrize("point", HOOKS)
+@each_row("point", HOOKS)
 def test_every_hook_is_taught(point: str) -> None:
     table = TEXT.split("## The points")[1].split("##")[0]
     assert f"`{point}(" in table

@@ -25,6 +25,7 @@ from donewhen.plugins import (
 )
 from donewhen.plugins.opening import installed_plugins, open_plugins
 from tests.plugins.hosts import AHEAD, Hands, MemoryHost, opened, use_of
+from tests.tools import each_row
 
 PLUGIN = """
 from __future__ import annotations
@@ -134,8 +135,8 @@ def test_what_is_off_is_left_out() -> None:
     assert opened(Named, Unnamed, off=("Unnamed",)).names == ("a name of its own",)
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
+@each_row(
+    "source, said",
     [
         ("mine.py:Counting", "not given with its full path"),
         ("./mine.py:Counting", "not given with its full path"),
@@ -349,8 +350,8 @@ def twice() -> object:
     return Plugin()
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
+@each_row(
+    "make, said",
     [
         (unknown_hook, "unknown hook 'before_lunch'.*the hooks are before_turn, after_turn, wrap_tool"),
         (unknown_argument, "'trun'.*the hooks are"),
@@ -419,7 +420,7 @@ def test_what_is_registered_is_there_by_name() -> None:
     assert [(tool.plugin, tool.spec.name) for tool in plugins.tools] == [("a", "mine")]
 
 
-@pytest.mark.parametrize("kind", RECORDS)
+@each_row("kind", RECORDS)
 def test_two_plugins_that_register_one_name_are_a_conflict_that_names_both(kind: str) -> None:
     given = {kind: RECORDS[kind]}
     with pytest.raises(PluginConflict, match=f"the plugins a and b both register the {kind} mine"):
@@ -435,8 +436,8 @@ async def late() -> NewTool:
     return RECORDS["tool"]
 
 
-@pytest.mark.parametrize(
-    ("tool", "said"),
+@each_row(
+    "tool, said",
     [
         ("mine", "a NewTool, or a list of them, is expected"),
         ([RECORDS["tool"], None], "a NewTool, or a list of them, is expected"),

@@ -18,6 +18,7 @@ from donewhen.plugins.caching import ToolCache
 from donewhen.plugins.critic import Critic
 from donewhen.plugins.limiting import RateLimiter
 from tests.plugins.hosts import AHEAD, BEHIND, Hands, MemoryHost, opened, use_of
+from tests.tools import each_row
 
 MORE: dict[str, frozenset[str]] = {
     "critic": frozenset(),
@@ -29,7 +30,7 @@ MORE: dict[str, frozenset[str]] = {
 FOLDER = Path(donewhen.plugins.__file__).parent
 
 
-@pytest.mark.parametrize("name", MORE)
+@each_row("name", MORE)
 def test_a_shipped_plugin_is_built_on_the_public_names_alone(name: str) -> None:
     source = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
     for node in ast.walk(ast.parse(source)):
@@ -279,7 +280,7 @@ async def test_a_cancelled_wait_gives_its_place_back() -> None:
     assert len(hands.done) == 2
 
 
-@pytest.mark.parametrize(("calls", "seconds"), [(0, 1), (1, 0), (1, float("inf")), (1, float("nan"))])
+@each_row("calls, seconds", [(0, 1), (1, 0), (1, float("inf")), (1, float("nan"))])
 def test_a_rate_that_makes_no_sense_is_refused(calls: int, seconds: float) -> None:
     with pytest.raises(ValueError, match="at least 1 call"):
         RateLimiter(calls, seconds)

@@ -16,6 +16,7 @@ import pytest
 from donewhen.core.errors import InvalidGoal
 from tests.scripted_models import ScriptedModels, read_script
 from tests.scripted_models.client import Client
+from tests.tools import each_row
 
 SCRIPT = """
 models:
@@ -76,8 +77,8 @@ def test_a_json_file_is_the_same(tmp_path: Path) -> None:
         assert client.ask().message["content"] == "Hi"
 
 
-@pytest.mark.parametrize(
-    ("script", "told"),
+@each_row(
+    "script, told",
     [
         ([], "this should be a mapping with `models`"),
         ({"model": {}}, "unknown key `model`; did you mean `models`?"),

@@ -28,6 +28,7 @@ from tests.scripted_models import (
     verbatim,
 )
 from tests.scripted_models.client import Answered, Client
+from tests.tools import each_row
 
 
 def asked(reply: Reply) -> Answered:
@@ -116,8 +117,8 @@ def test_only_answers_spend_tokens() -> None:
         fails(500).spending(1, 1)
 
 
-@pytest.mark.parametrize(
-    ("reply", "status", "code", "param"),
+@each_row(
+    "reply, status, code, param",
     [
         (fails(429, retry_after=0.1), 429, "rate_limit_exceeded", None),
         (out_of_quota(), 429, "insufficient_quota", None),

@@ -19,6 +19,7 @@ from tests.scripted_models import (
     says,
 )
 from tests.scripted_models.client import TOOLS, Client
+from tests.tools import each_row
 
 
 def test_replies_are_played_in_order_by_model() -> None:
@@ -98,8 +99,8 @@ def test_a_callable_with_a_defect_reaches_the_test(returned: object, told: str) 
         assert told in server.failures[0]
 
 
-@pytest.mark.parametrize(
-    ("reply", "told"),
+@each_row(
+    "reply, told",
     [
         (says("").expecting("objective", "passed"), ""),
         (says("").expecting("absent"), "lack 'absent'"),

@@ -11,6 +11,7 @@ import pytest
 
 from tests.scripted_models import Part, Prebuilt, ScriptedModels, hangs, says
 from tests.scripted_models.client import Client
+from tests.tools import each_row
 
 BODY = {"model": "worker", "messages": [{"role": "user", "content": "Hello"}]}
 
@@ -85,8 +86,8 @@ def test_a_connection_serves_many_requests_and_many_connections_at_once() -> Non
             client.close()
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status", "code"),
+@each_row(
+    "method, path, body, status, code",
     [
         ("POST", "/v1/chat/completions", "no json", 400, None),
         ("POST", "/v1/chat/completions", '{"messages": []}', 400, None),

@@ -24,6 +24,7 @@ from donewhen.lsp.opening import editor_settings
 from donewhen.models.hosted import SILENCE
 from donewhen.ports.rooms import RoomLimits
 from donewhen.settings.table import BY_NAME, OWN, SETTINGS, TABLES, Setting
+from tests.tools import each_row
 
 REFUSED = "refused"
 CLIENT = Path(__file__).parents[2] / "client-vscode"
@@ -72,8 +73,8 @@ def in_goal_file(name: str, text: str) -> Any:
     return "unlimited" if said is None else said
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "value"),
+@each_row(
+    "name, text, value",
     [
         ("max_iterations", "1_0", 10),
         ("max_iterations", "+5", 5),
@@ -110,8 +111,8 @@ def test_a_text_means_the_same_in_every_place(name: str, text: str, value: Any, 
     assert from_texts(name, text, tmp_path) == [value] * 3
 
 
-@pytest.mark.parametrize(
-    ("name", "toml", "value"),
+@each_row(
+    "name, toml, value",
     [
         ("max_iterations", "1_0", 10),
         ("max_iterations", "2.5", REFUSED),
@@ -158,7 +159,7 @@ def test_a_goal_file_may_name_a_worker_that_a_plugin_may_bring() -> None:
     assert parse(text).errors[0].code == "bad-value"
 
 
-@pytest.mark.parametrize("worker", ["two words", "5", "[agent]", "true"])
+@each_row("worker", ["two words", "5", "[agent]", "true"])
 def test_what_no_plugin_can_bring_is_an_error(worker: str) -> None:
     assert parse(f"---\nworker: {worker}\n---\n# T\n", plugged=lambda: True).goal is None
 
@@ -195,7 +196,7 @@ def test_what_only_your_settings_hold_is_listed() -> None:
     assert set(TABLES) == {"ceiling", "prices", hidden.KEY, *approvals.KEYS}
 
 
-@pytest.mark.parametrize("setting", [one for one in SETTINGS if one.library], ids=lambda one: one.name)
+@each_row("setting", [one for one in SETTINGS if one.library], ids=lambda one: one.name)
 def test_a_program_gives_it_where_the_table_says(setting: Setting) -> None:
     home, _, name = setting.library.rpartition(".")
     given = {"": run_goal, "AgentConfig": AgentConfig, "JudgeConfig": JudgeConfig}[home]
@@ -207,9 +208,7 @@ def test_the_language_servers_command_takes_what_the_table_says() -> None:
     assert taken - {"goalUri"} == {one.argument for one in SETTINGS if one.argument}
 
 
-@pytest.mark.parametrize(
-    "setting", [one for one in OWN.values() if one.of_workspace == "tighten"], ids=lambda o: o.name
-)
+@each_row("setting", [one for one in OWN.values() if one.of_workspace == "tighten"], ids=lambda o: o.name)
 def test_no_workspace_loosens_what_it_may_only_tighten(setting: Setting, tmp_path: Path) -> None:
     loosest, strictest = setting.kind.choices[0], setting.kind.choices[-1]
     (tmp_path / "none" / "donewhen").mkdir(parents=True)
@@ -219,7 +218,7 @@ def test_no_workspace_loosens_what_it_may_only_tighten(setting: Setting, tmp_pat
         assert editor_settings(tmp_path, {setting.in_editor: loosest, **theirs}).pick(setting.name) == strictest
 
 
-@pytest.mark.parametrize("setting", [one for one in OWN.values() if one.of_workspace == "never"], ids=lambda o: o.name)
+@each_row("setting", [one for one in OWN.values() if one.of_workspace == "never"], ids=lambda o: o.name)
 def test_no_file_of_a_workspace_reaches_through_an_editor_what_is_a_persons_alone(
     setting: Setting, tmp_path: Path
 ) -> None:
@@ -245,7 +244,7 @@ def test_the_extension_has_every_setting_of_the_table() -> None:
     assert {*mirrored()} == {one.in_editor for one in OWN.values()} - {"script"}
 
 
-@pytest.mark.parametrize("name", mirrored())
+@each_row("name", mirrored())
 def test_a_page_of_settings_accepts_what_the_table_reads(name: str) -> None:
     setting, described = mirrored()[name]
     if setting.kind.name in ("time", "size", "age"):

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 from types import MappingProxyType
 from typing import Protocol, TypeVar
@@ -27,10 +28,15 @@ class Host(Protocol):
     def die(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Written:
     run_id: str
     entry: Entry
+
+    @cached_property
+    def text(self) -> str:
+        """The event as it is on record."""
+        return encode(self.entry.event)
 
 
 class Disk:
@@ -105,7 +111,7 @@ class Disk:
         for one in self.log:
             entry = one.entry
             whole.update(f"{one.run_id} {entry.sequence} {entry.at!r} {entry.seconds!r} ".encode())
-            whole.update(encode(entry.event).encode())
+            whole.update(one.text.encode())
         return whole.hexdigest()
 
     def seconds(self) -> float:

@@ -17,7 +17,6 @@ from donewhen.core.state import RunState
 from donewhen.engine.api import LimitChanges
 from donewhen.engine.setup import EngineSetup
 from donewhen.ports import Turn
-from donewhen.store.codec import encode
 from tests.simulation.books import Books
 from tests.simulation.machine import Machine, Process, task_of_process
 from tests.simulation.people import People
@@ -315,7 +314,7 @@ class Simulation:
         entries = machine.disk.entries(self.run_id)
         state = fold_all(entries)
         self.status = str(state.status)
-        record = "\n".join(encode(entry.event) for entry in entries)
+        record = "\n".join(one.text for one in machine.disk.log if one.run_id == self.run_id)
         for word in machine.acknowledged:
             if word not in record:
                 machine.broken.append(f"{word} was said to be done, and is not on record")

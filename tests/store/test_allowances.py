@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from donewhen.core.approval import ApprovalRule
 from donewhen.store.allowances import FILE, MOST, Allowances
+from tests.tools import each_row
 
 MAKE = ApprovalRule("run_command", "make test", "allow")
 EDIT = ApprovalRule("edit_file", ".github/x.yml", "allow")
@@ -57,7 +58,7 @@ GARBAGE = [
 ]
 
 
-@pytest.mark.parametrize("text", GARBAGE)
+@each_row("text", GARBAGE)
 def test_garbage_allows_nothing_and_says_so(text: str, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(text, encoding="utf-8")
     kept = Allowances(tmp_path)

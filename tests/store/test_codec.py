@@ -22,7 +22,7 @@ from donewhen.core.plugging import Halted, PluginState
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import UNKNOWN, Answer, Interrupt, Usage
 from donewhen.store.codec import CODEC_VERSION, EVENT_TYPES, UnreadableEvent, decode, encode, upgrade
-from tests.tools import examples
+from tests.tools import each_row, examples
 
 from .kept import GOLDEN, advice, differences, kept_shapes, seal_of, sealed, shapes_of
 from .samples import NAMED, SAMPLES
@@ -74,7 +74,7 @@ def test_golden_files_hold_a_value_of_every_class_that_an_event_can_hold() -> No
     assert not missing, "add them to tests/store/samples.py, then run tests/store/write_golden.py"
 
 
-@pytest.mark.parametrize("name", NAMED)
+@each_row("name", NAMED)
 def test_golden_files_are_what_is_written_today(name: str) -> None:
     text = encode(NAMED[name])
     assert (CURRENT / f"{name}.json").read_text("ascii") == text + "\n", advice()
@@ -113,8 +113,8 @@ class Kinds(StrEnum):
     TWO = "two"
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
+@each_row(
+    "before, after",
     [
         (Inner, Changed),
         (int, float),
@@ -160,7 +160,7 @@ def lost(old: Any, new: Any, at: str = "") -> Iterator[str]:
         yield at
 
 
-@pytest.mark.parametrize("file", [*OLDER, *EARLIER], ids=lambda file: f"{file.parent.name}-{file.stem}")
+@each_row("file", [*OLDER, *EARLIER], ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_entries_of_every_earlier_shape_say_what_they_said(file: Path) -> None:
     """Under version 1 fields were added, and an event type went, without a version of their own: `earlier` holds each
     form that entries of version 1 have had."""
@@ -252,7 +252,7 @@ def test_tuples_inside_plain_json_become_lists() -> None:
 # ------------------------------------------------------------------------------------------- strictness
 
 
-@pytest.mark.parametrize(
+@each_row(
     "event",
     [
         e.RunInterrupted("x", float("nan")),
@@ -277,8 +277,8 @@ def test_what_could_not_be_read_back_is_not_written(event: Any) -> None:
         encode(event)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
+@each_row(
+    "text, message",
     [
         ("", "not the JSON"),
         ("[]", "an object"),

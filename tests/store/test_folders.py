@@ -12,6 +12,7 @@ import pytest
 
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.store.folders import state_folder, workspace_folder
+from tests.tools import each_row
 
 
 def mode(path: Path) -> int:
@@ -57,7 +58,7 @@ def test_equal_names_in_different_places_have_different_folders(tmp_path: Path) 
     assert {folder.name[:4] for folder in folders} == {"app-"}
 
 
-@pytest.mark.parametrize("name", ["/", "/tmp/…", "/tmp/" + "x" * 200, "/tmp/.hidden", "/tmp/a\nb"])
+@each_row("name", ["/", "/tmp/…", "/tmp/" + "x" * 200, "/tmp/.hidden", "/tmp/a\nb"])
 def test_any_root_has_a_name(tmp_path: Path, name: str) -> None:
     folder = workspace_folder(tmp_path, Path(name))
     assert folder.is_dir()

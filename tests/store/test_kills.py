@@ -13,6 +13,7 @@ import pytest
 
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.sqlite import SqliteLedger
+from tests.tools import each_row
 
 APPENDER = Path(__file__).with_name("appender.py")
 
@@ -69,7 +70,7 @@ async def test_the_injected_fault_kills_right_after_that_append(tmp_path: Path, 
     await ledger.close()
 
 
-@pytest.mark.parametrize("text", [None, "", "0", "-1", "soon", "1.5"])
+@each_row("text", [None, "", "0", "-1", "soon", "1.5"])
 def test_without_a_number_there_is_no_fault(text: str | None) -> None:
     assert fault_from_environment({} if text is None else {"DONEWHEN_FAULT_AFTER": text}) is None
 

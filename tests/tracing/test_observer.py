@@ -15,6 +15,7 @@ from donewhen.core.work import TurnResult, Usage, WorkerStep
 from donewhen.tracing import names as n
 from donewhen.tracing.names import Contents
 from donewhen.tracing.spans import TracingObserver
+from tests.tools import each_row
 
 from .recording import AUDIT, JUDGE_CALL, JUDGING, RUN, TOLD, TURN, VERDICT, WORKER_CALL, Traced, masked, seconds
 
@@ -162,8 +163,8 @@ def test_a_turns_tokens_are_those_of_its_calls_and_its_own() -> None:
     assert (turn[n.INPUT_TOKENS], turn[n.OUTPUT_TOKENS], turn[n.CACHED_TOKENS]) == (101, 22, 40)
 
 
-@pytest.mark.parametrize(
-    ("events", "name", "error"),
+@each_row(
+    "events, name, error",
     [
         ((*TURN[:3], c.CallFinished("c1", error="RateLimitError: too many")), "chat claude-x", "RateLimitError"),
         ((*TURN[:3], c.CallFinished("c1", error="it hung up")), "chat claude-x", "model_failed"),
@@ -331,8 +332,8 @@ def test_why_tracing_stopped_is_told_without_secrets(capsys: pytest.CaptureFixtu
     assert "s3cret" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("name", "provider", "model"),
+@each_row(
+    "name, provider, model",
     [
         ("anthropic/claude-x", "anthropic", "claude-x"),
         ("openrouter/anthropic/claude-x", "openrouter", "anthropic/claude-x"),

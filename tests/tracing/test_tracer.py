@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from donewhen.core.events import Entry
 from donewhen.tracing import NoTracer, make_tracer
 from donewhen.tracing.backends import Reported, exporting
+from tests.tools import each_row
 
 from .recording import RUN, masked
 
@@ -23,7 +24,7 @@ def entries() -> list[Entry]:
     return [Entry(number, 1_700_000_000.0 + number, event) for number, event in enumerate(RUN, 1)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "environment",
     [
         {},

@@ -7,12 +7,11 @@ import json
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.wire.changes import changes
-from tests.tools import examples
+from tests.tools import each_row, examples
 
 from .patch import applied
 
@@ -48,8 +47,8 @@ def test_nothing_is_said_where_nothing_changed(document: Any) -> None:
 ROW = {"id": "a", "status": "unmet"}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
+@each_row(
+    "before, after, said",
     [
         ({"a": 1}, {"a": None}, [{"op": "replace", "path": "/a", "value": None}]),
         ({"a": 1}, {"a": True}, [{"op": "replace", "path": "/a", "value": True}]),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from donewhen.wire.patching import patched
+from tests.tools import each_row
 
 HEAD = "--- a/f\n+++ b/f\n"
 
 
-@pytest.mark.parametrize(
-    ("before", "hunks", "after"),
+@each_row(
+    "before, hunks, after",
     [
         ("one\ntwo\nthree\n", "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three", "one\n2\nthree\n"),
         ("", "@@ -0,0 +1,2 @@\n+a\n+b", "a\nb\n"),

@@ -18,6 +18,7 @@ from donewhen.engine.api import RunView
 from donewhen.wire.reports import ReportFormat, render
 from donewhen.wire.snapshot import halt_text, shown_halt, snapshot
 from tests.cli.fakes import state_of, view_of
+from tests.tools import each_row
 
 ROOT = Path("/w")
 HALT = Halted("budget", "the month is <b>spent</b>", {"left": 0, "names": ["a", "b"]})
@@ -77,7 +78,7 @@ def test_an_interrupt_says_what_it_is_about_and_whether_it_can_be_kept(remembers
     assert (found["about"], found["remembers"]) == ("plugin:gate", remembers)
 
 
-@pytest.mark.parametrize("by", ["person", "auto", "nobody", None])
+@each_row("by", ["person", "auto", "nobody", None])
 def test_the_snapshot_tells_who_accepted_the_start(by: str | None) -> None:
     state = state_of(options=RunOptions("agent", summary=SUMMARY), started=by)
     assert shown(view_of(state))["start"] == {"summary": SUMMARY, "acceptedBy": by}
@@ -106,8 +107,8 @@ def test_the_receipt_names_plugins_that_failed() -> None:
     assert {one.name: one.value for one in suite.properties()}["donewhen.pluginsOff"] == "cache"
 
 
-@pytest.mark.parametrize(
-    ("by", "said"),
+@each_row(
+    "by, said",
     [
         ("person", "A person accepted:"),
         ("auto", "Accepted by the way it was started, without a question:"),

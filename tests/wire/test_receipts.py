@@ -36,7 +36,7 @@ from donewhen.engine.api import FileEdit, RunStep, RunView
 from donewhen.wire.reports import FORMATS, ReportFormat, cited, file_edits, render
 from donewhen.wire.reports.json import schema
 from tests.cli.fakes import GOAL, PYTEST, RED, complete, evidence, red_at, state_of, view, view_of, with_views
-from tests.tools import examples
+from tests.tools import each_row, examples
 from tests.wire.test_report import ACCEPTED, FINDING, ROOT, rendered, with_everything
 
 HOSTILE = (
@@ -412,8 +412,8 @@ def test_hostile_text_is_attested_as_text() -> None:
 # ----------------------------------------------------------------------------------------------------- grades
 
 
-@pytest.mark.parametrize("grade", list(GRADES))
-@pytest.mark.parametrize("form", [one for one in FORMATS if one not in ("github", "gitlab")])
+@each_row("grade", list(GRADES))
+@each_row("form", [one for one in FORMATS if one not in ("github", "gitlab")])
 def test_every_receipt_says_what_a_proof_is_worth(form: ReportFormat, grade: Grade) -> None:
     shown = complete()
     graded = with_views(shown, *(replace(one, grade=grade) for one in shown.views))
@@ -438,7 +438,7 @@ def refused_once(**changes: Any) -> RunView:
     return replace(done, state=state)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@each_row("form", FORMATS)
 def test_every_receipt_remembers_what_was_refused_on_the_way(form: ReportFormat) -> None:
     said = rendered(form, refused_once())
     assert "F1" in said

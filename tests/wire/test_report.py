@@ -24,6 +24,7 @@ from donewhen.engine.api import RunView
 from donewhen.wire.reports import ReportFormat, cited, render
 from donewhen.wire.reports.markdown import code, text
 from tests.cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of, with_views
+from tests.tools import each_row
 
 ROOT = Path("/w")
 FINDING = KnownFinding("F1", IntegrityFinding("k", "test_skipped", "tests/test_x.py", 4, "a test is skipped now"))
@@ -116,7 +117,7 @@ def test_what_is_on_a_persons_word_is_not_counted_as_proven() -> None:
     assert head in rendered("markdown", shown).splitlines()
 
 
-@pytest.mark.parametrize("number", [1, 2, 4, 6, 7, 40])
+@each_row("number", [1, 2, 4, 6, 7, 40])
 def test_the_short_receipt_is_short_whatever_there_is_to_say(number: int) -> None:
     goal = replace(GOAL, requirements=tuple(replace(OPINION, id=f"r-{n}", number=n) for n in range(1, number + 1)))
     act = Act("accepted F2", "it was flaky", ANA, 1_700_000_000.0, ("F2",))
@@ -262,7 +263,7 @@ def test_text_from_files_stays_text() -> None:
 
 
 @pytest.mark.conformance("A16")
-@pytest.mark.parametrize("grade", ["own", "worker", "judge", "person", "untried"])
+@each_row("grade", ["own", "worker", "judge", "person", "untried"])
 def test_reports_say_what_a_proof_is_worth(grade: Grade) -> None:
     shown = complete()
     graded = with_views(shown, *(replace(one, grade=grade) for one in shown.views))

@@ -25,6 +25,7 @@ from donewhen.wire.view import (
     view_of,
     without_commands,
 )
+from tests.tools import each_row
 
 NOWHERE = {"start": {"line": 6, "character": 0}, "end": {"line": 6, "character": 0}}
 NOTHING_USED = {"inputTokens": 0, "outputTokens": 0, "cachedTokens": 0, "usd": 0}
@@ -98,8 +99,8 @@ ACCEPTED = requirement(1, status="met", grade="person")
 DONE = {"status": "complete", "complete": True, "phase": None}
 
 
-@pytest.mark.parametrize(
-    ("given", "icon", "text"),
+@each_row(
+    "given, icon, text",
     [
         ({}, "loading~spin", "Goal: iteration 3/10 · 2 of 5 met"),
         ({"cost": cost(0.123)}, "loading~spin", "Goal: iteration 3/10 · 2 of 5 met · $0.12"),
@@ -206,16 +207,12 @@ def test_a_screen_reader_hears_the_same(given: dict[str, Any], spoken: str) -> N
     assert view(**given).status.spoken == spoken
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(41.4, "41 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (3_725, "1 h 02 min")]
-)
+@each_row("seconds, said", [(41.4, "41 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (3_725, "1 h 02 min")])
 def test_time_is_said_as_people_say_it(seconds: float, said: str) -> None:
     assert duration(seconds) == said
 
 
-@pytest.mark.parametrize(
-    ("usd", "said"), [(None, "cost unknown"), (0, "$0.00"), (0.1234, "$0.12"), (0.0042, "$0.0042")]
-)
+@each_row("usd, said", [(None, "cost unknown"), (0, "$0.00"), (0.1234, "$0.12"), (0.0042, "$0.0042")])
 def test_money_is_said_as_far_as_it_is_known(usd: float | None, said: str) -> None:
     assert money(usd) == said
 
@@ -235,8 +232,8 @@ def trouble(kind: TroubleKind, **more: Any) -> dict[str, Any]:
 LACKING = trouble("support_missing")
 
 
-@pytest.mark.parametrize(
-    ("given", "first"),
+@each_row(
+    "given, first",
     [
         ({"status": "waiting", "interrupts": [interrupt()]}, ["answer", "checkNow", "pause", "stop"]),
         ({"status": "interrupted", "interrupts": [interrupt()]}, ["answer", "resume", "checkNow", "stop"]),
@@ -256,8 +253,8 @@ def test_the_likeliest_action_comes_first(given: dict[str, Any], first: list[str
 GONE = "the goal file GOAL.md is gone: put it back (`donewhen revert r1 2 GOAL.md --force` does), then resume"
 
 
-@pytest.mark.parametrize(
-    ("given", "buttons"),
+@each_row(
+    "given, buttons",
     [
         ({"status": "running"}, []),
         ({"status": "complete"}, []),
@@ -291,8 +288,8 @@ def test_what_repairs_it_is_offered_before_it_goes_on(given: dict[str, Any], but
     ]
 
 
-@pytest.mark.parametrize(
-    ("said", "left"),
+@each_row(
+    "said, left",
     [
         (GONE, "the goal file GOAL.md is gone: put it back, then resume"),
         (
@@ -331,8 +328,8 @@ def test_a_goal_on_guard_can_be_taken_off_it_and_a_complete_one_put_on_it() -> N
     assert ("guard" in view(status="complete").actions, view(status="complete").guardable) == (True, True)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
+@each_row(
+    "given, said",
     [
         ({"status": "complete", "counts": counts(5)}, "Proven: 5 of 5 in 41 s. “Ship it” is complete."),
         (
@@ -363,8 +360,8 @@ def test_an_end_is_news_unless_a_person_made_it(given: dict[str, Any], said: str
     assert view(**given).outcome == said
 
 
-@pytest.mark.parametrize(
-    ("given", "raised"),
+@each_row(
+    "given, raised",
     [
         ({"status": "capped"}, ("maxIterations", 15, 1)),
         ({"status": "timed_out"}, ("timeoutSeconds", 90, 60)),
@@ -449,8 +446,8 @@ def test_each_node_has_an_id_of_its_own_and_words_for_a_screen_reader() -> None:
     assert [one for one in nodes if not one.spoken.strip()] == []
 
 
-@pytest.mark.parametrize(
-    ("given", "context"),
+@each_row(
+    "given, context",
     [
         ({"about": "start", "tool": None}, "interrupt.start"),
         ({}, "interrupt.approval"),
@@ -463,8 +460,8 @@ def test_the_node_of_a_question_says_which_answers_it_takes(given: dict[str, Any
     assert asked(interrupt(**given)).node.context == context
 
 
-@pytest.mark.parametrize(
-    ("given", "description", "context"),
+@each_row(
+    "given, description, context",
     [
         ({"text": "`pytest -q` passes", "reason": "`pytest -q`: exit code 1"}, "unmet · pytest -q: exit code 1", ""),
         ({"flaky": True, "renewing": True}, "unmet, being proven again, flaky · 2 tests failed", ""),
@@ -531,8 +528,8 @@ def test_earlier_iterations_are_asked_for_by_the_hundred() -> None:
 # ------------------------------------------------------------------------------------- questions
 
 
-@pytest.mark.parametrize(
-    ("given", "labels"),
+@each_row(
+    "given, labels",
     [
         ({"about": "start"}, ["Start", "Don't Start"]),
         ({}, ["Approve", "Deny"]),
@@ -552,8 +549,8 @@ def test_what_a_question_is_about_decides_its_answers(given: dict[str, Any], lab
     assert [one.choices[at].label for at in one.listed] == labels
 
 
-@pytest.mark.parametrize(
-    ("given", "edits", "words", "best"),
+@each_row(
+    "given, edits, words, best",
     [
         ({}, "command", False, False),
         ({"input": {"path": "a.py"}}, None, False, False),
@@ -572,8 +569,8 @@ def test_a_question_says_whether_it_is_edited_or_answered_in_words(
     assert (one.edits, one.words, one.open) == (edits, words, best)
 
 
-@pytest.mark.parametrize(
-    ("one", "said"),
+@each_row(
+    "one, said",
     [
         (command("git push"), "Run this command? git push"),
         (command("git push", folder="C:\\w\\shop"), "Run this command in shop? git push"),

@@ -8,12 +8,13 @@ from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.command import CommandWorker
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRooms
+from tests.tools import each_row
 
 from .turns import Context, Recorder, ended, environment, python, turn
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
+@each_row(
+    "line, told",
     [
         ("\x1b[32mgreen\x1b[0m\ttext\r", "green text"),
         ("\x1b]0;title\x07", ""),

@@ -14,6 +14,7 @@ from donewhen.store.model_notes import FileModelNotes
 from donewhen.workers.agent.actions import looks_like_call
 from donewhen.workers.agent.window import BYTES_PER_TOKEN
 from donewhen.workers.tools import TOOLS
+from tests.tools import each_row
 
 from .agent_models import report, says, use
 from .agent_turns import OPTIONS, Agent, agent_in
@@ -57,12 +58,12 @@ REPORTS = [
 ]
 
 
-@pytest.mark.parametrize("text", WRITTEN)
+@each_row("text", WRITTEN)
 def test_a_call_that_is_only_written_down_is_told_from_a_report(text: str) -> None:
     assert looks_like_call(text, TOOLS)
 
 
-@pytest.mark.parametrize("text", REPORTS)
+@each_row("text", REPORTS)
 def test_a_report_in_words_is_not_taken_for_a_call(text: str) -> None:
     assert not looks_like_call(text, TOOLS)
 
@@ -150,7 +151,7 @@ async def test_what_was_called_before_a_restart_counts(agent: Agent) -> None:
     assert len(agent.model.requests) == 1
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 9}', '{"version": 1, "models": {"m": 3}}'])
+@each_row("content", ["", "{", "[]", '{"version": 9}', '{"version": 1, "models": {"m": 3}}'])
 def test_notes_that_cannot_be_read_say_nothing_and_are_written_anew(tmp_path: Path, content: str) -> None:
     (tmp_path / "models.json").write_text(content)
     notes = FileModelNotes(tmp_path)

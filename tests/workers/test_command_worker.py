@@ -13,6 +13,7 @@ from donewhen.workers.command import MAX_ARGUMENT, CommandWorker, end_line
 from donewhen.workers.prompt import command_prompt
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRooms
+from tests.tools import each_row
 
 from .turns import GOAL, Context, Recorder, ended, environment, python, turn
 
@@ -57,7 +58,7 @@ async def test_a_prompt_that_is_too_long_for_an_argument_is_cut_in_the_middle(
     assert seen == ["True", "True", "True"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         'sh -c "agent {prompt}"',
@@ -101,7 +102,7 @@ async def test_a_bad_end_line_counts_as_finished_with_a_note(line: str, context:
     assert [step.kind for step in result.steps if not step.ok] == ["note"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "output",
     [
         '{"donewhen": {"state": "blocked"}}\nand one more line',

@@ -18,6 +18,7 @@ from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.memory import MemoryWorkspace
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.writes import TEMPORARY, read_text_keeping, write_guarded
+from tests.tools import each_row
 
 
 def _digest(data: bytes) -> str:
@@ -56,7 +57,7 @@ def test_a_file_that_vanished_is_not_made_again(tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     ["../a", "/etc/a", "x/../../a", ".git/hooks/pre-commit", "sub/.GIT/config", "", ".", "folder", "link/a", "a\0b"],
 )
@@ -70,7 +71,7 @@ def test_only_files_of_the_workspace_are_written(tmp_path: Path, path: str) -> N
     assert list((tmp_path / "outside").iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     ["GIT~1/config", ".g\u200cit/config", "\ufeff.Git/config", ".git./config", ".git::$INDEX_ALLOCATION/config"],
 )
@@ -97,7 +98,7 @@ def test_gits_own_folder_is_gits_by_every_name_that_it_has(tmp_path: Path, path:
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", [".github/ci.yml", ".gitignore", "git/a", "digit~1", "a.git/b", "github.com:x"])
+@each_row("path", [".github/ci.yml", ".gitignore", "git/a", "digit~1", "a.git/b", "github.com:x"])
 def test_names_that_only_resemble_gits_are_anybodys(tmp_path: Path, path: str) -> None:
     (tmp_path / ".git").mkdir()
     write_guarded(tmp_path, path, b"1", None)
@@ -117,8 +118,8 @@ def test_a_link_inside_the_workspace_is_written_through(tmp_path: Path) -> None:
     assert (tmp_path / "real").read_bytes() == b"2"
 
 
-@pytest.mark.parametrize(
-    ("data", "content", "changed"),
+@each_row(
+    "data, content, changed",
     [
         (b"a\nb\n", "a\nb\n", b"a\nb\nc\n"),
         (b"a\r\nb\r\n", "a\nb\n", b"a\r\nb\r\nc\r\n"),

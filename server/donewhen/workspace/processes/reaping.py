@@ -4,19 +4,19 @@
 of the workspaces that are pursued. It reads standard input: a line says that everything ended in order, and nothing is
 left to do; the end without one says that the process was killed. A run that another one has taken over since is left
 alone.
+
+While it waits, which is all that it ever does but for a kill, it has loaded little more than Python itself.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 
-from donewhen.core.errors import DoneWhenError
-from donewhen.workspace.locks import FileRunLock
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
 
 ORDERLY = b"ended\n"
 
@@ -29,6 +29,11 @@ def command(folders: Sequence[Path]) -> list[str]:
 
 async def reap(folders: Sequence[Path], dead: int) -> None:
     """Ends the processes of the runs in these folders whose owner was the process `dead`."""
+    from contextlib import suppress
+
+    from donewhen.core.errors import DoneWhenError
+    from donewhen.workspace.locks import FileRunLock
+
     for folder in folders:
         lock = FileRunLock(folder)
         last, now = lock.last_owner(), lock.owner()
@@ -41,6 +46,9 @@ async def reap(folders: Sequence[Path], dead: int) -> None:
 def main() -> None:
     waited_for, *folders = sys.argv[1:]
     if not sys.stdin.buffer.read(1):
+        import asyncio
+        from pathlib import Path
+
         asyncio.run(reap([Path(folder) for folder in folders], int(waited_for)))
 
 
