@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Unpack
 
 import pytest
 import pytest_asyncio
@@ -16,7 +17,7 @@ import pytest_asyncio
 from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Check
 from donewhen.evidence.runner import CommandChecker
-from donewhen.ports import Checker, Laid, Processes, Room, Rooms
+from donewhen.ports import Checker, Laid, Processes, ProcessOptions, ProcessResult, Room, Rooms
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.copying import CopiedRooms
@@ -89,6 +90,20 @@ def _tried(kind: str) -> tuple[Mounter | None, str]:
     tried = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     told = tried.stderr.strip().splitlines()
     return (found[-1], "") if tried.returncode == 0 else (None, f"{kind} opens no room here: {told[-1:]}")
+
+
+class Loaded(SystemProcesses):
+    """The processes of a machine that is too slow for the first commands, which are never started."""
+
+    def __init__(self, late: int) -> None:
+        super().__init__()
+        self.late = late
+
+    async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
+        self.late -= 1
+        if self.late >= 0:
+            return ProcessResult(None, "", 0, "", 10.0, 0.0, timed_out=True)
+        return await super().run(command, **options)
 
 
 def rooms_of(kind: str, root: Path, state: Path, variables: dict[str, str]) -> Rooms:

@@ -18,7 +18,7 @@ from donewhen.ports import Grants, LiveRoom, LiveRooms, ProcessResult, RoomLimit
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.limits import RoomWatch
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, Mounts
+from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, Mounts, Shape
 from donewhen.workspace.rooms.plain import PlainRooms
 from tests.rooms.conftest import mounter, variables_of
 from tests.rooms.test_port import running
@@ -64,7 +64,11 @@ def live_at(folder: Path, kind: str) -> Live:
 
     mounts = Mounts(hidden=(state,))
     return Live(
-        root, home, state, MountedLiveRooms(root, state / "rooms", lambda: variables, mounts, programs), variables
+        root,
+        home,
+        state,
+        MountedLiveRooms(root, state / "rooms", lambda: variables, mounts, programs=programs),
+        variables,
     )
 
 
@@ -334,6 +338,22 @@ async def test_a_place_that_is_a_link_is_told(live: Live) -> None:
     assert ".vscode is a link" in await live.rooms.hindrance()
 
 
+async def test_a_room_whose_trial_timed_out_is_tried_again(tmp_path: Path) -> None:
+    bwrap = mounter("bubblewrap").words(Shape(tmp_path, (), False, {}), tmp_path, [])[0]
+    live = live_at(tmp_path / "site", "plain")
+    slow, program = tmp_path / "slow", tmp_path / "bwrap"
+    slow.touch()
+    program.write_text(f'#!/bin/sh\n[ -e {slow} ] && sleep 60\nexec {bwrap} "$@"\n')
+    program.chmod(0o755)
+    rooms = MountedLiveRooms(
+        live.root, live.state / "rooms", lambda: live.variables, programs=lambda _: [Bubblewrap(program)], patience=1.0
+    )
+    assert "timed out" in await rooms.hindrance()
+    slow.unlink()
+    while why := await rooms.hindrance():
+        assert "timed out" in why  # a machine under load: it is asked again
+
+
 async def test_what_hinders_is_said(tmp_path: Path) -> None:
     live = live_at(tmp_path, "plain")
     broken = tmp_path / "bwrap"
@@ -360,7 +380,7 @@ async def test_a_subfolder_of_a_repository_sees_the_rest_of_it(live: Live) -> No
     rooms = live.rooms
     assert isinstance(rooms, MountedLiveRooms)
     inner = MountedLiveRooms(
-        top / "packages" / "a", live.state / "rooms", lambda: live.variables, Mounts(), rooms._programs
+        top / "packages" / "a", live.state / "rooms", lambda: live.variables, Mounts(), programs=rooms._programs
     )
     async with inner.open(Grants()) as room:
         done = await room.processes.run(

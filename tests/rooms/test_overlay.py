@@ -16,7 +16,7 @@ from donewhen.ports import Laid
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms, memory_folder
 from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, mounters
-from tests.rooms.conftest import Site
+from tests.rooms.conftest import Loaded, Site
 from tests.rooms.test_port import running
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="overlays are Linux's")
@@ -185,6 +185,22 @@ async def test_the_best_rooms_that_work_are_chosen(site: Site, tmp_path: Path, k
             assert room.kind == made
         assert why in rooms.why
         assert bool(why) == bool(rooms.why)
+
+
+async def test_a_trial_of_overlays_that_timed_out_is_made_again(site: Site, kind: str) -> None:
+    works = [one for one in mounters(site.variables) if one.name == kind][-1:]
+    inside = site.rooms._inside  # type: ignore[attr-defined]
+    loaded = Loaded(2)  # in the state folder, and in memory
+    rooms = BestRooms(site.state / "rooms", loaded, inside, lambda: site.variables, programs=lambda _: works)
+    async with rooms.open(site.workspace, []) as room:
+        assert room.kind == "copy"
+    assert "timed out" in rooms.why
+    async with rooms.open(site.workspace, []) as room:
+        assert room.kind == "overlay"
+    assert rooms.why == ""
+    loaded.late = 2
+    assert (await rooms.chosen()).kind == "overlay"  # what works is remembered
+    assert loaded.late == 2
 
 
 async def test_a_state_folder_that_no_overlay_can_be_made_in_is_made_up_for(site: Site, tmp_path: Path) -> None:

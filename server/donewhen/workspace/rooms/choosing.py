@@ -1,4 +1,4 @@
-"""The best rooms that work here, found out by trying, once."""
+"""The best rooms that work here, found out by trying."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from donewhen.workspace.rooms.mounting import Mounter, Mounts, mounted_below, mo
 from donewhen.workspace.rooms.overlay import LAYERS, CheckerIn, OverlayRooms
 from donewhen.workspace.rooms.places import take_place
 
-_PATIENCE = 10.0
+PATIENCE = 10.0
+"""Seconds that trying to open a room may take."""
+TIMED_OUT = "trying it timed out"
 
 
 class BestRooms:
@@ -42,6 +44,8 @@ class BestRooms:
         self._programs = programs
         self._copies = CopiedRooms(folder, processes, inside)
         self._chosen: Rooms | None = None
+        self._timed_out = False
+        """A machine under load is no system without overlays: it is tried again the next time."""
         self._choosing = asyncio.Lock()
         self.why = ""
 
@@ -71,11 +75,12 @@ class BestRooms:
     async def chosen(self) -> Rooms:
         """The kind of rooms used here."""
         async with self._choosing:
-            if self._chosen is None:
+            if self._chosen is None or self._timed_out:
                 self._chosen = await self._overlays() or self._copies
         return self._chosen
 
     async def _overlays(self) -> OverlayRooms | None:
+        self._timed_out = False
         if sys.platform != "linux":
             self.why = "there are no overlays on this system"
             return None
@@ -112,10 +117,13 @@ class BestRooms:
                 cwd=root,
                 environment=dict(self._variables()),
                 token="",
-                timeout=_PATIENCE,
+                timeout=PATIENCE,
             )
             if result.exit_code == 0 and result.output == "belowabove" and (folder / "upper" / "below").is_file():
                 return ""
+            if result.timed_out:
+                self._timed_out = True
+                return TIMED_OUT
             return result.spawn_error or result.output.strip()[:300]
         finally:
             await asyncio.to_thread(place.close)

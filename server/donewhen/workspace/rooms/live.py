@@ -24,6 +24,7 @@ from donewhen.installation import how_to_get
 from donewhen.ports import Grants, Processes, ProcessResult
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.processes.running import SystemProcesses
+from donewhen.workspace.rooms.choosing import PATIENCE, TIMED_OUT
 from donewhen.workspace.rooms.guarding import Guarded, git_folders
 from donewhen.workspace.rooms.home import elsewhere, home_of, interpreters, is_file, is_link, is_there
 from donewhen.workspace.rooms.limits import Counted, RoomWatch, counted, most_memory
@@ -50,7 +51,6 @@ from donewhen.workspace.rooms.mounting import (
 from donewhen.workspace.rooms.places import place_in
 from donewhen.workspace.shielding import shielded
 
-_PATIENCE = 10.0
 _SMALL = 1024 * 1024
 """Bytes that may be written in place of something hidden: a file or two that show its mount point."""
 _BEGUN = """end='
@@ -92,6 +92,7 @@ class MountedLiveRooms:
         mounts: Mounts | None = None,
         outside: Processes | None = None,
         programs: Callable[[Mapping[str, str]], Sequence[Mounter]] = mounters,
+        patience: float = PATIENCE,
     ) -> None:
         self._root = root
         self._folder = folder
@@ -102,14 +103,20 @@ class MountedLiveRooms:
         self._guarded = Guarded(root, folder, variables)
         self._chosen: Mounter | None = None
         self._why: str | None = None
+        self._timed_out = False
+        self._patience = patience
         self._choosing = asyncio.Lock()
 
     async def hindrance(self) -> str:
         """See `ports.LiveRooms`."""
         async with self._choosing:
-            if self._why is None:
-                self._why = await self._tried()
-        return self._why
+            why = self._why
+            if why is None:
+                self._timed_out = False
+                why = await self._tried()
+                # A machine under load is no system without rooms: it is tried again the next time.
+                self._why = None if self._timed_out else why
+        return why
 
     @asynccontextmanager
     async def open(self, grants: Grants) -> AsyncGenerator[MountedLiveRoom]:
@@ -161,15 +168,17 @@ class MountedLiveRooms:
                         cwd=self._root,
                         environment=dict(self._variables()),
                         token="",
-                        timeout=_PATIENCE,
+                        timeout=self._patience,
                     )
                     result = await tried
             except WorkspaceError as error:
                 return str(error)
             if result.exit_code == 0 and result.output == "in\n":
-                self._chosen = mounter
+                self._chosen, self._timed_out = mounter, False
                 return ""
-            hindrances.append(f"{mounter.name} can't open one: {result.spawn_error or result.output.strip()[:300]}")
+            self._timed_out = self._timed_out or result.timed_out
+            said = TIMED_OUT if result.timed_out else result.spawn_error or result.output.strip()[:300]
+            hindrances.append(f"{mounter.name} can't open one: {said}")
         none = f"bubblewrap is not installed: {how_to_get('rooms')}"
         return "; ".join(dict.fromkeys(hindrances)) or none
 
