@@ -156,7 +156,7 @@ function ofCompleteRun(perform: (services: Services, run: Snapshot) => Promise<v
 /** A run that stood for want of it goes on. */
 async function installModels(services: Services, trouble: Trouble, target: Target | undefined): Promise<void> {
   await trouble.installModels();
-  const stands = services.snapshots.all().find(({ runId, view }) => view.lacks === 'models' && (target?.runId ?? runId) === runId);
+  const stands = services.snapshots.all().find(({ runId, view }) => view.repairs.some(({ action }) => action === 'installModels') && (target?.runId ?? runId) === runId);
   if (stands !== undefined) {
     await services.client.request('donewhen.run.resume', { runId: stands.runId });
   }

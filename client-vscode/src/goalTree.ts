@@ -20,11 +20,10 @@ export function goalTree(snapshots: readonly Snapshot[], { files, folderName }: 
 /** A check has no iterations of its own, and can go on where the run that was checked can. */
 function goalNode({ view: { node } }: Snapshot, run: Snapshot, folder: string | undefined): Node {
   const goesOn = run.view.goesOn ? '.resumable' : '';
-  const lacking = run.view.lacks === null ? '' : '.modelless';
   return {
     ...node,
     ...(folder === undefined ? {} : { description: `${folder} · ${node.description}`, spoken: `${node.spoken}, ${folder}` }),
-    context: node.context.startsWith('goal.checked') ? node.context.replace('checked', `checked${goesOn}`) + lacking : node.context,
+    context: node.context.startsWith('goal.checked') ? node.context.replace('checked', `checked${goesOn}`) : node.context,
     children: run.view.iterations === null ? node.children : [...node.children, run.view.iterations],
   };
 }

@@ -42,6 +42,7 @@ export interface Snapshot {
   readonly raised: readonly Raised[];
   readonly takeOver: boolean;
   readonly modelTrouble: ModelTrouble | null;
+  readonly goalKept: number | null;
   readonly view: View;
 }
 

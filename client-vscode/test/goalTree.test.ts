@@ -18,10 +18,10 @@ test('the folder of a goal is named where it is asked to', () => {
 });
 
 test('a run that was checked since keeps its iterations, and goes on where it can', () => {
-  const run = snapshot({ runId: 'run', status: 'capped', view: { iterations: node('run/run/iterations'), lacks: 'models' } });
+  const run = snapshot({ runId: 'run', status: 'capped', view: { iterations: node('run/run/iterations') } });
   const check = snapshot({ runId: 'check', status: null });
   const [goal] = goalTree([check, run], around);
-  expect(goal?.context).toBe('goal.checked.resumable.modelless');
+  expect(goal?.context).toBe('goal.checked.resumable');
   expect(ids(goal?.children ?? [])).toEqual(['run/run/iterations']);
   expect(goalTree([check, snapshot({ runId: 'run', status: 'complete' })], around)[0]?.context).toBe('goal.checked');
 });

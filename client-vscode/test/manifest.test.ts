@@ -77,7 +77,7 @@ test('the row of a goal offers as a button to go on where it can, else to start'
   expect(offered('running')).toEqual(['donewhen.pause']);
 });
 
-const STATUSES = ['new', 'checked', 'running', 'waiting', 'paused', 'interrupted', 'complete', 'capped', 'cancelled', 'interrupted.takeOver', 'checked.resumable', 'crashed.modelless'];
+const STATUSES = ['new', 'checked', 'running', 'waiting', 'paused', 'interrupted', 'complete', 'capped', 'cancelled', 'interrupted.takeOver', 'checked.resumable', 'crashed'];
 const CONTEXTS = [
   ...STATUSES.map((status) => `goal.${status}`),
   ...['start', 'approval', 'choice', 'question'].map((kind) => `interrupt.${kind}`),

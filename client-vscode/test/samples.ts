@@ -115,6 +115,7 @@ export function snapshot({ view = {}, ...given }: Given = {}): Snapshot {
     warnings: [],
     acts: [],
     takeOver: false,
+    goalKept: null,
     modelTrouble: null,
     cost: { usd: 0, worker: USAGE, judge: USAGE },
     limits: { maxIterations: 10, timeoutSeconds: 3600, budgetUsd: null, tokenBudget: null },

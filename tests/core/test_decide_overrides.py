@@ -152,17 +152,17 @@ def test_a_person_may_end_a_run_with_findings_left() -> None:
     asked(story)
     ending = next_of(answered(story, "end"))
     assert isinstance(ending, Stop)
-    assert (ending.status, "donewhen accept run1 --all" in ending.reason) == ("blocked", True)
+    assert (ending.status, "Accept it or undo it" in ending.reason) == ("blocked", True)
     story.then(e.RunEnded("blocked", ending.reason), e.RunResumed()).audit(GOOD, findings=(FINDING,))
     asked(story)
 
 
-def test_where_nobody_can_be_asked_the_run_ends_blocked_and_says_how_to_accept() -> None:
+def test_where_nobody_can_be_asked_the_run_ends_blocked_and_says_what_to_settle() -> None:
     story = cheated().then(e.RunPaused("x"), e.RunResumed(askable=False)).audit(GOOD, findings=(FINDING,))
     ending = next_of(story)
     assert isinstance(ending, Stop)
     assert ending.status == "blocked"
-    assert 'Accept it with `donewhen accept run1 --all --reason "..."`' in ending.reason
+    assert "which a person has to settle. Accept it or undo it, then resume: " in ending.reason
     assert ending.reason.endswith("F1 test_skipped at tests/test_a.py:4")
     story.then(e.RunEnded("blocked", ending.reason), e.FindingAccepted("F1", "meant"), e.RunResumed(askable=False))
     assert next_of(story.audit(GOOD, findings=(FINDING,))) == Confirm()

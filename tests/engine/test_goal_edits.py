@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from donewhen.cli.pursuing import what_next
 from donewhen.core import events as e
 from donewhen.core.errors import NotResumable
 from donewhen.core.events import Entry
 from donewhen.core.fold.dispatch import fold
+from donewhen.core.resume import goal_kept
 from donewhen.engine.runs import Supervisor
 from donewhen.judges.scripted import gullible_judge, undecided_judge
 from tests.core.builders import goal, requirement
@@ -80,7 +82,8 @@ async def test_a_run_whose_goal_file_is_deleted_pauses_and_goes_on_when_it_is_ba
     paused = (await ended(supervisor, run_id)).state
     assert (paused.status, paused.paused_by) == ("paused", "run")
     assert "the goal file GOAL.md is gone" in paused.reason
-    assert f"donewhen revert {run_id} 0 GOAL.md --force" in paused.reason
+    assert goal_kept(paused) == 0
+    assert f"donewhen revert {run_id} 0 GOAL.md --force" in "\n".join(what_next(await supervisor.view(run_id)))
     with pytest.raises(NotResumable, match="is gone: put it back"):
         await supervisor.resume(run_id)
     assert not world.held

@@ -30,8 +30,8 @@ REFUSED = Failure("APIConnectionError", "connection refused", network="refused")
 FAULTS: list[tuple[Failure, TroubleKind, int, str]] = [
     (REFUSED, "unreachable", 2, "can't be reached"),
     (Failure("APIConnectionError", "unknown", network="no_host"), "wrong_address", 1, "correct the address"),
-    (Failure("AuthenticationError", "bad key", 401), "key_refused", 1, "check OPENAI_API_KEY"),
-    (Failure("PermissionDeniedError", "not yours", 403), "key_refused", 1, "check OPENAI_API_KEY"),
+    (Failure("AuthenticationError", "bad key", 401), "key_refused", 1, "was not accepted"),
+    (Failure("PermissionDeniedError", "not yours", 403), "key_refused", 1, "was not accepted"),
     (Failure("NotFoundError", "no such model", 404), "no_such_model", 1, "check the name"),
     (Failure("NotFoundError", "404 page not found", 404), "wrong_address", 1, "most end in /v1"),
     (Failure("InternalServerError", "boom", 500), "failing", 5, "answers 500: boom"),

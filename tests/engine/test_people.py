@@ -206,7 +206,7 @@ async def test_unattended_findings_end_the_run_and_accepting_all_of_them_complet
     supervisor, view = await cheated(world, askable=False)
     run_id = view.state.run_id
     assert (view.state.status, len(world.worker.turns)) == ("blocked", 1)
-    assert f"donewhen accept {run_id} --all" in view.state.reason
+    assert "which a person has to settle. Accept them or undo them" in view.state.reason
     await supervisor.accept(run_id, None, "agreed")
     with pytest.raises(UsageError, match="is open"):
         await supervisor.accept(run_id, None, "agreed")

@@ -424,8 +424,8 @@ async def test_a_turn_that_changes_nothing_has_the_checks_tried_that_were_not_be
     ("names", "said"),
     [
         ((), ""),
-        (("a",), "; 1 hidden check was not tried: `donewhen run` tries it"),
-        (("a", "b"), "; 2 hidden checks were not tried: `donewhen run` tries them"),
+        (("a",), "; 1 hidden check was not tried: only a run tries it"),
+        (("a", "b"), "; 2 hidden checks were not tried: only a run tries them"),
     ],
 )
 async def test_an_audit_says_that_it_does_not_try_what_is_held_out(

@@ -53,7 +53,7 @@ def test_an_edit_since_the_finding_is_kept_and_asked_about(cheated: Cheated) -> 
         assert cheated.file.read_text() == "mine\n"
         question = cheated.editor.expect("window/showMessageRequest")
         assert "agreed.txt was edited since" in question["params"]["message"]
-        assert f"donewhen revert {cheated.run_id} undo" in question["params"]["message"]
+        assert "What is there now is set aside" in question["params"]["message"]
         cheated.editor.reply(question, {"title": pressed})
     wait_until(lambda: cheated.file.read_text() == "agreed\n")
     assert cheated.editor.goodbye() == 0

@@ -301,7 +301,7 @@ async def test_what_providers_say_is_masked(way: Transport) -> None:
         asked = model(way, server, key=lambda: "sk-secret", mask=lambda text: text.replace("hunter2", "*******"))
         with pytest.raises(ModelFailed) as caught:
             await asked.complete(request())
-    assert str(caught.value).endswith(": *** is wrong, and so is *******")
+    assert caught.value.said.endswith(": *** is wrong, and so is *******")
 
 
 def failure(message: str, status: int | None = 400, type: str = "BadRequestError", network: Network = "") -> Failure:

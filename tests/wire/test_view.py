@@ -23,7 +23,6 @@ from donewhen.wire.view import (
     iteration_sections,
     money,
     view_of,
-    without_commands,
 )
 from tests.tools import each_row
 
@@ -250,9 +249,6 @@ def test_the_likeliest_action_comes_first(given: dict[str, Any], first: list[str
     assert view(**given).actions[: len(first)] == first
 
 
-GONE = "the goal file GOAL.md is gone: put it back (`donewhen revert r1 2 GOAL.md --force` does), then resume"
-
-
 @each_row(
     "given, buttons",
     [
@@ -276,8 +272,7 @@ GONE = "the goal file GOAL.md is gone: put it back (`donewhen revert r1 2 GOAL.m
             ["Set Address…", "Choose Another Model…", "Resume"],
         ),
         ({"status": "running", "modelTrouble": trouble("overloaded")}, []),
-        ({"status": "paused", "reason": GONE}, ["Put It Back", "Resume"]),
-        ({"status": "paused", "reason": "the goal file GOAL.md is gone: put it back, then resume"}, ["Resume"]),
+        ({"status": "paused", "goalKept": 2}, ["Put It Back", "Resume"]),
     ],
 )
 def test_what_repairs_it_is_offered_before_it_goes_on(given: dict[str, Any], buttons: list[str]) -> None:
@@ -286,40 +281,6 @@ def test_what_repairs_it_is_offered_before_it_goes_on(given: dict[str, Any], but
     assert [one for one in shown.actions if one in {each.action for each in shown.repairs}] == [
         one.action for one in shown.repairs
     ]
-
-
-@each_row(
-    "said, left",
-    [
-        (GONE, "the goal file GOAL.md is gone: put it back, then resume"),
-        (
-            "m needs litellm, which is not installed: `pip install 'x[models]'`",
-            "m needs litellm, which is not installed",
-        ),
-        (
-            "worker agent needs a model: --model A/B, such as --model x/y (or DONEWHEN_MODEL)",
-            "worker agent needs a model",
-        ),
-        (
-            "m can't be reached: refused; start its server, or correct its address (--api-base)",
-            "m can't be reached: refused; start its server, or correct its address",
-        ),
-        (
-            "m takes no key: check OPENAI_API_KEY or DONEWHEN_API_KEY: 401 no such key",
-            "m takes no key: 401 no such key",
-        ),
-        (
-            "no server answers at http://h:1/v1 (refused): start it",
-            "no server answers at http://h:1/v1 (refused): start it",
-        ),
-        ("it waits (R1 -- R3), really; see README.md", "it waits (R1 -- R3), really; see README.md"),
-        ("donewhen resume", "donewhen resume"),
-    ],
-)
-def test_a_notification_holds_no_command_line(said: str, left: str) -> None:
-    assert without_commands(said) == left
-    title = view(status="paused", reason=said, pausedBy="run").outcome or ""
-    assert title == f"“Ship it” is paused: {left}"
 
 
 def test_a_goal_on_guard_can_be_taken_off_it_and_a_complete_one_put_on_it() -> None:
@@ -496,8 +457,9 @@ def test_a_tooltip_tells_who_says_so_why_and_what_was_observed() -> None:
     assert own.tooltip.startswith("**met · R1** · decided by a check · proven by your own proof")
 
 
-def test_a_run_that_lacks_what_calls_models_says_so_in_its_node() -> None:
-    assert view(status="paused", modelTrouble=LACKING).node.context == "goal.paused.modelless"
+def test_a_run_lacks_what_calls_models_where_installing_that_repairs_it() -> None:
+    lacking = view(status="paused", modelTrouble=LACKING)
+    assert (lacking.lacks, lacking.repairs[0].action) == ("models", "installModels")
     assert view(status="running", modelTrouble=LACKING).lacks is None
 
 

@@ -69,7 +69,7 @@ async def adviser(
     judged = settings.pick("judge_model") is not None
     role, base = ("judge", "judge_api_base") if judged else ("worker", "api_base")
     if (extra := lacked_extra(name, settings.pick(base), known or KnownFacts())) is not None:
-        raise UsageError(f"{name} needs the {extra} extra: {how_to_get(extra)}", lacks="models")
+        raise UsageError(f"{name} needs the {extra} extra", typed=f": {how_to_get(extra)}", lacks="models")
     context = context or WorkspaceContext()
     mask = Masking(context.environment, context.secrets).mask
     models = open_models(settings, context, root, mask)

@@ -123,7 +123,7 @@ class Attempts:
         found = [one for one in self.groups() if named in (None, one.id)]
         if not found:
             what = "there are no attempts here" if named is None else f"there are no attempts {named!r} here"
-            raise UsageError(f"{what}: `donewhen run --attempts N` makes some, `donewhen attempts` lists them")
+            raise UsageError(what, typed=": `donewhen run --attempts N` makes some, `donewhen attempts` lists them")
         return found[0]
 
     # ------------------------------------------------------------------------------------ beginning
@@ -350,8 +350,8 @@ class Attempts:
             try:
                 changed = await shielded(asyncio.to_thread(apply, self._root, changes))
             except WorkspaceError as error:
-                kept = f"attempt {number} is kept: `donewhen attempts diff {number} {group.id}` shows its changes"
-                raise WorkspaceError(f"{error}. {kept[0].upper()}{kept[1:]}") from error
+                shown = f": `donewhen attempts diff {number} {group.id}` shows its changes"
+                raise WorkspaceError(f"{error}. Attempt {number} is kept", typed=shown) from error
             group = replace(group, applied=number, proven=False)
             self._groups.keep(group)
         return group, changed
@@ -372,10 +372,10 @@ class Attempts:
             found = (await runs.view(run_id)).state.open_findings if run_id is not None else ()
         if found:
             named = ", ".join(f"{one.id} {one.finding.kind}{place_of(one.finding)}" for one in found[:5])
-            where = shlex.quote(str(attempt.root))
+            accept = f'donewhen accept --workspace {shlex.quote(str(attempt.root))} {run_id} --all --reason "..."'
             raise UsageError(
-                f"attempt {attempt.number} changed what proves the goal, which a person has to settle first: {named}."
-                f' Accept it with `donewhen accept --workspace {where} {run_id} --all --reason "..."`, then apply it'
+                f"attempt {attempt.number} changed what proves the goal, which a person has to settle first: {named}",
+                typed=f". Accept it with `{accept}`, then apply it",
             )
 
     async def _changes(self, attempt: Attempt, paths: Sequence[str]) -> Sequence[Change]:
@@ -462,8 +462,8 @@ class Attempts:
         try:
             lock = open_lock_file(group.folder / LOCK)
         except OSError as error:
-            gone = f"the attempts {group.id} are gone: `donewhen attempts` lists those that are left"
-            raise UsageError(gone) from error
+            left = ": `donewhen attempts` lists those that are left"
+            raise UsageError(f"the attempts {group.id} are gone", typed=left) from error
         try:
             if not try_lock(lock):
                 raise UsageError(f"the attempts {group.id} are at work in another process: end that first")
@@ -608,7 +608,9 @@ def _one_of(group: Group, number: int) -> Attempt:
         there = ", ".join(str(one.number) for one in group.attempts)
         raise UsageError(f"there is no attempt {number} among {group.id}; there are {there}")
     if not attempt.root.is_dir():
-        raise UsageError(f"the folder of attempt {number} is gone; `donewhen attempts drop {number}` forgets it")
+        raise UsageError(
+            f"the folder of attempt {number} is gone", typed=f"; `donewhen attempts drop {number}` forgets it"
+        )
     return attempt
 
 

@@ -10,7 +10,7 @@ from donewhen.app.keys import key_for
 from donewhen.app.resolver import relocated
 from donewhen.config import Settings
 from donewhen.core.calls import CallRole
-from donewhen.core.errors import UsageError
+from donewhen.core.errors import NoModel
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.verdict import is_editors
 from donewhen.judges.llm import LlmJudge
@@ -69,9 +69,9 @@ class FolderModels:
             await self._own.close()
 
     def agents(self, options: RunOptions) -> HostedModel:
-        """The model of the built-in agent. Raises UsageError if the options name none."""
+        """The model of the built-in agent. Raises NoModel if the options name none."""
         if options.agent is None:
-            raise UsageError("worker agent needs a model: --model PROVIDER/NAME", lacks="model")
+            raise NoModel
         self.warm(options.agent)
         return self._model("worker", options.agent.model, options.agent.api_base, options)
 

@@ -15,7 +15,7 @@ from donewhen.config import ModelPrice, Settings, goal_with_settings, price_exam
 from donewhen.core.agents import NOTHING, PRESETS, acp_command, agents_in, held_back, passed_names, variables_of
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import CallRole
-from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.core.errors import InvalidGoal, NoModel, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import baseline_warnings
@@ -31,9 +31,6 @@ from donewhen.installation import ModelExtra, how_to_get
 from donewhen.ports import Measured, ModelFacts, Price
 from donewhen.settings.kinds import BadValue, refused_choice
 from donewhen.settings.table import BY_NAME
-
-EXAMPLE = "--model provider/name, such as --model anthropic/claude-sonnet-4-5"
-
 
 Facts = Callable[[str, str | None, Mapping[str, ModelPrice]], ModelFacts]
 
@@ -212,7 +209,7 @@ def _contained(
         unsaid = settings.pick("network") is None
         return replace(options, contained=True, network=settings.network or (unsaid and kind.program)), []
     if promised:
-        raise UsageError(f"sandbox on: no room can be opened here: {why}. `donewhen doctor` says what to do")
+        raise UsageError(f"sandbox on: no room can be opened here: {why}", typed=". `donewhen doctor` says what to do")
     message = (
         f"commands are not contained, and need approval: no room can be opened here: {why}. `donewhen "
         "doctor` says what to do"
@@ -236,7 +233,7 @@ def _refuse_unreadable(name: str, text: str) -> None:
 
 def _agent(model: str | None, options: StartOptions, settings: Settings) -> AgentOptions:
     if model is None:
-        raise UsageError(f"worker agent needs a model: {EXAMPLE} (or DONEWHEN_MODEL)", lacks="model")
+        raise NoModel
     _refuse_unreadable("model", model)
     price = settings.prices.get(model)
     agent = AgentOptions(model, options.api_base or settings.pick("api_base"), settings.pick("temperature"))
@@ -332,8 +329,8 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
         if (extra := lacked_extra(model, api_base, known)) is not None:
             who = "worker agent" if role == "worker" else f"the judge {options.judge}"
             instead = ", or work yourself with --worker human" if role == "worker" else ""
-            message = f"{who} needs the {extra} extra to call {model}: {how_to_get(extra)}{instead}"
-            raise UsageError(message, lacks="models")
+            message = f"{who} needs the {extra} extra to call {model}"
+            raise UsageError(message, typed=f": {how_to_get(extra)}{instead}", lacks="models")
     for role, model, api_base in asked:
         _refuse_unusable_model(role, model, api_base, options, known)
 
@@ -350,7 +347,7 @@ def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
     name = " or ".join(one.name for one in agents) or f"`{words[0]}`"
     installs = (one.install if preset is not None else one.acp_install for one in agents)
     how = " or ".join(filter(None, installs)) or "install it, or correct --agent-command"
-    raise UsageError(f"{name} is not installed: {how}", lacks="worker")
+    raise UsageError(f"{name} is not installed", typed=f": {how}", lacks="worker")
 
 
 def _refuse_unusable_model(
@@ -359,14 +356,14 @@ def _refuse_unusable_model(
     # Lazy: they read a file of prices.
     from donewhen.models.catalogue import at_its_provider, provider_of
     from donewhen.models.failures import names_no_provider
-    from donewhen.models.keys import find_base, missing_key, needs_key
+    from donewhen.models.keys import find_base, missing_key, named_variables, needs_key
 
     provider = provider_of(model)
     if provider is None:
         raise UsageError(names_no_provider(model), lacks="model")
     served = api_base or find_base(provider, known.environment())
     if at_its_provider(model, served) and needs_key(provider) and not known.key(role, model, options):
-        raise UsageError(missing_key(model, provider, role), lacks="key")
+        raise UsageError(missing_key(model), typed=f": set {named_variables(provider, role)}", lacks="key")
 
 
 def lacked_extra(model: str, api_base: str | None, known: KnownFacts) -> ModelExtra | None:
@@ -390,7 +387,8 @@ def refuse_unknown_price(budget: float, options: RunOptions, settings: Settings,
         raise UsageError(
             f"a budget of ${budget:.2f} can't be kept: the price of {', '.join(unknown)} is unknown{catalogue}. "
             f"Set it in {user_settings_file()} (US dollars per million tokens):\n{lines}\n"
-            "or limit tokens instead, without a budget in dollars: --token-budget N"
+            "or limit tokens instead, without a budget in dollars",
+            typed=": --token-budget N",
         )
 
 

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from donewhen.app.repairs import by_hand
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display
 from donewhen.cli.formatting import one_line
@@ -20,6 +21,7 @@ from donewhen.core.acts import PausedBy
 from donewhen.core.answers import WAITS, answer_example, answers_hint
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.proof import findings_alone
+from donewhen.core.resume import goal_kept, putting_back
 from donewhen.core.state import RunState
 from donewhen.core.verdict import PROVEN
 from donewhen.engine.api import Runs, RunView
@@ -163,6 +165,10 @@ def what_next(view: RunView) -> list[str]:
         # The plugin's reason and data say what it takes; the worker takes nothing.
         data = " --data JSON" if state.halt is not None and state.halt.plugin != "worker" else ""
         takes = [f"{i.id} takes {answers_hint(i)}" for i in state.interrupts]
+        if goal_kept(state) is not None:
+            takes = [f"put the goal file back with: {putting_back(state)}"]
+        if state.trouble is not None:
+            takes += [f"what may repair it: {'; '.join(by_hand(state.trouble, state.options))}"]
         return [
             f"saved; go on with:{''.join(chr(10) + a for a in answers)}\n  donewhen resume {run_id}{data}",
             *takes,

@@ -27,7 +27,7 @@ from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
 from donewhen.cli.pursuing import Pursuit
 from donewhen.cli.record_commands import newest, readable, show_status
 from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
-from donewhen.core.errors import AlreadyRunning, UsageError
+from donewhen.core.errors import AlreadyRunning, NoModel, UsageError
 from donewhen.core.proof import undecidable
 from donewhen.core.resume import resumable
 from donewhen.core.state import RunState
@@ -128,7 +128,7 @@ def _refuse_agent_without_model(call: Call, options: StartOptions) -> None:
     """Checked before anything is drafted: a goal that isn't written yet names no model. Raises UsageError."""
     worker = options.worker or call.settings.configured.worker
     if worker == "agent" and call.settings.pick("model") is None:
-        raise UsageError("worker agent needs a model: --model provider/name (or DONEWHEN_MODEL)")
+        raise NoModel
 
 
 async def _refuse_other_models(call: Call, runs: Runs) -> None:

@@ -244,7 +244,7 @@ def held_out_untried(state: RunState) -> str:
     """What an audit says of the checks that are held out from workers, which only a run tries; empty without any."""
     held = len(state.options.hidden_checks) if state.mode == "audit" else 0
     them = "1 hidden check was" if held == 1 else f"{held} hidden checks were"
-    return f"; {them} not tried: `donewhen run` tries {'it' if held == 1 else 'them'}" if held else ""
+    return f"; {them} not tried: only a run tries {'it' if held == 1 else 'them'}" if held else ""
 
 
 def _person(state: RunState) -> Action | None:

@@ -41,8 +41,9 @@ Lack = Literal["model", "models", "key", "worker"]
 
 
 class DoneWhenError(Exception):
-    """Anything that is expected to go wrong; the message says what to do about it. `lacks` is what has to be there
-    first, if that is all that is wrong.
+    """Anything that is expected to go wrong; the message says what to do about it. `said` is the message without
+    `typed`, its end, which is for a terminal: what to type or to set there. `lacks` is what has to be there first, if
+    that is all that is wrong.
 
     >>> from donewhen import DoneWhenError, run_goal
     >>> try:
@@ -52,8 +53,9 @@ class DoneWhenError(Exception):
     nothing can decide this goal: give a judge, or checks (commands, callables)
     """
 
-    def __init__(self, message: str = "", *, lacks: Lack | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str = "", *, typed: str = "", lacks: Lack | None = None) -> None:
+        super().__init__(f"{message}{typed}")
+        self.said = message
         self.lacks: Lack | None = lacks
 
 
@@ -73,8 +75,8 @@ class GoalFileError(InvalidGoal):
     """The goal file can't be used; the message is the one that its diagnostics show. `line`, 0-based, is where it has
     to be changed; None where no line is at fault."""
 
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, line: int | None = None, *, typed: str = "") -> None:
+        super().__init__(message, typed=typed)
         self.line = line
 
 
@@ -100,15 +102,28 @@ class AlreadyRunning(UsageError):
 
     def __init__(self, run_id: str, message: str = "") -> None:
         super().__init__(
-            message
-            or f"run {run_id} is active in this workspace: stop it first (`donewhen stop {run_id}`), or follow it "
-            "(`donewhen status --follow`)"
+            message or f"run {run_id} is active in this workspace",
+            typed=""
+            if message
+            else f": stop it first (`donewhen stop {run_id}`), or follow it (`donewhen status --follow`)",
         )
         self.run_id = run_id
 
 
+class NoModel(UsageError):
+    """The built-in agent was not given a model."""
+
+    def __init__(self) -> None:
+        example = "--model provider/name, such as --model anthropic/claude-sonnet-4-5"
+        super().__init__("worker agent needs a model", typed=f": {example} (or DONEWHEN_MODEL)", lacks="model")
+
+
 class UnknownRun(UsageError):
     """No run of that id in this workspace."""
+
+
+def no_such_run(run_id: str) -> UnknownRun:
+    return UnknownRun(f"there is no run {run_id} in this workspace", typed=": `donewhen list` shows all")
 
 
 class UnknownName(UsageError):
@@ -240,15 +255,16 @@ class ModelFailed(DoneWhenError):
         *,
         status: int | None = None,
         window: int | None = None,
+        typed: str = "",
     ) -> None:
-        super().__init__(message, lacks="key" if kind in ("key_missing", "key_refused") else None)
+        super().__init__(message, typed=typed, lacks="key" if kind in ("key_missing", "key_refused") else None)
         self.kind: TroubleKind = kind
         self.usage = usage or Usage()
         self.status = status
         self.window = window
 
     def trouble(self, role: CallRole, model: str) -> ModelTrouble:
-        return ModelTrouble(self.kind, role, model, str(self), self.status)
+        return ModelTrouble(self.kind, role, model, self.said, self.status)
 
 
 class OverBudget(DoneWhenError):

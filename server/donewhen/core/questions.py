@@ -48,7 +48,7 @@ def findings_preview(findings: Sequence[KnownFinding]) -> str:
         blocks.append(finding_line(known) + (f"\n{diff}" if diff and diff not in shown else ""))
         shown.add(diff)
     if len(findings) > MAX_LISTED:
-        blocks.append(f"... and {len(findings) - MAX_LISTED} more: `donewhen status` lists all")
+        blocks.append(f"... and {len(findings) - MAX_LISTED} more")
     return "\n\n".join(blocks)
 
 
@@ -69,13 +69,10 @@ def unaccepted(state: RunState) -> str:
     more = f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
     them = "it" if len(known) == 1 else "them"
     said = worker_says(state)
-    accept = f'donewhen accept {state.run_id} --all --reason "..."'
     tried = all(one.finding.kind in TRIAL_FINDINGS for one in known)
     what = "trials refuse the proof" if tried else "the proof itself was changed"
-    return (
-        f"{what}, which a person has to settle. Accept {them} with `{accept}`, "
-        f"or undo {them}; then resume: {listed}{more}{f'.{said}' if said else ''}"
-    )
+    settle = f"{what}, which a person has to settle. Accept {them} or undo {them}, then resume"
+    return f"{settle}: {listed}{more}{f'.{said}' if said else ''}"
 
 
 def heard_of_trials(state: RunState) -> bool:

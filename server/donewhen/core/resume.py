@@ -15,6 +15,23 @@ _LIMIT_OF = {"capped": "max_iterations", "timed_out": "timeout", "over_budget": 
 _GOES_ON = ("stalled", "crashed", "blocked", "impossible")
 
 
+def goal_gone(path: str | None) -> str:
+    """Why a run stands still whose goal file is gone."""
+    return f"the goal file {path} is gone: put it back, then resume; nothing else is lost"
+
+
+def goal_kept(state: RunState) -> int | None:
+    """The iteration whose files have the goal file, while the run stands still because that is gone; else None."""
+    gone = state.status == "paused" and state.reason == goal_gone(state.goal.path)
+    return state.last_checkpoint[0] if gone and state.last_checkpoint is not None else None
+
+
+def putting_back(state: RunState) -> str:
+    """The command that puts the goal file back; empty where none was kept."""
+    kept = state.last_checkpoint
+    return "" if kept is None else f"donewhen revert {state.run_id} {kept[0]} {state.goal.path} --force"
+
+
 def check_resumable(state: RunState, limits: Limits) -> None:
     """Raises NotResumable with the reason, unless the run can go on with these limits."""
     status = state.status
@@ -64,7 +81,7 @@ def tightened(state: RunState, wanted: Approve | None) -> Approve | None:
     if wanted is None or wanted == now:
         return None
     if _STRICTER.index(wanted) < _STRICTER.index(now):
-        raise UsageError(f"run {state.run_id} was started with --approve {now}: it can only be tightened")
+        raise UsageError(f"run {state.run_id} was started with approve = {now}, which can only be tightened")
     return wanted
 
 
@@ -73,9 +90,10 @@ def refuse_another_sandbox(state: RunState, wanted: Literal["auto", "on", "off"]
     otherwise: what may run without asking depends on it."""
     contained = state.options.contained
     if (wanted == "on" and not contained and state.options.worker != "human") or (wanted == "off" and contained):
-        how = "in rooms" if contained else "outside of rooms"
+        how = "sandboxed" if contained else "not sandboxed"
         raise UsageError(
-            f"run {state.run_id} was started with its commands {how}: leave out --sandbox, or start a new run"
+            f"run {state.run_id} was started with its commands {how}, and stays so: start a new run for that",
+            typed=", or leave out --sandbox",
         )
 
 

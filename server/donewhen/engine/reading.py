@@ -16,6 +16,7 @@ from donewhen.core.errors import (
     RecordGone,
     UnknownRun,
     UnreadableRun,
+    no_such_run,
 )
 from donewhen.core.evidence import Evidence
 from donewhen.core.proof import Present
@@ -208,7 +209,7 @@ class Reading:
         async with reading:
             entries = await self._setup.ledger.entries(run_id, steps.sequence)
             if not entries and steps.sequence == 0:
-                raise UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
+                raise no_such_run(run_id)
             for number, entry in enumerate(entries, 1):
                 steps.take(entry)
                 if number % PIECE == 0:

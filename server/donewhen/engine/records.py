@@ -11,7 +11,15 @@ from pathlib import Path
 
 from donewhen.core import events as e
 from donewhen.core.calls import CallFinished, CallStarted, ToolFinished
-from donewhen.core.errors import LedgerError, LedgerUnavailable, UnknownName, UnknownRun, UnreadableRun, UsageError
+from donewhen.core.errors import (
+    LedgerError,
+    LedgerUnavailable,
+    UnknownName,
+    UnknownRun,
+    UnreadableRun,
+    UsageError,
+    no_such_run,
+)
 from donewhen.core.evidence import CheckResult, Evidence, PastResult
 from donewhen.core.fold.audit import remembered
 from donewhen.core.fold.dispatch import fold_read
@@ -50,7 +58,7 @@ class Records:
         async for entry in _in_pieces(await self._ledger.entries(run_id, since)):
             known = fold_read(run_id, known, entry)
         if known is None:
-            raise UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
+            raise no_such_run(run_id)
         if known.sequence - since >= LONG and not known.broken:
             # It is known already: that it can't be kept for the next time keeps nobody from reading it.
             with contextlib.suppress(LedgerError, ValueError):
@@ -141,7 +149,7 @@ class Records:
             state = fold_read(run_id, state, entry)
             known.update({record.number: record for record in state.iterations[-1:]})
         if state is None:
-            raise UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
+            raise no_such_run(run_id)
         return replace(state, iterations=tuple(known[number] for number in sorted(known)))
 
     async def checkpoint(self, run_id: str, iteration: int) -> tuple[str, int]:
@@ -226,7 +234,8 @@ class Records:
                 path.chmod(0o444)
             except OSError as error:
                 raise LedgerUnavailable(
-                    f"{path} can't be written ({error}): choose another state folder (--state-dir)"
+                    f"{path} can't be written ({error}): choose another state folder",
+                    typed=" (--state-dir)",
                 ) from error
         return path
 

@@ -26,7 +26,15 @@ from donewhen.core.errors import (
 from donewhen.core.goal import Limits
 from donewhen.core.proof import guardable
 from donewhen.core.proof_files import ProofBasis
-from donewhen.core.resume import check_resumable, of_a_program, refuse_another_sandbox, resumable, tightened
+from donewhen.core.resume import (
+    check_resumable,
+    goal_gone,
+    of_a_program,
+    putting_back,
+    refuse_another_sandbox,
+    resumable,
+    tightened,
+)
 from donewhen.core.retention import Retention
 from donewhen.core.state import RunState
 from donewhen.core.summary import unkept_budgets
@@ -41,7 +49,7 @@ from donewhen.engine.loop import pursue
 from donewhen.engine.proof_basis import proof_basis_of
 from donewhen.engine.setup import Start
 from donewhen.engine.tasks import cancel_all
-from donewhen.engine.watching import amend_if_saved, goal_file_gone, gone_text, named_globs, take_accepted_goal
+from donewhen.engine.watching import amend_if_saved, goal_file_gone, named_globs, take_accepted_goal
 from donewhen.ports import RunSummary, Worker, Workspace
 
 CLOSES_WITHIN = 2.0
@@ -159,7 +167,8 @@ class Supervisor(Control):
     async def _refuse_without_goal_file(self, run: ActiveRun) -> None:
         if goal_file_gone(run):
             await self._let_go(run)
-            raise NotResumable(gone_text(run))
+            back = putting_back(run.state)
+            raise NotResumable(goal_gone(run.state.goal.path), typed=back and f" (`{back}` puts it back)")
 
     async def _unhalted(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
         try:
@@ -273,7 +282,7 @@ class Supervisor(Control):
                 state = await self._records.state(summary.run_id)
                 if resumable(state) or (state.mode == "pursue" and state.active):
                     return state
-        raise NotResumable("no run here can be resumed: `donewhen list` shows all")
+        raise NotResumable("no run here can be resumed", typed=": `donewhen list` shows all")
 
     async def _take(self, run_id: str, token: str) -> bool:
         """Becomes the supervisor, after ending what the last one left behind."""
@@ -406,7 +415,9 @@ class Supervisor(Control):
                     return state
                 break
         named = f"of {goal_path} " if goal_path is not None else ""
-        raise UsageError(f"the newest run {named}is not complete, so nothing is proven yet: `donewhen run` first")
+        raise UsageError(
+            f"the newest run {named}is not complete, so nothing is proven yet", typed=": `donewhen run` first"
+        )
 
     async def _on_guard(self, goal_path: str | None) -> RunState | None:
         """The run of that goal that is on guard."""

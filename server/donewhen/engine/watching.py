@@ -16,6 +16,7 @@ from donewhen.core.evidence import EditorReport, Evidence
 from donewhen.core.fold.dispatch import takes_judge
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.proof import assess, undecidable
+from donewhen.core.resume import goal_gone
 from donewhen.core.state import RunState
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun
@@ -104,21 +105,13 @@ def goal_file_gone(run: ActiveRun) -> bool:
     return path is not None and run.state.mode == "pursue" and run.parts.workspace.digest(path) is None
 
 
-def gone_text(run: ActiveRun) -> str:
-    """What a person is told of a goal file that is gone."""
-    state = run.state
-    kept = state.last_checkpoint
-    back = f" (`donewhen revert {state.run_id} {kept[0]} {state.goal.path} --force` does)" if kept is not None else ""
-    return f"the goal file {state.goal.path} is gone: put it back{back}, then resume; nothing else is lost"
-
-
 async def _follow_renamed(run: ActiveRun) -> None:
     """The goal under its new name, where exactly one file that came holds the same; else the run pauses."""
     found = [goal for path in sorted(run.touched) if (goal := _same_goal_in(run, path)) is not None]
     if len(found) == 1:
         await _take(run, found[0])
     elif run.state.active:
-        await run.append(PauseRequested(gone_text(run)))
+        await run.append(PauseRequested(goal_gone(run.state.goal.path)))
 
 
 def _same_goal_in(run: ActiveRun, path: str) -> Goal | None:

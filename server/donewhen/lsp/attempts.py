@@ -94,7 +94,7 @@ async def apply(session: Session, argument: a.OneAttempt) -> dict[str, Any]:
     try:
         check, said = await _checked(session, folder, attempts, group)
     except DoneWhenError as problem:  # what is written stays written, whatever the check says
-        return {**result, "check": None, "message": f"{done} The goal was not checked: {problem}."}
+        return {**result, "check": None, "message": f"{done} The goal was not checked: {problem.said}."}
     return {**result, "check": check, "message": f"{done} {said}"}
 
 

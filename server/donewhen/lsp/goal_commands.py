@@ -280,7 +280,7 @@ async def proposed(session: Session, root: Path, objective: str, checks: Sequenc
     title = "Asking {model} for requirements"
     advice = await _asked(session, root, title, lambda adviser: adviser.propose(objective, checks))
     if advice.failed is not None:
-        _say(session, f"No requirements are proposed: {advice.failed}")
+        _say(session, f"No requirements are proposed: {advice.failed.said}")
     return Proposal(advice.said, advice.model if advice.failed is None else None, advice.spent)
 
 
@@ -295,7 +295,7 @@ async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
         raise GoalFileError(parsed.errors[0].message)
     advice = await _asked(session, place.root, "Asking {model} for hints", lambda adviser: adviser.hints(text))
     if advice.failed is not None:
-        _say(session, f"The model gave no hints: {advice.failed}")
+        _say(session, f"The model gave no hints: {advice.failed.said}")
     hints = [*hints_of(parsed), *advice.said]
     told = [{"requirementId": h.requirement_id, "number": h.number, "message": h.message} for h in hints]
     return {"hints": told, **cost_of(advice.spent)}

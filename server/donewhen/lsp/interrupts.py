@@ -141,17 +141,17 @@ class Interrupts:
             # Of several windows that take a run over, one has it, and the others follow it.
             follows = isinstance(problem, AlreadyRunning) and problem.run_id == run_id
             if not follows and (await folder.runs.view(run_id)).state.status == "interrupted":
-                self._session.show_message(types.MessageType.Error, str(problem))
+                self._session.show_message(types.MessageType.Error, problem.said)
 
     async def _overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
         names = _CONTROL.sub("�", ", ".join(kept))
         question = f"{names} was edited since, so {finding_id} was not reverted. Overwrite it with the file from before"
-        undo = f"What is there now is set aside: `donewhen revert {run_id} undo` brings it back."
+        undo = "What is there now is set aside, and is not lost."
         if await self._message(f"{question} {finding_id}? {undo}", ["Keep it", "Overwrite it"]) == "Overwrite it":
             try:
                 await folder.runs.revert_finding(run_id, finding_id, force=True)
             except DoneWhenError as problem:
-                self._session.show_message(types.MessageType.Error, str(problem))
+                self._session.show_message(types.MessageType.Error, problem.said)
 
     async def _message(self, message: str, buttons: list[str]) -> str | None:
         actions = [types.MessageActionItem(title) for title in buttons]

@@ -82,7 +82,8 @@ async def show_folder(session: Session, root: Path) -> None:
     except (DoneWhenError, OSError) as problem:
         if str(problem) not in session.told:
             session.told.add(str(problem))
-            session.show_message(types.MessageType.Warning, f"Done When can't keep runs for {root.name}: {problem}")
+            why = problem.said if isinstance(problem, DoneWhenError) else problem
+            session.show_message(types.MessageType.Warning, f"Done When can't keep runs for {root.name}: {why}")
         return
     for view in reversed(folder.snapshots.newest_first()):
         session.views.run_changed(folder, view)

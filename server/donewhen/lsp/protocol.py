@@ -53,7 +53,6 @@ from donewhen.core.errors import (
 from donewhen.lsp.documents import OpenDocuments
 from donewhen.lsp.transport import BrokenFrame
 from donewhen.version import __version__
-from donewhen.wire.view import without_commands
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -430,10 +429,11 @@ def _refusal(method: str, problem: BaseException) -> JsonRpcException:
     """The error that the client gets for a failed request."""
     if isinstance(problem, JsonRpcException):
         return problem
+    said = problem.said if isinstance(problem, DoneWhenError) else str(problem)
     if isinstance(problem, BAD_VALUES) and not isinstance(problem, GoalFileError):
-        return JsonRpcInvalidParams(str(problem), data=_about(problem))
+        return JsonRpcInvalidParams(said, data=_about(problem))
     if isinstance(problem, DoneWhenError | ClientSilent):
-        return JsonRpcException(without_commands(str(problem)), REQUEST_FAILED, _about(problem))
+        return JsonRpcException(said, REQUEST_FAILED, _about(problem))
     if isinstance(problem, UnicodeEncodeError):
         return JsonRpcInvalidParams(f"{problem.object[problem.start : problem.end]!r} is half a character, and no text")
     if isinstance(problem, OSError):  # of a file that the request names, or of the machine

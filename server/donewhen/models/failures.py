@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import ModelFailed
 from donewhen.core.trouble import TroubleKind
-from donewhen.models.keys import refused_key
+from donewhen.models.keys import named_variables
 from donewhen.models.protocol import Failure
 
 LONGEST_WAIT = 120.0
@@ -86,8 +86,9 @@ def meaning(
     kind = kind_of(failure)
     words = mask(_words(failure.message))[:_SHOWN]
     return ModelFailed(
-        _text(kind, failure, words, model, provider, role, api_base, silence),
+        _text(kind, failure, words, model, api_base, silence),
         kind,
+        typed=_typed(kind, failure, provider, role, api_base),
         status=failure.status,
         window=window_in(failure.message) if kind == "too_long" else None,
     )
@@ -173,31 +174,28 @@ def _text(
     failure: Failure,
     words: str,
     model: str,
-    provider: str | None,
-    role: CallRole,
     api_base: str | None,
     silence: float,
 ) -> str:
     """What is wrong, what was said, and what to do."""
     answers = f"{model} answers {failure.status}" if failure.status is not None else f"{model} fails"
     at = f" at {api_base}" if api_base else ""
-    base = "--judge-api-base" if role == "judge" else "--api-base"
     module = _MODULE.search(failure.message)
     nothing = words if words.startswith("sent nothing") else f"sent nothing for {silence:.0f} s"
     texts: Mapping[TroubleKind, str] = {
         "unreachable": f"{model} can't be reached{at}: {words}; "
-        + (f"start its server, or correct its address ({base})" if api_base else "check the network"),
+        + ("start its server, or correct its address" if api_base else "check the network"),
         "wrong_address": f"{model} is not{at or ' there'}: {words if failure.network else f'404 ({words})'}; correct "
-        f"the address ({base}; most end in /v1), or the name",
+        "the address (most end in /v1), or the name",
         "starting": f"the server of {model} is still starting: {words}; wait until it is ready",
         "overloaded": f"{answers}: {words}; wait a while, or set another model",
         "failing": f"{answers}: {words}; try again later, or set another model",
         "silent": f"{model} {nothing}: its server hangs, or needs longer to read the prompt",
-        "malformed": f"{model} answers with something that is no reply: {words}; check its address ({base})",
-        "key_refused": f"{refused_key(model, provider, role)}: {words}",
+        "malformed": f"{model} answers with something that is no reply: {words}; check its address",
+        "key_refused": f"the key for {model} was not accepted: {words}",
         "too_long": f"the prompt is too long for {model}: {words}",
         "no_credit": f"the account for {model} has no credit left: {words}",
-        "support_missing": f"{model} needs another package: `pip install {_package(module)}`",
+        "support_missing": f"{model} needs another package, {_package(module)}",
         "no_such_model": names_no_provider(model)
         if _PROVIDER.search(failure.message)
         else f"there is no model {model}: check the name (`provider/model`)"
@@ -205,6 +203,18 @@ def _text(
         + f": {words}",
     }
     return texts.get(kind, f"{model} refused the request: {words}")
+
+
+def _typed(kind: TroubleKind, failure: Failure, provider: str | None, role: CallRole, api_base: str | None) -> str:
+    """What to set or to type in a terminal."""
+    prefix = "--judge-" if role == "judge" else "--"
+    if kind == "key_refused":
+        return f"; check {named_variables(provider, role)}"
+    if kind == "support_missing":
+        return f": `pip install {_package(_MODULE.search(failure.message))}`"
+    if kind == "wrong_address":
+        return f" ({prefix}api-base, {prefix}model)"
+    return f" ({prefix}api-base)" if kind == "malformed" or (kind == "unreachable" and api_base) else ""
 
 
 def _package(module: re.Match[str] | None) -> str:

@@ -20,7 +20,7 @@ from donewhen.core.trouble import FailedTry, TroubleKind
 from donewhen.core.work import Usage
 from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
 from donewhen.models.failures import is_about_length, is_about_tools, meaning, tries_for, wait_before, was_begun
-from donewhen.models.keys import NO_KEY_NEEDED, missing_key, needs_key
+from donewhen.models.keys import NO_KEY_NEEDED, missing_key, named_variables, needs_key
 from donewhen.models.pricing import Estimator, dollars
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest, ToolSpec
@@ -181,7 +181,8 @@ class HostedModel:
     def _key_now(self) -> str | None:
         key = self._key()
         if not key and self._own_base and needs_key(self._provider):
-            raise ModelFailed(missing_key(self._name, self._provider, self._role), "key_missing")
+            variables = named_variables(self._provider, self._role)
+            raise ModelFailed(missing_key(self._name), "key_missing", typed=f": set {variables}")
         return key or (NO_KEY_NEEDED if self._api_base else None)
 
     @property

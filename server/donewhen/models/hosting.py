@@ -328,11 +328,13 @@ def _size(message: Message) -> int:
 def _unusable(why: str) -> ModelFailed:
     if why.startswith("ModuleNotFoundError") and "'litellm'" in why:
         return _lacking()
-    return ModelFailed(f"litellm can't be loaded: {why}; install it again: {how_to_get('litellm')}", "support_missing")
+    return ModelFailed(
+        f"litellm can't be loaded: {why}", "support_missing", typed=f"; install it again: {how_to_get('litellm')}"
+    )
 
 
 def _lacking() -> ModelFailed:
-    return ModelFailed(f"this model needs the litellm extra: {how_to_get('litellm')}", "support_missing")
+    return ModelFailed("this model needs the litellm extra", "support_missing", typed=f": {how_to_get('litellm')}")
 
 
 def _seen(done: asyncio.Future[Any]) -> None:

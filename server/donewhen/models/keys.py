@@ -80,13 +80,8 @@ def needs_key(provider: str | None) -> bool:
     return (provider or "") in PROVIDER_KEYS
 
 
-def missing_key(model: str, provider: str | None, role: CallRole) -> str:
-    """One sentence that says what to set."""
-    return f"there is no key for {model}: set {_alternatives(provider, role)}"
-
-
-def refused_key(model: str, provider: str | None, role: CallRole) -> str:
-    return f"the key for {model} was not accepted: check {_alternatives(provider, role)}"
+def missing_key(model: str) -> str:
+    return f"there is no key for {model}"
 
 
 def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
@@ -100,6 +95,7 @@ def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _alternatives(provider: str | None, role: CallRole) -> str:
+def named_variables(provider: str | None, role: CallRole) -> str:
+    """The variables that a key is read from, in words."""
     usual = key_names(provider)[:1]
     return " or ".join((*usual, OWN_KEY[role]))

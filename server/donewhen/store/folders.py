@@ -32,7 +32,8 @@ def _state_path(override: Path | None) -> Path:
         return user_state_path("donewhen", appauthor=False)
     except RuntimeError as error:
         raise LedgerUnavailable(
-            "this user has no home folder to keep runs in: set HOME, or name a state folder (--state-dir)"
+            "this user has no home folder to keep runs in: set HOME, or name a state folder",
+            typed=" (--state-dir)",
         ) from error
 
 
@@ -106,8 +107,8 @@ def private_folder(path: Path) -> Path:
             raise PermissionError(f"no permission to write to {path}")  # one message for all causes
     except OSError as error:
         raise LedgerUnavailable(
-            f"the state folder {path} can't be used: {_hindrance(path, error)}; "
-            "choose another state folder (--state-dir)"
+            f"the state folder {path} can't be used: {_hindrance(path, error)}; choose another state folder",
+            typed=" (--state-dir)",
         ) from error
     return path
 

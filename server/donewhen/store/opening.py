@@ -160,7 +160,8 @@ def _refuse_others(path: Path) -> None:
         place = path.with_name(path.name + suffix)
         if place.exists() and not (place.is_file() or place.is_dir()):
             raise LedgerUnavailable(
-                f"{place} is not a regular file: move it away, or set another state folder (--state-dir)"
+                f"{place} is not a regular file: move it away, or set another state folder",
+                typed=" (--state-dir)",
             )
 
 
@@ -192,11 +193,13 @@ def ledger_error(error: Exception, path: Path) -> LedgerError:
         return LedgerUnavailable(f"another process has kept the record of runs {path} locked: end it, or try again")
     if code == sqlite3.SQLITE_FULL:
         return LedgerUnavailable(
-            f"the disk of {path.parent} is full: make room there, or set another state folder (--state-dir)"
+            f"the disk of {path.parent} is full: make room there, or set another state folder",
+            typed=" (--state-dir)",
         )
     return LedgerUnavailable(
         f"the record of runs {path} can't be written ({error}): make {path.parent} a folder that you may write to, "
-        "with room on its disk, or set another state folder (--state-dir)"
+        "with room on its disk, or set another state folder",
+        typed=" (--state-dir)",
     )
 
 
@@ -369,7 +372,8 @@ def versions(connection: sqlite3.Connection) -> tuple[int, int]:
     if schema > SCHEMA_VERSION or codec > CODEC_VERSION:
         raise LedgerTooNew(
             "the record of runs was written by a newer version of Done When; it is left as it is: "
-            "upgrade Done When, or choose another state folder (--state-dir)"
+            "upgrade Done When, or choose another state folder",
+            typed=" (--state-dir)",
         )
     return schema, codec
 

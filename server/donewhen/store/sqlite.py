@@ -320,7 +320,8 @@ class SqliteLedger:
         if self._present() != self._file:
             raise RecordGone(
                 f"the record of runs {self._path} was deleted or moved meanwhile, and nothing more can be kept in it: "
-                "put it back, or set another state folder (--state-dir), and run again"
+                "put it back, or set another state folder, and run again",
+                typed=" (--state-dir)",
             )
         if full is not self._full:
             connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from donewhen.core.errors import UnknownRun
+from donewhen.core.errors import UnknownRun, no_such_run
 from donewhen.core.events import (
     Event,
     GoalAmended,
@@ -85,7 +85,7 @@ def _interrupts(record: RunRecord, event: Event) -> RunRecord:
 
 
 def unknown_run(run_id: str) -> UnknownRun:
-    return UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
+    return no_such_run(run_id)
 
 
 def removed_run(run_id: str) -> UnknownRun:

@@ -14,6 +14,7 @@ from donewhen.core.evidence import Problem
 from donewhen.core.plugging import Halted
 from donewhen.core.proof import proven, satisfied
 from donewhen.core.questions import question_context, runs_command
+from donewhen.core.resume import goal_kept
 from donewhen.core.state import IterationRecord, RaisedFinding, RunState
 from donewhen.core.trouble import CallRole, Repair, TroubleKind
 from donewhen.core.verdict import Grade, RequirementView
@@ -294,6 +295,7 @@ class Snapshot(Wire):
     raised: list[WireRaised] = []
     take_over: bool = False
     model_trouble: WireModelTrouble | None = None
+    goal_kept: int | None = None
 
 
 def snapshot(view: RunView, root: Path) -> Snapshot:
@@ -344,6 +346,7 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         raised=[raised_finding(one) for one in state.raised],
         take_over=view.bereft,
         model_trouble=_trouble(state),
+        goal_kept=goal_kept(state),
     )
 
 

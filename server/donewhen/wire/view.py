@@ -213,6 +213,7 @@ class WireSnapshot(Snapshot):
 
 def view_of(run: Snapshot) -> WireView:
     """The view of a run, or of a bare check."""
+    repairs = _repairs(run)
     return WireView(
         goal=run.goal_uri or f"run:{run.run_id}",
         title=unmarked(run.title),
@@ -226,10 +227,10 @@ def view_of(run: Snapshot) -> WireView:
         unfinished=run.status in ("running", "waiting", "paused", "interrupted"),
         guardable=_guardable(run),
         hintable=run.worker not in (None, "human") and (_active(run) or _resumable(run)),
-        lacks="models" if _lacks_models(run) else None,
+        lacks="models" if any(one.action == "installModels" for one in repairs) else None,
         outcome=_outcome(run),
         raises=_raises(run),
-        repairs=_repairs(run),
+        repairs=repairs,
         actions=_actions(run),
         node=_goal_node(run),
         iterations=_iterations_node(run),
@@ -270,11 +271,6 @@ def _guardable(run: Snapshot) -> bool:
     return run.status == "complete" and run.goal_uri is not None and run.guard is None
 
 
-def _lacks_models(run: Snapshot) -> bool:
-    """What calls models is not installed where the server runs."""
-    return _goes_on(run) and run.model_trouble is not None and run.model_trouble.kind == "support_missing"
-
-
 def _working(run: Snapshot) -> bool:
     """The worker, a check or a judge is at it: not while a person is waited for."""
     return run.status == "running" and (run.phase in ("checking", "judging") or run.worker != "human")
@@ -312,8 +308,6 @@ _REPAIRS: Mapping[Repair, tuple[str, str]] = {
     "install_support": ("installModels", "Install Model Support"),
     "retry": ("resume", "Try Again"),
 }
-_GONE = re.compile(r"put it back \(`donewhen revert \S+ (\d+) ")
-"""As a run says that its goal file is gone, where it kept one."""
 
 
 def _repairs(run: Snapshot) -> list[WireRepair]:
@@ -324,8 +318,8 @@ def _repairs(run: Snapshot) -> list[WireRepair]:
     if (trouble := run.model_trouble) is not None:
         named = [_REPAIRS[one] for one in trouble.repairs]
         found = [WireRepair(action=does, label=label, role=trouble.role, model=trouble.model) for does, label in named]
-    if run.status == "paused" and (gone := _GONE.search(run.reason)) is not None:
-        found.append(WireRepair(action="restoreGoal", label="Put It Back", iteration=int(gone[1])))
+    if run.goal_kept is not None:
+        found.append(WireRepair(action="restoreGoal", label="Put It Back", iteration=run.goal_kept))
     if any(one.action == "resume" for one in found):
         return found
     raised = "Resume" if _raises(run) is None else "Raise the Limit…"
@@ -364,7 +358,7 @@ def _raises(run: Snapshot) -> WireRaise | None:
 def _outcome(run: Snapshot) -> str | None:
     """What is said of a run that ended, or paused, by itself: what a person stopped is no news to them."""
     title = harmless(run.title)
-    why = harmless(without_commands(run.reason or run.missing))[:MAX_REASON]
+    why = harmless(run.reason or run.missing)[:MAX_REASON]
     if run.status == "paused":
         return f"“{title}” is paused: {why}" if run.paused_by != "person" and run.reason else None
     if run.status in (None, "cancelled") or _active(run) or _resumable(run):
@@ -511,19 +505,6 @@ def harmless(text: str) -> str:
     with no link, which notifications would make of it. A joiner without width keeps it text, and looks the same."""
     line = re.sub(r"\s*[\r\n\u2028\u2029]+\s*", " ⏎ ", visible(text).strip())
     return re.sub(r"\s+", " ", line).replace("](", "]\u2060(")
-
-
-# A part of a sentence, and what makes it one for a terminal.
-_PART = re.compile(r"\s*\([^()]*\)|[,;:] (?:(?![,;:] |\().)*", re.DOTALL)
-_COMMAND = re.compile(
-    r"(?<![\w-])--[a-z][\w-]*|\b(?:pip|npm|tool) install\b|\bdonewhen [a-z]+\b|\bDONEWHEN_[A-Z_]+|_API_KEY\b"
-)
-
-
-def without_commands(text: str) -> str:
-    """Without the parts that say what to type or set in a terminal: an editor has buttons for that."""
-    left = _PART.sub(lambda part: "" if _COMMAND.search(part[0]) else part[0], text)
-    return text if left == text or not left.strip() else re.sub(r"\s+(?=[,;:.]|$)", "", left)
 
 
 def plain(text: str) -> str:
@@ -707,7 +688,7 @@ def _goal_node(run: Snapshot) -> WireNode:
         _joined(facts),
         icon=(icon, _RUN_COLORS.get(icon, "")),
         spoken=f"Goal {title}: {_joined(said, ', ')}",
-        context=f"{how}{'.modelless' if _lacks_models(run) else ''}{'.takeOver' if run.take_over else ''}",
+        context=f"{how}{'.takeOver' if run.take_over else ''}",
         opens="expanded",
         about=_about(run),
         tooltip=_goal_tooltip(run, state),

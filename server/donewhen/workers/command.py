@@ -52,7 +52,9 @@ class CommandWorker:
         grants: Grants | None = None,
     ) -> None:
         if not command.strip():
-            raise InvalidGoal("the worker command is empty: name a program, for example --worker-command 'my-agent'")
+            raise InvalidGoal(
+                "the worker command is empty: name a program", typed=", for example --worker-command 'my-agent'"
+            )
         _refuse_embedded_placeholder(command)
         self._command = command
         self._rooms = rooms
@@ -122,7 +124,9 @@ def make(parts: WorkerParts) -> CommandWorker:
     """Raises UsageError without a command, InvalidGoal for one that can't be run as written."""
     command = parts.options.worker_command
     if not command:
-        raise UsageError("worker command needs the command to run: --worker-command 'my-agent --prompt {prompt}'")
+        raise UsageError(
+            "worker command needs the command to run", typed=": --worker-command 'my-agent --prompt {prompt}'"
+        )
     return CommandWorker(command, parts.rooms, parts.environment, grants=parts.grants)
 
 

@@ -57,7 +57,7 @@ class ScriptedWorker:
 def make(parts: WorkerParts) -> ScriptedWorker:
     """Raises UsageError without a recording, InvalidGoal for a wrong one."""
     if not parts.options.script:
-        raise UsageError("worker scripted needs a recording: --script FILE")
+        raise UsageError("worker scripted needs a recording", typed=": --script FILE")
     return ScriptedWorker.load(Path(parts.options.script), parts.processes(), parts.environment)
 
 

@@ -74,8 +74,8 @@ class FileRunLock:
             except OSError as error:
                 self._let_go()
                 raise LedgerUnavailable(
-                    f"{self._owner_file} can't be written ({error}): "
-                    "make room, or set another state folder (--state-dir)"
+                    f"{self._owner_file} can't be written ({error}): make room, or set another state folder",
+                    typed=" (--state-dir)",
                 ) from error
 
     def release(self) -> None:
@@ -205,7 +205,8 @@ def _opened(file: Path) -> int:
     except OSError as error:
         raise LedgerUnavailable(
             f"{file} can't be opened ({error}): make {file.parent} a folder that you may write to, "
-            "or set another state folder (--state-dir)"
+            "or set another state folder",
+            typed=" (--state-dir)",
         ) from error
 
 
@@ -296,7 +297,8 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     except OSError as error:  # such as NFS without its lock daemon
         raise LedgerUnavailable(
             f"the file system of the state folder keeps no locks ({error.strerror}), so nothing could keep two runs "
-            "apart: use a state folder on a local disk (--state-dir)"
+            "apart: use a state folder on a local disk",
+            typed=" (--state-dir)",
         ) from error
     return True
 

@@ -77,7 +77,7 @@ class AcpWorker:
         silence: float = SILENCE,
     ) -> None:
         if not command.strip():
-            raise UsageError("the agent's command is empty: name one, for example --agent-command claude")
+            raise UsageError("the agent's command is empty: name one", typed=", for example --agent-command claude")
         self._command = command
         self._rooms = rooms
         self._environment = environment
@@ -105,7 +105,9 @@ def make(parts: WorkerParts) -> AcpWorker:
     """Raises UsageError without a command."""
     command = parts.options.worker_command
     if not command:
-        raise UsageError("worker acp needs the agent's command: --agent-command claude, or a command of your own")
+        raise UsageError(
+            "worker acp needs the agent's command", typed=": --agent-command claude, or a command of your own"
+        )
     return AcpWorker(command, parts.rooms, parts.environment, parts.files, parts.mask, parts.grants)
 
 
@@ -228,8 +230,8 @@ class _AcpTurn:
             names = [text_of(fields_of(one).get("name")) for one in items_of(initialized.get("authMethods"))]
             ways = f" (it offers: {', '.join(name for name in names if name)})" if any(names) else ""
             raise WorkerFailed(
-                f"the agent is not logged in{ways}: start it once by itself and log in, or pass its key with "
-                f"--pass-env NAME: {self._command}",
+                f"the agent is not logged in{ways}: start it once by itself and log in, or pass its key "
+                f"(pass_env): {self._command}",
                 final=True,
             ) from refused
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from donewhen.core.acts import hint_message
 from donewhen.core.calls import Message, ToolCall
-from donewhen.core.errors import ModelFailed, UsageError, WorkerFailed
+from donewhen.core.errors import ModelFailed, NoModel, WorkerFailed
 from donewhen.core.events import AgentOptions
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold.turn import pending_calls
@@ -45,7 +45,7 @@ MAX_FRUITLESS = 3
 NOTHING = "the model answered nothing"
 ONLY_WRITES = (
     "the model writes down tool calls as text, and makes none, asked for actions under a schema too: set a model that "
-    "can call tools, or serve it with its tool parser (`donewhen models M` tries one)"
+    "can call tools, or serve it with its tool parser"
 )
 TOO_LONG = (
     "the goal does not fit into the model's window even without the conversation: shorten it, or set a model with a "
@@ -130,10 +130,10 @@ class AgentWorker:
 
 
 def make(parts: WorkerParts) -> AgentWorker:
-    """Raises UsageError without a model."""
+    """Raises NoModel without a model."""
     options = parts.options.agent
     if options is None:
-        raise UsageError("worker agent needs a model: --model PROVIDER/NAME")
+        raise NoModel
     return AgentWorker(
         parts.model(),
         options,

@@ -1,0 +1,47 @@
+"""What editors show of a failure holds no command line: that is `typed`, which only a terminal prints."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import donewhen.core.errors
+from donewhen.core.errors import DoneWhenError, LedgerUnavailable, NoModel
+
+SOURCE = Path(donewhen.__file__).parent
+OF_A_TERMINAL = ("cli", "fleet", "goalbench", "library", "mcp")
+"""Packages whose errors no editor shows."""
+OF_A_COMMAND = ("--attempts takes", "attempts need a worker", "runs this fleet")
+"""Parts of those that only a command of the command line can meet."""
+ERRORS = {
+    name
+    for name, kind in vars(donewhen.core.errors).items()
+    if isinstance(kind, type) and issubclass(kind, DoneWhenError)
+}
+COMMAND = re.compile(
+    r"(?<![\w-])--[a-z][\w-]*|\b(?:pip|npm|tool) install\b|`donewhen [a-z]+\b|\bDONEWHEN_[A-Z_]+|_API_KEY\b|how_to_get"
+)
+
+
+def _raised(module: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS and node.args:
+            yield node.lineno, ast.unparse(node.args[0])
+
+
+def test_no_error_that_editors_show_has_a_command_line_in_its_sentence() -> None:
+    modules = [one for one in SOURCE.rglob("*.py") if one.relative_to(SOURCE).parts[0] not in OF_A_TERMINAL]
+    said = [(one.name, line, text) for one in modules for line, text in _raised(one)]
+    assert len(said) > 200
+    with_commands = [one for one in said if COMMAND.search(one[2]) and not any(part in one[2] for part in OF_A_COMMAND)]
+    assert with_commands == []
+
+
+def test_a_terminal_prints_the_sentence_and_what_to_type() -> None:
+    refused = NoModel()
+    assert refused.said == "worker agent needs a model"
+    assert str(refused).startswith(f"{refused.said}: --model provider/name")
+    full = LedgerUnavailable("the disk is full: set another state folder", typed=" (--state-dir)")
+    assert (str(full), full.said) == (f"{full.said} (--state-dir)", "the disk is full: set another state folder")
