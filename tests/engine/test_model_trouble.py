@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,11 +14,11 @@ from donewhen.core.calls import Message
 from donewhen.core.errors import JudgeOutage, ModelFailed, UsageError, WorkerFailed
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal, Requirement
-from donewhen.core.trouble import FailedTry, ModelTrouble, Retrying, TroubleKind
+from donewhen.core.trouble import FailedTry, ModelTrouble, Retrying, TroubleKind, tells_wait
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.engine.api import RunView
 from donewhen.engine.steps import Steps
-from donewhen.models.hosted import HostedModel
+from donewhen.models.hosted import HostedModel, Transport
 from donewhen.models.pricing import ask
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure
 from donewhen.ports import Judgement, ModelFacts, ModelRequest, Turn, TurnContext
@@ -98,14 +99,14 @@ class ModelWorker:
         return TurnResult(Claim("finished", "done"), Usage())
 
 
-def model(transport: Down, waits: Waits) -> HostedModel:
+def model(transport: Transport, waits: Waits) -> HostedModel:
     return HostedModel(
         "openai/m", transport, key=lambda: "k", api_base="http://127.0.0.1:9/v1", facts=ModelFacts(), sleep=waits,
         jitter=lambda: 0.5,
     )  # fmt: skip
 
 
-def made(tmp_path: Path, transport: Down, waits: Waits) -> tuple[World, ModelWorker]:
+def made(tmp_path: Path, transport: Transport, waits: Waits) -> tuple[World, ModelWorker]:
     world = World(tmp_path)
     world.goals[GOAL] = goal(requirement(1, "a is good", "check-a"))
     world.checker.behaviours["check-a"] = contains("a.py", "good")
@@ -232,3 +233,29 @@ async def test_a_long_prompt_has_the_time_that_a_small_machine_needs_to_read_it(
     theirs = HostedModel("openai/gpt-4o", transport, key=lambda: "k", facts=ModelFacts(), sleep=Waits())
     await theirs.complete(long)
     assert transport.timeout == 300
+
+
+@dataclass
+class Reads:
+    """A transport that says nothing until `gate` opens."""
+
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def ask(self, call: Call, on_text: object = None) -> Answered:
+        await self.gate.wait()
+        return Answered(Message("assistant", "done"), "stop", 10, 5, 0, None)
+
+
+async def test_how_long_a_model_says_nothing_is_told_as_it_goes_on(tmp_path: Path) -> None:
+    transport = Reads()
+    world, _ = made(tmp_path, transport, Waits())
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    first = await until(supervisor, run_id, lambda one: tells_wait(one.live.activity or ""))
+    assert re.fullmatch(r"thinking, \d+ s", first.live.activity or "")
+    then = await until(supervisor, run_id, lambda one: one.live.activity != first.live.activity)
+    assert re.fullmatch(r"thinking, \d+ s", then.live.activity or "")
+    assert f" · {then.live.activity} · " in view_of(snapshot(then, tmp_path)).status.text
+    transport.gate.set()
+    assert (await ended(supervisor, run_id)).live.activity is None
+    await world.close()

@@ -64,7 +64,7 @@ async def test_a_verdict_has_every_requirement_with_real_evidence_ids() -> None:
     ]
     (request,) = model.requests
     assert request.schema == prompts.VERDICT_SCHEMA
-    assert not request.stream
+    assert request.stream  # so that `model_silence` limits its silence, and not the whole reply
     assert request.tools == ()
     assert request.temperature is None
 

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
-from donewhen.core.events import RunOptions
+from donewhen.core.state import RunState
 from donewhen.core.trouble import ModelTrouble, Repair
+from donewhen.goalfile.files import GOAL_FILE
 
 
-def by_hand(trouble: ModelTrouble, options: RunOptions) -> Sequence[str]:
-    """What a person can set or type before the run goes on, the likeliest first."""
-    return [_by_hand(one, trouble, options) for one in trouble.repairs]
+def by_hand(state: RunState, trouble: ModelTrouble) -> Sequence[tuple[str, str]]:
+    """What a person can type before the run goes on, the likeliest first, each with a word on it."""
+    return [_by_hand(one, trouble, state) for one in trouble.repairs]
 
 
-def _by_hand(repair: Repair, trouble: ModelTrouble, options: RunOptions) -> str:
+def _by_hand(repair: Repair, trouble: ModelTrouble, state: RunState) -> tuple[str, str]:
     judge = "judge-" if trouble.role == "judge" else ""
+    resume = f"donewhen resume {state.run_id}"
     if repair == "set_key":
         # Lazy: it reads which providers there are.
         from donewhen.app.keys import key_variables
 
-        return f"set {' or '.join(key_variables(trouble.role, trouble.model, options))}"
-    if repair == "install_support":
-        return "`donewhen doctor` says how to install what calls it"
-    texts = {
-        "choose_model": f"start a new run with another model (--{judge}model)",
-        "set_address": f"resume with the right address (--{judge}api-base)",
+        return f"export {key_variables(trouble.role, trouble.model, state.options)[-1]}=KEY", "the key"
+    goal = "" if state.goal.path in (None, GOAL_FILE) else f" {shlex.quote(state.goal.path)}"
+    acts = {
+        "install_support": ("donewhen doctor", "how to install what calls the model"),
+        "choose_model": (f"donewhen run{goal} --{judge}model PROVIDER/NAME", "another model, in a new run"),
+        "set_address": (f"{resume} --{judge}api-base URL", "where it is served"),
     }
-    return texts.get(repair, "resume once it can be reached")
+    return acts.get(repair, (resume, "try again"))

@@ -165,20 +165,27 @@ def what_next(view: RunView) -> list[str]:
         # The plugin's reason and data say what it takes; the worker takes nothing.
         data = " --data JSON" if state.halt is not None and state.halt.plugin != "worker" else ""
         takes = [f"{i.id} takes {answers_hint(i)}" for i in state.interrupts]
-        if goal_kept(state) is not None:
-            takes = [f"put the goal file back with: {putting_back(state)}"]
-        if state.trouble is not None:
-            takes += [f"what may repair it: {'; '.join(by_hand(state.trouble, state.options))}"]
-        return [
-            f"saved; go on with:{''.join(chr(10) + a for a in answers)}\n  donewhen resume {run_id}{data}",
-            *takes,
-        ]
+        acts = "\n".join([*answers, *_acts(state, f"donewhen resume {run_id}{data}")])
+        return [f"saved; go on with:\n{acts}", *takes]
     if not state.ended or state.status in ("complete", "cancelled"):
         return [f"receipt: donewhen report {run_id}"] if state.ended else []
     if state.mode == "audit":
         goal = "" if state.goal.path in (None, "GOAL.md") else f" {shlex.quote(state.goal.path)}"
         return [_still_open(view), f"work on it with: donewhen run{goal}", f"receipt: donewhen report {run_id}"]
     return [_still_open(view), *_to_go_on(state), f"receipt: donewhen report {run_id}"]
+
+
+def _acts(state: RunState, resume: str) -> list[str]:
+    """What to type about why it stands still, and that it goes on, in the order in which an editor has its buttons."""
+    acts = [] if state.trouble is None else [*by_hand(state, state.trouble)]
+    if goal_kept(state) is not None:
+        acts.append((putting_back(state), "put it back"))
+    if resume not in (act for act, _ in acts):
+        acts.append((resume, "then go on"))
+    if len(acts) == 1:
+        return [f"  {resume}"]
+    longest = max(len(act) for act, _ in acts)
+    return [f"  {act:<{longest}}   # {why}" for act, why in acts]
 
 
 def _still_open(view: RunView) -> str:

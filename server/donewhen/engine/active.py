@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
+from donewhen.core.calls import CallStarted
 from donewhen.core.changing import replace
 from donewhen.core.errors import LedgerError, Overtaken, RecordChanged, RecordGone
 from donewhen.core.events import (
@@ -31,6 +32,7 @@ from donewhen.core.goal import Goal
 from donewhen.core.integrity import ChangedProof
 from donewhen.core.plugging import PluginOff, PluginState, PluginStateSet, ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
+from donewhen.core.trouble import with_wait
 from donewhen.core.work import Actor, Answer, Interrupt, Usage
 from donewhen.engine.setup import EditorActivity
 from donewhen.engine.tasks import Preemption, cancel_all, result_of
@@ -109,6 +111,8 @@ class ActiveRun:
         """The sequence of the last state that was kept beside the entries."""
         self.watch = Stopwatch(parts.clock)
         self.activity: str | None = None
+        self._asked_at: float | None = None
+        """When a model was asked that has said nothing since."""
         self.checkpointed: tuple[str, str] | None = None
         """The revision of the last checkpoint, and its id: an unchanged tree is not kept twice."""
         self.touched: set[str] = set()
@@ -231,6 +235,8 @@ class ActiveRun:
 
     def _appended(self, entry: Entry) -> RunState:
         self.state = fold(self.state, entry)
+        if isinstance(entry.event, CallStarted):
+            self._asked_at = entry.at
         self.parts.observe(self.run_id, entry)
         self.touch()
         return self.state
@@ -248,7 +254,7 @@ class ActiveRun:
         """What it is doing now, in one line; not an event."""
         shown = None if activity is None else self.parts.mask(activity)
         if shown != self.activity:
-            self.activity = shown
+            self.activity, self._asked_at = shown, None
             self._stirred.set()
             self._on_change(self)
 
@@ -385,19 +391,23 @@ class ActiveRun:
 
     @property
     def live(self) -> Live:
-        """What it is doing now, and since when."""
+        """What it is doing now, how long a model has said nothing meanwhile, and since when."""
         now = self.parts.clock.now()
-        retrying = self.state.retrying
-        activity = self.activity if retrying is None else retrying.text(now)
+        retrying, activity = self.state.retrying, self.activity
+        if retrying is not None:
+            activity = retrying.text(now)
+        elif activity is not None and self._asked_at is not None and self.state.open_calls:
+            activity = with_wait(activity, now - self._asked_at)
         return Live(activity, now, self.state.elapsed_after(self.watch.look()))
 
     async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
         """Keeps the time, and leaves a sign of life and the activity for followers in other processes, until it is
-        cancelled. A count-down is told to the front ends as it goes on. Raises RecordGone."""
+        cancelled. A count-down, or how long a model says nothing, is told to the front ends as it goes on. Raises
+        RecordGone."""
         told: str | None = None
         while True:
             live, activity = self.live, self.activity
-            if self.state.retrying is not None and live.activity != told:
+            if live.activity not in (activity, told):
                 told = live.activity
                 self._on_change(self)
             # If it can't be written, the next append fails with the reason and ends the run; a record that is gone

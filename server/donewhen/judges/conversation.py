@@ -83,6 +83,7 @@ class Conversation(Generic[T]):
             None if tools else self.form.schema,  # several providers refuse both together, or then never call a tool
             self.options.temperature,
             min(MAX_OUTPUT, self.model.facts.max_output or MAX_OUTPUT),
+            stream=True,  # so that its silence is limited, not its whole reply
             stable=2 if tools else 0,  # a judge with tools is called several times, others hardly ever
         )
         return await ask(self.model, request, self.calls)

@@ -210,8 +210,9 @@ class Choices:
     )  # fmt: skip
     model_silence: float | None = row(
         kind=kinds.DURATION, default="5m", examples=("5m", "20m"), meaning="how long a model may send nothing",
-        more="Then the call ends, and is tried once more. A reply that comes in pieces may take as long as it likes; a"
-        " server of your own has a second more for each 20 tokens of the prompt.",
+        more="Then the call ends, and is tried once more. A reply that comes in pieces may take as long as it likes;"
+        " where it comes whole (models of an editor, servers that don't stream), the limit is for all of it. A server"
+        " of your own has a second more for each 20 tokens of the prompt.",
         group=WORK,
     )  # fmt: skip
     max_iterations: int | Unlimited | None = row(

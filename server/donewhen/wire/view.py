@@ -16,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
-from donewhen.core.trouble import Repair
+from donewhen.core.trouble import Repair, tells_wait
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import WEAK_JUDGE, ResponseKind
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
@@ -553,7 +553,8 @@ def _status_icon(run: Snapshot) -> str:
 
 def _status_line(run: Snapshot) -> WireStatusLine:
     """`Goal: iteration 3/10 · 2 of 5 met · $0.12`. What a person waived is said where the goal is complete, since the
-    numbers would belie it; else the tooltip says it. While anything is asked, it says that first."""
+    numbers would belie it; else the tooltip says it. While anything is asked, it says that first; what a model that
+    says nothing was asked for, it says with the seconds."""
     counts, turn = run.counts, _turn(run)
     goal = f"Goal: {turn}" if turn else "Goal"
     parts = [
@@ -563,7 +564,8 @@ def _status_line(run: Snapshot) -> WireStatusLine:
         "" if run.cost.usd is None else _joined(_spent(run.cost.usd)),
     ]
     offered = ["take over?"] if run.take_over else []
-    trouble = "" if run.model_trouble is None else run.activity or state_in_words(run)
+    doing = run.activity or ""
+    trouble = doing if tells_wait(doing) else "" if run.model_trouble is None else doing or state_in_words(run)
     asked = run.interrupts[0].title if run.interrupts else ""
     facts = [
         state_in_words(run),
