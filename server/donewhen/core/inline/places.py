@@ -91,8 +91,10 @@ def items(nodes: Iterable[Node], content: bytes, part: Callable[[Node], Part]) -
 
 def line_start(content: bytes, at: int) -> int:
     """The start of the line, where nothing else stands before this on it."""
-    start = content.rfind(b"\n", 0, at) + 1
-    return at if content[start:at].strip() else start
+    start = at
+    while start and content[start - 1] in b" \t\r\f\v":  # a line may be long, and hold much
+        start -= 1
+    return start if not start or content[start - 1] == 0x0A else at
 
 
 def words(text: bytes) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from donewhen.core.globs import any_matches
-from donewhen.core.trials.untried import lines_that_came, product_lines, source_suffix
+from donewhen.core.trials.untried import LARGEST_SOURCE, lines_that_came, product_lines, source_suffix
 from donewhen.ecosystems import ECOSYSTEMS, Disguise
 
 
@@ -141,6 +141,8 @@ _MOST_PARSED = 10_000_000
 
 
 def _parses(text: str) -> bool:
+    if len(text) > LARGEST_SOURCE:
+        return True  # full of questions: parsing it holds up every other thread, and nobody writes such a source
     try:
         ast.parse(text)
     except (SyntaxError, ValueError):
