@@ -15,7 +15,8 @@ import pytest
 from donewhen.app.engine import open_engine
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
-from donewhen.engine.api import LimitChanges, Runs, StartOptions
+from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.engine.runs import Supervisor
 from tests.engine.world import ended, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the worker's command is written for a POSIX shell")
@@ -34,7 +35,7 @@ LONGEST_GAP = 2.0
 
 
 @asynccontextmanager
-async def heavy(tmp_path: Path, check: str) -> AsyncIterator[tuple[Runs, list[float]]]:
+async def heavy(tmp_path: Path, check: str) -> AsyncIterator[tuple[Supervisor, list[float]]]:
     """Runs of a workspace whose worker writes heavy files, and the gaps in which the loop did nothing else."""
     root = tmp_path / "w"
     root.mkdir()

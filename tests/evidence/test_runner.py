@@ -840,6 +840,46 @@ async def test_a_runner_that_breaks_off_is_no_failed_test(
     assert not [test for test in result.tests if test.outcome == "failed"]
 
 
+BROKEN_OFF = [
+    ("go test ./...", "# x [x.test]\n./a_test.go:5:2: undefined: f\nFAIL\tx [build failed]\nFAIL\n",
+     "go test broke off before any test: x [build failed]: a_test.go:5: undefined: f"),
+    ("go test ./...", "ok  \tx/a\t0.1s\n# x/b\nFAIL\tx/b [build failed]\nFAIL\n", "1 of 2 tests failed"),
+    ("cargo test", "error[E0425]: cannot find value `nope` in this scope\n --> src/lib.rs:1:21\n\n"
+     "error: could not compile `x` (lib test) due to 1 previous error\n",
+     "cargo test broke off before any test: could not compile `x` (lib test) due to 1 previous error"),
+    ("vitest run", "failed to load config from /w/vitest.config.mjs\n\n⎯⎯⎯ Startup Error ⎯⎯⎯\nError: bad config\n"
+     "    at load (node_modules/vite/node.js:3:1)\n", "vitest broke off before any test: Error: bad config"),
+    ("jest", "● Validation Error:\n\n  Test environment x cannot be found. Make sure of it.\n\n  Configuration\n",
+     "jest broke off before any test: Test environment x cannot be found. Make sure of it."),
+    ("jest", "/w/jest.config.js:2\n\n\n\nSyntaxError: Unexpected end of input\n"
+     "    at load (node_modules/vite/node.js:3:1)\n",
+     "jest broke off before any test: SyntaxError: Unexpected end of input"),
+    ("mocha", "\n✖ ERROR: Error: Cannot find module './nope.js'\n    at load (node_modules/vite/node.js:3:1)\n",
+     "mocha broke off before any test: Error: Cannot find module './nope.js'"),
+    ("mocha", "\n Exception during run: Error: boom\n", "mocha broke off before any test: Error: boom"),
+    ("mocha", "\n Exception during run: /w/test/a.js:2\n\n\n\nSyntaxError: Unexpected end of input\n    at a (b.js:1)\n",
+     "mocha broke off before any test: SyntaxError: Unexpected end of input"),
+    ("mocha", "\n  1 passing (2ms)\n  1 failing\n\n Exception during run: Error: boom\n", "1 of 2 tests failed"),
+    ("make", "\n Exception during run: Error: boom\n", "mocha broke off before any test: Error: boom"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "printed", "reason"), BROKEN_OFF)
+async def test_other_runners_that_break_off_are_no_failed_test(
+    run: RunCheck, write: Write, root: Path, command: str, printed: str, reason: str
+) -> None:
+    for path in ("a_test.go", "src/lib.rs", "node_modules/vite/node.js"):
+        write(path, "a\n" * 9)
+    write("printed", printed)
+    write("Makefile", "all:\n\t@cat printed; exit 2\n")
+    write(f"bin/{command.split()[0]}", "#!/bin/sh\ncat printed\nexit 1\n")
+    (root / "bin" / command.split()[0]).chmod(0o755)
+    result = await run(command if command == "make" else f"bin/{command}")
+    assert result.outcome is Outcome.FAILED
+    assert result.reason.startswith(reason)
+    assert not [one for one in result.problems if "node_modules" in one.path]
+
+
 @pytest.mark.conformance("A8")
 @pytest.mark.parametrize(
     "says",

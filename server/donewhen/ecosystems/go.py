@@ -92,6 +92,7 @@ TOOLS = (
             #     sum_test.go:12: message
             matcher("go test", r"^\s+(?P<path>\S+_test\.go):(?P<line>\d+): (?P<message>.+)$", reach="loose"),
         ),
+        breaks_off=(r"^FAIL\t(?P<said>\S+ \[(?:build|setup) failed\])$",),
         durations=(
             rf"(?P<before>^[ \t]*--- (?:PASS|FAIL|SKIP): {LONG}?\(){SECONDS}s(?=\))",
             rf"(?P<before>^(?:ok|FAIL)[ \t]+\S+[ \t]+){SECONDS}s",

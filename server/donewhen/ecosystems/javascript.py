@@ -84,6 +84,7 @@ TOOLS = (
         "vitest",
         "test",
         ("vitest",),
+        breaks_off=(r"^\S+ Startup Error \S+\n(?P<said>\S.*)$",),
         prints=(
             Form(
                 "vitest",
@@ -293,6 +294,10 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         "jest",
         "test",
         ("jest", "react-scripts test"),
+        breaks_off=(
+            r"^● Validation Error:\n\s*(?P<said>\S.*)$",
+            r"^\S*jest\.config\.\w+:\d+\n(?:.*\n){0,6}?(?P<said>\w*Error: .+)$",
+        ),
         prints=(
             Form(
                 "jest",
@@ -336,6 +341,10 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         "mocha",
         "test",
         ("mocha",),
+        breaks_off=(
+            r"^\s*Exception during run: \S+:\d+\n(?:.*\n){0,6}?(?P<said>\w*Error: .+)$",
+            r"^\s*(?:✖ ERROR|Exception during run): (?P<said>.+)$",
+        ),
         prints=(
             Form(
                 "mocha",

@@ -57,6 +57,7 @@ TOOLS = (
                 r"^\s*right: .*', (?P<path>[^:']+):(?P<line>\d+):(?P<column>\d+)$",
             ),
         ),
+        breaks_off=(r"^error: (?P<said>(?:could not compile|failed to parse manifest) .+)$",),
         durations=(
             rf"(?P<before>\bfinished in ){SECONDS}s",
             rf"(?P<before>\bFinished `[^`\n]+` profile {FEW}? in ){SECONDS}s",

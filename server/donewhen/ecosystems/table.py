@@ -343,6 +343,8 @@ class Tool(Files):
     - `always_reports`: the report that the server asks for is written whenever it really ran, so that what is printed
       proves nothing. `no_tests_exit`: the exit code that says that there was no test,
       `usage_exit` the one that says that it did not even look for any;
+    - `breaks_off`: regular expressions on what it prints where it ends before any test ran, and `said` in them on what
+      it says of that;
     - `report_options`, `report_variables`: by which it is told where to write its JUnit report;
     - `affected`: how it is asked for the tests that a change may affect;
     - `line`, `signs`: how it is found in a workspace; `hooks`: of pre-commit, by id, and the command that each is;
@@ -366,6 +368,7 @@ class Tool(Files):
     always_reports: bool = False
     no_tests_exit: int | None = None
     usage_exit: int | None = None
+    breaks_off: tuple[str, ...] = ()
     report_options: tuple[str, ...] = ()
     report_variables: tuple[str, ...] = ()
     affected: Affected | None = None

@@ -80,7 +80,7 @@ def _by_totals(seen: Observed, totals: TestTotals) -> Decision:
         return Outcome.NO_TESTS, f"no test was executed{skipped}"
     if not _exit_as_expected(seen):
         if seen.broke_off:
-            return Outcome.FAILED, _broke_off(seen, totals)
+            return Outcome.FAILED, _broke_off(seen, totals if totals.source == "junit" else None)
         return Outcome.FAILED, _failures(seen, totals) if totals.failed else _other_exit(seen, totals)
     if totals.failed and seen.expected_exit == 0:
         return Outcome.FAILED, f"{_failures(seen, totals)}, although the exit code is 0"
@@ -97,7 +97,8 @@ def _by_exit(seen: Observed) -> Decision:
     if seen.process.exit_code == seen.no_tests_exit and not broken:
         return Outcome.NO_TESTS, "no test was executed"
     if not _exit_as_expected(seen):
-        return Outcome.FAILED, "; ".join(filter(None, (_exit(seen), broken)))
+        told = _broke_off(seen, None) if seen.broke_off else _exit(seen)
+        return Outcome.FAILED, "; ".join(filter(None, (told, broken)))
     if broken:
         return Outcome.NO_REPORT, broken
     if seen.printed_by:
@@ -127,7 +128,9 @@ def _other_exit(seen: Observed, totals: TestTotals) -> str:
     return f"{_exit(seen)}, although {_passes(totals)}" if totals.executed else _exit(seen)
 
 
-def _broke_off(seen: Observed, totals: TestTotals) -> str:
+def _broke_off(seen: Observed, totals: TestTotals | None) -> str:
+    if totals is None:
+        return f"{seen.runner} broke off before any test: {seen.broke_off}"
     files = sum(test.message.startswith(COLLECTION) for test in seen.tests)
     ran = totals.executed - files
     when = f"after {counted(ran, 'test')}" if ran else "before any test"

@@ -19,14 +19,17 @@ from donewhen.core.evidence import (
     first_problems,
     reason_text,
 )
+from donewhen.core.failure_text import clipped
 from donewhen.core.goal import Check, Requirement
+from donewhen.ecosystems import RUNNERS
+from donewhen.ecosystems.output import multiline
 from donewhen.evidence.bytecode import Bytecode
 from donewhen.evidence.causes import NOTHING_COLLECTED, hint_for, not_installed, telling_line
 from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.environment import CheckEnvironment
 from donewhen.evidence.known_runners import Runs, checked_nothing, names_go_tests, read_line, what_runs, with_verbose
 from donewhen.evidence.outcome import Observed, decide_outcome
-from donewhen.evidence.places import Places, find_problems
+from donewhen.evidence.places import Places, find_problems, is_installed
 from donewhen.evidence.reports.finding import Reports, prepare_reports
 from donewhen.evidence.reports.junit import BrokenReport, Report, parse_junit, read_junit
 from donewhen.evidence.reports.printed import last_totals, printed_failures, printed_tests, printed_totals
@@ -167,6 +170,8 @@ class CommandChecker:
         bad = process.exit_code != plan.check.expected_exit or (totals is not None and totals.failed > 0)
         problems = _problems(report, output, plan) if bad else ()
         seen = self._observed(plan, process, output, report, totals, broken, test_run)
+        if seen.broke_off:  # it fell over the project's own words, whichever of its own lines a trace names
+            problems = tuple(one for one in problems if not is_installed(one.path))
         outcome, reason = decide_outcome(replace(seen, located=bool(problems)))
         result = CheckResult(
             check_id=plan.check.id,
@@ -217,6 +222,7 @@ class CommandChecker:
         test_run: bool,
     ) -> Observed:
         runner = plan.runs.runner
+        ended, said = _broken_off(plan.runs, output, totals) if report is None else ("", report.broke_off)
 
         def which(name: str) -> str | None:
             return self._environment.which(name, plan.variables)
@@ -231,14 +237,25 @@ class CommandChecker:
             not_installed=not_installed(output, process.exit_code, plan.parts, which, self._root),
             no_tests_exit=runner.no_tests_exit if runner else None,
             usage_exit=runner.usage_exit if runner else None,
-            runner=runner.name if runner else report.runner.partition(" ")[0] if report else "",
+            runner=runner.name if runner else report.runner.partition(" ")[0] if report else ended,
             printed_by=plan.runs.form_of(output) if report is None else (),
             timeout=plan.timeout,
             printed_failures=_overwritten_failures(report, output, plan),
             checked_nothing=checked_nothing(output, plan.parts, totals),
             miscounted=_miscounted(report, output),
-            broke_off=report.broke_off if report is not None else "",
+            broke_off=said,
         )
+
+
+def _broken_off(runs: Runs, output: str, totals: TestTotals | None) -> tuple[str, str]:
+    """The runner that ended before any test, and what it says of that; neither where tests ran, or nothing is known."""
+    if (totals is not None and totals.passed) or runs.hearsay:
+        return "", ""
+    for tool in (runs.runner,) if runs.runner is not None else RUNNERS if runs.open else ():
+        for pattern in tool.breaks_off:
+            if found := multiline(pattern).search(output):
+                return tool.name, clipped(found["said"])
+    return "", ""
 
 
 def _not_run(check: Check, reason: str) -> CheckResult:
