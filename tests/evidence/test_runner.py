@@ -857,7 +857,7 @@ BROKEN_OFF = [
     ("mocha", "\n✖ ERROR: Error: Cannot find module './nope.js'\n    at load (node_modules/vite/node.js:3:1)\n",
      "mocha broke off before any test: Error: Cannot find module './nope.js'"),
     ("mocha", "\n Exception during run: Error: boom\n", "mocha broke off before any test: Error: boom"),
-    ("mocha", "\n Exception during run: /w/test/a.js:2\n\n\n\nSyntaxError: Unexpected end of input\n    at a (b.js:1)\n",
+    ("mocha", "\n Exception during run: /w/test/a.js:2\n\n\n\nSyntaxError: Unexpected end of input\n    at a\n",
      "mocha broke off before any test: SyntaxError: Unexpected end of input"),
     ("mocha", "\n  1 passing (2ms)\n  1 failing\n\n Exception during run: Error: boom\n", "1 of 2 tests failed"),
     ("make", "\n Exception during run: Error: boom\n", "mocha broke off before any test: Error: boom"),
