@@ -15,6 +15,7 @@ from typing import Any
 
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
+from tests import forked
 from tests.agent.host import SharedHost
 from tests.cli.fakes import Typed
 from tests.cli.test_processes import served_elsewhere
@@ -133,7 +134,7 @@ class Site:
         lines = self._lines / f"{number}.jsonl"
         # Files, not pipes: an orphan that keeps a pipe open would keep the test waiting.
         with lines.open("w") as out, lines.with_suffix(".err").open("w") as errors:
-            process = subprocess.Popen(
+            process = forked.start(
                 [sys.executable, "-m", "donewhen", "--state-dir", str(self.state), *argv], cwd=self.root,
                 env=self.environment(), stdout=out, stderr=errors, text=True, stdin=subprocess.DEVNULL,
             )  # fmt: skip
@@ -164,11 +165,8 @@ class Site:
 
     def process(self, *argv: str, variables: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """A command in a process of its own, which starts a host of its own."""
-        return subprocess.run(
-            [sys.executable, "-m", "donewhen", "--state-dir", str(self.state), *argv], cwd=self.root,
-            env=self.environment(variables), capture_output=True, text=True, timeout=110, stdin=subprocess.DEVNULL,
-            check=False,
-        )  # fmt: skip
+        command = [sys.executable, "-m", "donewhen", "--state-dir", str(self.state), *argv]
+        return forked.run(command, cwd=self.root, env=self.environment(variables), timeout=110)
 
     def environment(self, variables: dict[str, str] | None = None) -> dict[str, str]:
         kept = {

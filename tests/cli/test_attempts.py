@@ -18,6 +18,7 @@ import pytest
 
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
+from tests import forked
 from tests.cli.fakes import Typed
 from tests.cli.test_processes import DEADLINE, Place, posix, served_elsewhere
 from tests.scripted_models import ScriptedModels, calls
@@ -341,10 +342,8 @@ def killed(bench: Bench, said: str, steps: int) -> int:
     """Runs two attempts and kills the command at its Nth step once that is on record of the group; the exit code."""
     state, given = bench.root.parent / "state", ["--worker-command", worker("touch done.txt")]
     argv = ["--state-dir", str(state), "run", "--attempts", "2", "--max-iterations", "1", *given]
-    return subprocess.run(
-        [sys.executable, "-c", KILLED, str(state), said, str(steps), *argv], cwd=bench.root,
-        env=bench.environment(), capture_output=True, timeout=120, check=False,
-    ).returncode  # fmt: skip
+    command = [sys.executable, "-c", KILLED, str(state), said, str(steps), *argv]
+    return forked.run(command, cwd=bench.root, env=bench.environment(), timeout=120).returncode
 
 
 def goes_on(bench: Bench) -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +17,7 @@ from donewhen.core.events import RunPaused
 from donewhen.store.folders import kept_folder
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workspace.locks import FileRunLock
+from tests import forked
 from tests.gate.place import Place
 from tests.store.samples import started
 
@@ -187,9 +187,7 @@ def test_killed_at_any_step_a_run_is_whole_or_gone(tmp_path: Path, every: int) -
     checked(place, 4)
     for dies in range(1, 40, every):
         words = ["--state-dir", str(place.state), "--workspace", str(place.root), "gc", "--keep-runs", "1"]
-        code = subprocess.run(
-            [sys.executable, "-c", KILLED, str(dies), *words], check=False, timeout=60, capture_output=True
-        ).returncode
+        code = forked.run([sys.executable, "-c", KILLED, str(dies), *words], timeout=60).returncode
         runs = json.loads(place.call("list", "--json").out)
         assert all(one["unreadable"] is None and one["status"] != "crashed" for one in runs)
         for one in runs:

@@ -24,6 +24,7 @@ from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
 from donewhen.wire.reports import FORMATS
+from tests import forked
 from tests.cli.fakes import Typed
 
 DEADLINE = 30.0
@@ -75,10 +76,7 @@ class Place:
 
     def process(self, *argv: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """The same in a process of its own, with these variables besides."""
-        return subprocess.run(
-            self.command(*argv), cwd=self.root, env={**self.environment(), **variables}, capture_output=True,
-            text=True, timeout=60, stdin=subprocess.DEVNULL, check=False,
-        )  # fmt: skip
+        return forked.run(self.command(*argv), cwd=self.root, env={**self.environment(), **variables}, timeout=60)
 
     def shell(self, command: str) -> subprocess.CompletedProcess[str]:
         environment = {**self.environment(), "PWD": str(self.root)}
@@ -88,7 +86,7 @@ class Place:
         )  # fmt: skip
 
     def start(self, *argv: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
+        process = forked.start(
             self.command(*argv), cwd=self.root, env=self.environment(), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip

@@ -24,9 +24,9 @@ from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
 from donewhen.engine.api import Runs
+from tests import forked
 from tests.cli.fakes import Typed
 from tests.cli.test_processes import served_elsewhere
-from tests.faults import forked
 from tests.tools import below
 
 T = TypeVar("T")
@@ -154,7 +154,7 @@ class Site:
         # Files, not pipes: an orphan that keeps a pipe open would keep the test waiting.
         out, errors = self._place(len(self.started))
         with out.open("w") as to, errors.open("w") as err:
-            process = subprocess.Popen(
+            process = forked.start(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=to,

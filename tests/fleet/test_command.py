@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.fleet.places import scripted, turns_of
 from tests.fleet.test_local import ASKS
 
 
 def typed(folder: Path, *words: str) -> tuple[int, str, str]:
     command = [sys.executable, "-m", "donewhen", "fleet", *words, "--state-dir", str(folder / "state")]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = forked.run(command, cwd=folder, timeout=60)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
+import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +17,7 @@ from donewhen.fleet.local import LocalAsking, LocalFleet, opened_board
 from donewhen.fleet.manifest import Fleet, FleetGoal
 from donewhen.ports import FleetRecord, FleetRequest
 from donewhen.store.fleets import MemoryFleetRecord
+from tests import forked
 from tests.fleet.places import fleet, goal, place, runs_of, scripted, turns_of, until
 
 ASKS = """
@@ -138,15 +138,12 @@ async def test_a_fleet_that_is_killed_goes_on_and_nothing_is_done_twice(tmp_path
     command = [sys.executable, "-m", "donewhen", "fleet", "run", str(manifest), "--state-dir", str(tmp_path / "state")]
     for _ in range(2):
         begun = sum(map(turns_of, goals))
-        process = await asyncio.create_subprocess_exec(
-            *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
-        )
+        process = forked.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         await until(lambda: sum(map(turns_of, goals)) > begun)  # noqa: B023  # called before the next round
-        os.kill(process.pid, signal.SIGKILL)
-        await process.wait()
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    printed, _ = await process.communicate()
-    assert process.returncode == 0, printed.decode()
+        process.kill()
+        process.wait()
+    done = await asyncio.to_thread(forked.run, command, timeout=60)
+    assert done.returncode == 0, done.stdout
     for one in goals:
         (view,) = await runs_of(tmp_path, one)
         assert (view.state.status, view.state.iteration, turns_of(one)) == ("complete", 2, 2)

@@ -28,6 +28,7 @@ from donewhen.app.engine import open_engine
 from donewhen.callables.judges import AuditTask
 from donewhen.config import Settings
 from donewhen.plugins import Halt, hookimpl
+from tests import forked
 from tests.library import halting_program
 from tests.library.halting_program import Quota, both_lines, writer
 
@@ -196,9 +197,7 @@ async def test_c23_a_run_goes_on_after_its_process_was_killed(
     workspace: Path, places: dict[str, Any], how: str
 ) -> None:
     program = [sys.executable, "-m", halting_program.__name__, str(workspace), str(places["state_dir"]), how]
-    process = subprocess.Popen(  # noqa: ASYNC220  # it is killed, not awaited
-        program, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
-    )
+    process = forked.start(program, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
     assert process.stdout is not None
     first = process.stdout.readline().split()
     line = ""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
+
 SCRIPT = """
 import sys, time
 from donewhen import resume_goal, run_goal
@@ -34,7 +36,7 @@ def test_ctrl_c_pauses_the_run_of_a_script(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     program = [sys.executable, "-c", SCRIPT, str(workspace), str(tmp_path / "state")]
-    process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
+    process = forked.start(program, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "working\n"
     process.send_signal(signal.SIGINT)

@@ -24,6 +24,7 @@ from typing import Any, Protocol
 
 from donewhen.lsp.server import Connect
 from donewhen.lsp.transport import MAX_HEADER, Reader
+from tests import forked
 
 DEADLINE = 45.0
 Message = dict[str, Any]
@@ -64,7 +65,7 @@ class Process:
     def __init__(
         self, command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
     ) -> None:
-        self.popen = subprocess.Popen(
+        self.popen = forked.start(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
             env={**os.environ, **(env or {})},
         )  # fmt: skip

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests import forked
 from tests.tools import runs
 
 from .editor import SERVE, Editor, codes, wait_until
@@ -320,7 +321,7 @@ def test_the_workspace_is_found_however_the_client_names_it(editor: Editor, root
 @pytest.mark.slow
 def test_over_tcp_runs_outlive_the_client(tmp_path: Path, root: Path) -> None:
     command = [sys.executable, "-m", "donewhen", "serve", "--tcp", "0", "--state-dir", str(tmp_path / "state")]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    server = forked.start(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
     try:
         assert server.stderr is not None
         found = re.search(r":(\d+) token (\S+)", server.stderr.readline().decode())

@@ -22,6 +22,7 @@ from donewhen.lsp.hover import goal_hover
 from donewhen.lsp.interrupts import text
 from donewhen.lsp.lenses import goal_lenses
 from donewhen.lsp.server import Connect, serve_streams
+from tests import forked
 from tests.cli.plugged import plugged_services
 
 from .editor import Editor, codes
@@ -103,9 +104,9 @@ class Room:
     def told(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self._answers.read_text().splitlines()] if self._answers.exists() else []
 
-    def answer(self, *argv: str) -> subprocess.Popen[bytes]:
+    def answer(self, *argv: str) -> forked.Forked:
         """The command line, in another process."""
-        return subprocess.Popen(
+        return forked.start(
             self.command("--workspace", str(self.root), "answer", *argv), stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests import forked
+
 from .editor import SERVE, Editor
 from .rawclient import Message
 
@@ -111,7 +113,7 @@ def test_nobody_takes_over_unasked_and_the_offer_goes_when_another_one_does(wind
     seen_running(second, run_id)
     die(first)
     message = offered(second, run_id)
-    terminal = subprocess.Popen(
+    terminal = forked.start(
         [
             sys.executable,
             "-m",

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests import forked
+
 from .conftest import PROBE
 from .rawclient import read_message
 
@@ -20,9 +22,7 @@ class Listening:
     """A server that listens, and what it printed."""
 
     def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(PROBE), "0"], stderr=subprocess.PIPE, stdin=subprocess.PIPE
-        )
+        self.process = forked.start([sys.executable, str(PROBE), "0"], stderr=subprocess.PIPE, stdin=subprocess.PIPE)
         assert self.process.stderr is not None
         line = self.process.stderr.readline().decode()
         found = re.search(r"(127\.0\.0\.1):(\d+) token (\S{40,})", line)

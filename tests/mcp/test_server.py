@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ import pytest
 
 from donewhen.app.services import Services
 from donewhen.config import load_settings
+from tests import forked
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -160,10 +160,8 @@ def test_the_command_speaks_the_protocol_on_its_standard_streams(tmp_path: Path)
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
     }  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-m", "donewhen", "--state-dir", str(tmp_path / "state"), "mcp"],
-        cwd=tmp_path, input=json.dumps(hello) + "\n", capture_output=True, text=True, timeout=60, check=False,
-        env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)},
-    )  # fmt: skip
+    command = [sys.executable, "-m", "donewhen", "--state-dir", str(tmp_path / "state"), "mcp"]
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    done = forked.run(command, cwd=tmp_path, input=json.dumps(hello) + "\n", env=environment, timeout=60)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [one["result"]["serverInfo"]["name"] for one in answers] == ["donewhen"], done.stderr

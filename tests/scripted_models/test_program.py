@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from donewhen.core.errors import InvalidGoal
+from tests import forked
 from tests.scripted_models import ScriptedModels, read_script
 from tests.scripted_models.client import Client
 from tests.tools import each_row
@@ -115,10 +116,10 @@ def test_a_file_that_is_missing_is_told(tmp_path: Path) -> None:
 
 
 @contextmanager
-def program(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+def program(*arguments: str | Path) -> Iterator[forked.Forked]:
     command = [sys.executable, "-m", "tests.scripted_models", *map(str, arguments), "--until-stdin-closes"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+    with forked.start(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         try:
             yield process
         finally:

@@ -13,6 +13,7 @@ import pytest
 
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.sqlite import SqliteLedger
+from tests import forked
 from tests.tools import each_row
 
 APPENDER = Path(__file__).with_name("appender.py")
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.conformance("A13")
 
 def append_until_killed(path: Path, after: int, **environment: str) -> int:
     """Kills an appender after it acknowledged `after` entries, or lets it kill itself; the last acknowledged one."""
-    process = subprocess.Popen(
+    process = forked.start(
         [sys.executable, str(APPENDER), str(path)],
         stdout=subprocess.PIPE,
         text=True,
@@ -99,10 +100,7 @@ async def test_processes_that_race_for_requests_get_each_once(tmp_path: Path) ->
     ledger = await SqliteLedger.open(tmp_path / "l")
     asked = [await ledger.request("a", "waive", {"n": n}) for n in range(60)]
     command = [sys.executable, "-c", TAKER, str(tmp_path / "l")]
-    takers = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: ASYNC220  # brief
-        for _ in range(3)
-    ]
+    takers = [forked.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     for taker in takers:
         assert taker.stdout is not None
         assert taker.stdout.readline() == "ready\n"

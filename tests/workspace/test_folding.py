@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.workspace.checkpoints import Checkpoints
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.folding import RECENT_SECONDS, FoldingTrees
+from tests import forked
 
 from .conftest import write
 
@@ -135,7 +135,7 @@ async def test_killed_at_any_step_it_has_lost_nothing_that_is_needed(
     needed = made[2:]
     for dies in range(1, 20, every):
         arguments = [sys.executable, "-c", PRUNE, os.fspath(state), what, str(dies), *needed]
-        code = subprocess.run(arguments, check=False, timeout=60).returncode  # noqa: ASYNC221
+        code = forked.run(arguments, timeout=60).returncode
         assert code in (0, -signal.SIGKILL)
         assert [await content(root, state, one) for one in needed] == [b"c", b"d"]
         if code == 0:
