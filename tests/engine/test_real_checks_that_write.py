@@ -97,3 +97,22 @@ async def test_a_build_that_writes_for_ever_ends_the_run_and_is_named(tmp_path: 
             building.kill()
         await building.wait()
         await runs.close("the test ended")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the worker's command is written for a POSIX shell")
+async def test_a_run_whose_folder_was_moved_is_paused_until_it_is_back(tmp_path: Path) -> None:
+    root, moved, gone = tmp_path / "w", tmp_path / "moved", "is gone: put it back, then resume"
+    root.mkdir()
+    (root / "GOAL.md").write_text("# Make it\n\n- [ ] `test -f made` passes\n", encoding="utf-8")
+    once = f"{root}.once"
+    command = f"if [ -e {once} ]; then touch made; else touch {once}; mv {root} {moved}; fi"
+    options = StartOptions(worker="command", worker_command=command)
+    runs = await open_engine(root, tmp_path / "state", Settings(), WorkspaceContext())
+    try:
+        view = await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)
+        assert (view.state.status, view.state.reason) == ("paused", f"the workspace folder {root} {gone}")
+        moved.rename(root)
+        await runs.resume(view.state.run_id)
+        assert (await ended(runs, view.state.run_id)).state.status == "complete"
+    finally:
+        await runs.close("the test ended")

@@ -32,7 +32,7 @@ from donewhen.ports import Stopping
 
 
 async def pursue(run: ActiveRun) -> None:
-    """Drives a run until it ends or is paused. A defect ends this run as `crashed`, and affects nothing else (invariant
+    """Drives a run until it ends or is paused. Without its workspace folder it is paused. A defect ends this run as `crashed`, and affects nothing else (invariant
     8)."""
     try:
         await resume_reporting(run)
@@ -41,7 +41,11 @@ async def pursue(run: ActiveRun) -> None:
     except LedgerError:
         raise  # what can't be recorded must not happen: the supervisor reports it
     except (DoneWhenError, OSError) as error:
-        await run.append(RunEnded("crashed", str(error)))
+        root = run.parts.workspace.root
+        if await asyncio.to_thread(root.is_dir):
+            await run.append(RunEnded("crashed", str(error)))
+        else:  # moved or deleted meanwhile: nothing failed, and a person puts it back
+            await run.append(RunPaused(f"the workspace folder {root} is gone: put it back, then resume", "run"))
     except Exception as error:  # noqa: BLE001  # invariant 8: a defect is this run's end, with its reason
         place = traceback.extract_tb(error.__traceback__)[-1].name
         await run.append(RunEnded("crashed", f"a defect in {place}: {type(error).__name__}: {error}"))
