@@ -167,6 +167,14 @@ async def test_bytecode_that_stands_for_a_source_counts_though_ignored(folder: O
     assert workspace.files() == (".gitignore", "a.py", "b.pyc")
 
 
+@pytest.mark.parametrize("name", ["data.txt~", ".data.donewhen-tmp", "data.bak", "data.txt.orig"])
+async def test_what_a_product_might_read_is_hidden_by_no_name(folder: Open, tmp_path: Path, name: str) -> None:
+    workspace = folder()
+    await workspace.open([])
+    write(tmp_path / "workspace", name, b"42")
+    assert (await workspace.current()).changed == (name,)
+
+
 @pytest.mark.conformance("A9")
 async def test_tracked_files_count_though_ignored_or_in_a_cache(folder: Open, tmp_path: Path) -> None:
     root = tmp_path / "workspace"

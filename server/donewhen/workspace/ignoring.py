@@ -21,8 +21,9 @@ from donewhen.workspace.manifest import encoded
 CACHE_FOLDERS = frozenset(
     (*(name for table in ECOSYSTEMS for name in table.caches), *(name for agent in AGENTS for name in agent.leaves))
 )
-CACHE_FILES = re.compile(r"(?:\.coverage(?:\..+)?|\.DS_Store|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*)", re.DOTALL)
-"""Created by tools and editors; not part of any revision unless git tracks them or the goal names them."""
+CACHE_FILES = re.compile(r"(?:\.coverage(?:\..+)?|\.DS_Store|Thumbs\.db|\..*\.sw[a-p]|\.#.*)", re.DOTALL)
+"""Made by tools and editors while people type; not part of any revision unless git tracks them or the goal names them.
+Backups (`x~`) are: they come with a save, and a product might read one."""
 _BYTECODE = (".pyc", ".pyo")
 """Outside of its cache folders, Python runs it instead of a source file: it counts whatever the rules say."""
 
