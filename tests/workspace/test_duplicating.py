@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.workspace import duplicating
 from donewhen.workspace.duplicating import duplicate, size_of
 from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.rooms.copying import copy_tree
 from tests.tools import needs
 
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.hooksPath=/dev/null")
@@ -49,6 +51,26 @@ def root(tmp_path: Path) -> Path:
     made.mkdir()
     (made / "a.txt").write_text("a\n", "utf-8")
     return made
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs descriptors of folders")
+def test_a_folder_that_becomes_a_link_while_it_is_copied_leads_nobody_out(root: Path, tmp_path: Path) -> None:
+    for folder, key in ((tmp_path / "outside" / "build", "secret"), (root / "sub" / "build", "own")):
+        folder.mkdir(parents=True)
+        (folder / "key").write_text(key, "utf-8")
+
+    class Swapping(frozenset[str]):
+        """The covered files: who asks about the folder below `sub` finds a link in its place afterwards."""
+
+        def __iter__(self) -> Iterator[str]:
+            if not (root / "sub").is_symlink():
+                (root / "sub").rename(root / "was")
+                (root / "sub").symlink_to(tmp_path / "outside")
+            return super().__iter__()
+
+    copy_tree(root, tmp_path / "copy", Swapping({"sub/build/key"}))
+    assert (root / "sub").is_symlink()
+    assert (tmp_path / "copy" / "sub" / "build" / "key").read_text("utf-8") == "own"
 
 
 async def test_links_lead_into_the_copy_and_those_that_leave_lead_where_they_did(root: Path, tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ from donewhen.ports import Stopping
 
 
 async def pursue(run: ActiveRun) -> None:
-    """Drives a run until it ends or is paused. Without its workspace folder it is paused. A defect ends this run as `crashed`, and affects nothing else (invariant
-    8)."""
+    """Drives a run until it ends or is paused, as it is where its workspace folder is gone. A defect ends this run as
+    `crashed`, and affects nothing else (invariant 8)."""
     try:
         await resume_reporting(run)
         while not run.state.ended and run.state.active:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import stat
 import sys
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -28,6 +29,7 @@ MAX_FILES = 50_000
 MAX_BYTES = 4 * 1024**3
 _LARGEST_TEXT = 1024 * 1024
 _FICLONE = 0x40049409
+_CHUNK = 1024 * 1024
 
 HIDES_NOTHING = (
     "before completion checks are tried in copies of the workspace, which hide nothing: what runs there can read your"
@@ -124,29 +126,30 @@ def copy_tree(
     folder `without` is left out. Raises OSError, and WorkspaceError if the tree has more than `most` files or bytes."""
     files = size = 0
     installed: Path | None = None
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names, here in _walked(root):
         place = Path(folder).relative_to(root)
         if ENVIRONMENT in names:
             installed = place
-        if installed is None or not place.is_relative_to(installed):
+        if installed is not None and place.is_relative_to(installed):
+            folders[:] = [name for name in folders if name != "__pycache__"]
+        else:
             folders[:] = [name for name in folders if not made_by_builds((place / name).as_posix(), covered)]
         folders[:] = [name for name in folders if Path(folder) / name != without]
         (target / place).mkdir(exist_ok=True)
-        links = [name for name in folders if (Path(folder) / name).is_symlink()]
-        for name in (*names, *links):
+        for name in (*names, *folders):
+            status = os.stat(name, dir_fd=here, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
+                continue
             source = Path(folder) / name
-            status = source.lstat()
             files, size = files + 1, size + status.st_size
             if files > most[0] or size > most[1]:
                 limit = f"{most[0]:,} files or {most[1] // 1024**3} GB"
                 raise WorkspaceError(f"the workspace is too large to be copied: more than {limit}")
-            if source.is_symlink():
-                leads = source.readlink()
+            if stat.S_ISLNK(status.st_mode):
+                leads = Path(os.readlink(name, dir_fd=here))
                 (target / place / name).symlink_to(_led(source, leads, root, target) if own_links else leads)
-            elif source.is_file():
-                _copy_file(source, target / place / name)
-        if installed is not None and place.is_relative_to(installed):
-            folders[:] = [name for name in folders if name != "__pycache__"]
+            elif stat.S_ISREG(status.st_mode):
+                _copy_file(name, here, target / place / name)
     for config in _environments(target):
         _move_environment(config.parent, str(root), str(target))
 
@@ -177,29 +180,45 @@ def _replace(root: Path, layer: Path, gone: Sequence[str]) -> None:
             (Path(folder) / name).replace(place / name)
 
 
-def _copy_file(source: Path, target: Path) -> None:
-    """Shares the blocks if the file system can (Linux here; on macOS and Windows `copy2` does it)."""
-    if sys.platform == "linux" and _cloned(source, target):
-        shutil.copystat(source, target, follow_symlinks=False)
+def _walked(root: Path) -> Iterator[tuple[str, list[str], list[str], int | None]]:
+    """`os.walk` with a descriptor of each folder: whoever puts a link in its place meanwhile leads nobody out."""
+    if sys.platform != "win32":
+        yield from os.fwalk(root)
     else:
-        shutil.copy2(source, target, follow_symlinks=False)
+        yield from ((*each, None) for each in os.walk(root))
 
 
-def _cloned(source: Path, target: Path) -> bool:
+def _copy_file(name: str, folder: int | None, target: Path) -> None:
+    """Shares the blocks if the file system can (Linux)."""
+    flags = os.O_RDONLY | sum(getattr(os, each, 0) for each in ("O_NONBLOCK", "O_CLOEXEC", "O_NOFOLLOW", "O_BINARY"))
+    read = os.open(name, flags, dir_fd=folder)
+    with open(read, "rb") as source:  # noqa: PTH123 # a descriptor, which is closed with it
+        if not stat.S_ISREG(os.fstat(read).st_mode):
+            return
+        with target.open("wb") as copy:
+            if not _cloned(read, copy.fileno()):
+                shutil.copyfileobj(source, copy, _CHUNK)
+        _copy_stat(read, target)
+
+
+def _copy_stat(read: int, target: Path) -> None:
+    status = os.fstat(read)
+    for name in os.listxattr(read) if sys.platform == "linux" else ():
+        with contextlib.suppress(OSError):
+            os.setxattr(target, name, os.getxattr(read, name))
+    target.chmod(stat.S_IMODE(status.st_mode))
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _cloned(read: int, write: int) -> bool:
+    if sys.platform != "linux":
+        return False
     import fcntl
 
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
-    read = os.open(source, flags)
     try:
-        write = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.ioctl(write, _FICLONE, read)
-        except OSError:
-            return False
-        finally:
-            os.close(write)
-    finally:
-        os.close(read)
+        fcntl.ioctl(write, _FICLONE, read)
+    except OSError:
+        return False
     return True
 
 
