@@ -192,7 +192,7 @@ def _copy_file(name: str, folder: int | None, target: Path) -> None:
     """Shares the blocks if the file system can (Linux)."""
     flags = os.O_RDONLY | sum(getattr(os, each, 0) for each in ("O_NONBLOCK", "O_CLOEXEC", "O_NOFOLLOW", "O_BINARY"))
     read = os.open(name, flags, dir_fd=folder)
-    with open(read, "rb") as source:  # noqa: PTH123 # a descriptor, which is closed with it
+    with os.fdopen(read, "rb") as source:
         if not stat.S_ISREG(os.fstat(read).st_mode):
             return
         with target.open("wb") as copy:
