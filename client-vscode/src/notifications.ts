@@ -130,8 +130,8 @@ function standing(services: Services, run: Snapshot): Notice[] {
     const [open] = openIn(run);
     const message =
       open === undefined
-        ? vscode.l10n.t('The window or terminal that pursued “{0}” is gone. Take the run over here?', title)
-        : vscode.l10n.t('The window or terminal that pursued “{0}” is gone, and the run asked: {1}', title, open.asked.notice);
+        ? vscode.l10n.t('The window or terminal that was running “{0}” is gone. Take the run over here?', title)
+        : vscode.l10n.t('The window or terminal that was running “{0}” is gone, and the run asked: {1}', title, open.asked.notice);
     const take = command(run, vscode.l10n.t('Take Over'), 'donewhen.takeOver');
     return [{ key: `${key}/takeOver`, message, buttons: [take, ...(open === undefined ? [] : [showButton(open)])], asks: true, holds }];
   }

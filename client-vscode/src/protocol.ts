@@ -975,11 +975,11 @@ export type CommandName = keyof CommandArguments;
 export const REPORT_FORMATS = [
   { name: 'markdown', about: 'for a pull request, with the evidence folded away', file: 'donewhen.md' },
   { name: 'short', about: 'a few lines of Markdown for a pull request', file: 'donewhen.short.md' },
-  { name: 'html', about: 'a page with the timeline that needs no network, to be read or printed', file: 'donewhen.html' },
+  { name: 'html', about: 'a page with the timeline, to read or print, that needs no network', file: 'donewhen.html' },
   { name: 'json', about: '', file: 'donewhen.json' },
   { name: 'junit', about: '', file: 'donewhen.xml' },
   { name: 'sarif', about: '', file: 'donewhen.sarif' },
-  { name: 'github', about: 'annotations for a job of GitHub Actions', file: 'donewhen.github.txt' },
+  { name: 'github', about: 'annotations for a GitHub Actions job', file: 'donewhen.github.txt' },
   { name: 'gitlab', about: 'a Code Quality report', file: 'gl-code-quality-report.json' },
-  { name: 'in-toto', about: 'a test result to be signed', file: 'donewhen.intoto.json' },
+  { name: 'in-toto', about: 'a test result to sign', file: 'donewhen.intoto.json' },
 ] as const;

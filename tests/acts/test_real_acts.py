@@ -196,7 +196,7 @@ def test_a_signed_request_is_taken_once(site: Site) -> None:
     ledger.close()
     view = site.inside("status", site.run_id).last
     assert view["counts"]["waived"] == 0
-    assert [one["what"] for one in view["acts"]] == ["waived R1", "took back the waiver of R1"]
+    assert [one["what"] for one in view["acts"]] == ["waived R1", "undid the waiver of R1"]
     assert site.call("stop", site.run_id).code == 0
     site.end(run)
 

@@ -77,7 +77,7 @@ def test_a_permission_is_an_interrupt_of_the_run(site: Site, tmp_path: Path) -> 
     )
     first = json.loads(begun.stdout.splitlines()[-1])
     (start,) = first["interrupts"]
-    assert "It decides itself when to ask for permission" in start["preview"] + first["start"]["summary"]
+    assert "It decides when to ask for permission" in start["preview"] + first["start"]["summary"]
     site.cli("answer", first["runId"], start["id"], "approve", variables=variables)
     resumed = site.cli("resume", first["runId"], "--json", variables=variables)
     (asked,) = json.loads(resumed.stdout.splitlines()[-1])["interrupts"]

@@ -79,7 +79,7 @@ def test_init_tells_what_was_proposed_as_json(tmp_path: Path) -> None:
 def test_a_model_that_fails_keeps_nobody_from_a_draft(tmp_path: Path) -> None:
     call = bare(tmp_path, FakeAdviser(error=JudgeOutage("no key for openai/adviser")))
     assert call("init", "Ship it") == 0
-    assert "warning: no requirements are proposed: no key for openai/adviser" in call.err
+    assert "warning: no requirements were proposed: no key for openai/adviser" in call.err
     assert (tmp_path / "GOAL.md").read_text().startswith("# Ship it\n")
 
 

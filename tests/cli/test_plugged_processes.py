@@ -182,7 +182,7 @@ def test_what_is_accepted_by_an_option_is_shown_and_on_record(place: Plugged) ->
     assert shown["start"]["acceptedBy"] == "auto"
     assert done.stderr.count("Checks execute what the worker wrote.") == 1
     receipt = place.run("report", shown["runId"]).stdout
-    assert "Accepted by the way it was started, without a question:" in receipt
+    assert "Accepted by how it was started, without asking:" in receipt
     assert "- Checks execute what the worker wrote." in receipt
 
 

@@ -184,7 +184,7 @@ def test_the_summary_says_what_may_run_without_asking() -> None:
     assert "deploy" in text
     assert "everything but what is named next (approve is auto)" in said(approve="auto")
     assert "Asks before: git push" in said(approve="auto")
-    assert "Anything else is denied: nobody is asked during this run" in said(approve="deny")
+    assert "Anything else is denied: this run asks no one" in said(approve="deny")
 
 
 def test_many_rules_are_counted() -> None:
@@ -407,7 +407,7 @@ def test_the_summary_says_what_is_contained() -> None:
     assert "Commands run in a room: they change the workspace alone" in text
     assert "without the network" in text
     assert "any command in the room" in text
-    assert "any command outside of the room" in text
+    assert "any command outside the room" in text
     text = contained_by("", worker="command", worker_command="agent").options.summary
     assert "which may do anything you may (--sandbox on contains it)" in text
     text = contained_by("", worker="command", worker_command="agent", sandbox="on").options.summary

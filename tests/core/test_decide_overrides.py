@@ -101,7 +101,7 @@ def test_an_acceptance_is_the_same_act_at_the_question_as_by_itself() -> None:
     assert (act.what, act.said, act.accepted) == ("accepted F1, F2", "both are meant", ("F1", "F2"))
     story.then(e.FindingAccepted("F1", "", undo=True, person=ana), e.FindingAccepted("F1", "meant", person=ana))
     assert [(one.what, one.accepted) for one in story.state.acts[1:]] == [
-        ("took back the acceptance of F1", ()),
+        ("undid the acceptance of F1", ()),
         ("accepted F1", ("F1",)),
     ]
 

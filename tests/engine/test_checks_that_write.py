@@ -90,7 +90,7 @@ async def test_such_a_source_ends_the_run_with_its_name_before_the_worker_is_cal
     world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), stall_after=3)
     state = await pursue(world, writes("a.py", "good"), *[idle] * 9)
     assert (state.status, state.iteration) == ("blocked", 3)
-    assert "files go on changing (settings.toml)" in state.reason
+    assert "files keep changing (settings.toml)" in state.reason
 
 
 class Declaring(MemoryWorkspace):

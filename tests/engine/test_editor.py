@@ -151,7 +151,7 @@ async def test_an_audit_waits_for_the_quiet_and_says_so_where_there_is_none(worl
     await asyncio.sleep(0)
     view = await supervisor.check(GOAL)
     flickering.cancel()
-    assert (view.views[0].status, view.views[0].reason) == ("unverified", "the editor's diagnostics went on changing")
+    assert (view.views[0].status, view.views[0].reason) == ("unverified", "the editor's diagnostics kept changing")
     assert (await supervisor.check(GOAL)).views[0].status == "met"
 
 
@@ -177,4 +177,4 @@ def test_reports_of_earlier_versions_decide_as_they_did() -> None:
     assert report.passed
     assert not replace(report, files=0).passed
     assert not replace(report, settled=False).passed
-    assert "went on changing" in replace(report, settled=False).doubt
+    assert "kept changing" in replace(report, settled=False).doubt

@@ -86,7 +86,7 @@ async def test_a_build_that_writes_for_ever_ends_the_run_and_is_named(tmp_path: 
         options = StartOptions(worker="command", worker_command="touch made")
         state = (await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)).state
         assert state.status == "blocked", state.reason
-        assert "files go on changing (built.py)" in state.reason
+        assert "files keep changing (built.py)" in state.reason
         assert state.iteration == 3
         building.kill()
         await building.wait()

@@ -192,9 +192,7 @@ def test_unsaved_text_anywhere_puts_the_report_in_doubt() -> None:
     editor = EditorDiagnostics(lambda: EditorView({"a.py": [error]}, ("a.py", "b.py"), unsaved=("a.py", "b.py")))
     report = editor.report(requirement("a.py"))
     assert (report.passed, report.errors) == (False, ())
-    assert report.doubt == (
-        "there is unsaved text in `a.py` and 1 more, which is what the editor's diagnostics are about: save it"
-    )
+    assert report.doubt == "the editor's diagnostics are about unsaved text in `a.py` and 1 more: save it"
 
 
 def test_diagnostics_of_an_older_text_put_the_report_in_doubt() -> None:

@@ -122,7 +122,7 @@ def test_without_a_goal_it_says_nothing(tmp_path: Path) -> None:
     ("sent", "wrong"),
     [
         ("", "nothing on standard input"),
-        ("{", "not JSON"),
+        ("{", "isn't JSON"),
         ("[1]", "not an object"),
         ('{"hook_event_name": "PreToolUse", "session_id": "s"}', "PreToolUse"),
         ('{"hook_event_name": "Stop"}', "session_id"),
@@ -164,7 +164,7 @@ def test_a_wrong_option_never_ends_with_the_code_that_blocks_agents(place: Place
     place.write("GOAL.md", "---\nmax_iterations: many\n---\n" + GOAL)
     said = place.stop()
     assert (said.code, said.block) == (0, "")
-    assert "could not look" in said.note
+    assert "could not check" in said.note
 
 
 def test_a_person_who_stopped_the_agent_or_the_run_is_respected(place: Place) -> None:

@@ -135,5 +135,5 @@ def test_settings_that_can_not_be_read_are_left_alone(place: Place) -> None:
     place.write(FORMS["claude"].project, '{"hooks": ')
     said = place.call("gate", "install", "claude", "--yes")
     assert said.code == 2
-    assert "mend it" in said.err
+    assert "fix it" in said.err
     assert (place.root / FORMS["claude"].project).read_text() == '{"hooks": '

@@ -134,7 +134,7 @@ def test_c24_the_gate_stands_where_a_worker_uses_tools(places: dict[str, Any], a
     worker = Desk(COMMAND)
     assert pursue(worker, approve=approve, **places).status == "complete"
     assert worker.made == made
-    assert made or worker.told[0].startswith("not run: it was not allowed: nobody is asked in this run")
+    assert made or worker.told[0].startswith("not run: it was not allowed: this run asks no one")
 
 
 @pytest.mark.conformance("C24", "A2")

@@ -75,7 +75,7 @@ def test_tests_that_are_gone_are_pointed_at() -> None:
     view = replace(run_view({}), changed_proof=changed)
     (told,) = [one for one in look(view).diagnostics if one.code == "proof_changed"]
     assert (told.path, told.start[0], told.severity) == ("tests/test_a.py", 7, "warning")
-    assert told.message.startswith("tests/test_a.py lost 1 test (test_x): once all else is proven")
+    assert told.message.startswith("tests/test_a.py lost 1 test (test_x): once everything else is proven")
 
 
 def test_proof_that_came_or_is_gone_or_is_too_much_to_read_is_told_too() -> None:
@@ -83,8 +83,8 @@ def test_proof_that_came_or_is_gone_or_is_too_much_to_read_is_told_too() -> None
     changed = ChangedProof({"tests/test_new.py": 0}, frozenset({"tests/test_new.py"}), gone, ("tests/z.py",))
     view = replace(run_view({}), changed_proof=changed)
     told = {(m.path, m.message) for m in look(view).diagnostics if m.code == "proof_changed"}
-    new = "this proof is new since the run began: once all else is proven, it must fail without the work"
-    tried = ": once all else is proven, it is tried as it was at the start, too"
+    new = "this proof is new since the run began: once everything else is proven, it must fail without the work"
+    tried = ": once everything else is proven, it is tried as it was at the start as well"
     listed = ", ".join(gone[:5])
     assert told == {
         ("tests/test_new.py", new),

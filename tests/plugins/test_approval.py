@@ -181,7 +181,7 @@ async def test_an_edit_of_a_file_may_be_edited(tmp_path: Path) -> None:
 async def test_where_nobody_is_asked_that_is_what_is_told(tmp_path: Path) -> None:
     host = hosted("deny")
     outcome, done = await used(host, use_of(command="make"), tmp_path)
-    assert outcome.text.startswith("not run: it was not allowed: nobody is asked in this run (approve is deny)")
+    assert outcome.text.startswith("not run: it was not allowed: this run asks no one (approve is deny)")
     assert (done, host.asked) == ([], [])
 
 

@@ -48,7 +48,7 @@ def test_the_agents_commands_run_unasked_in_a_room_and_reach_nothing_else(site: 
         calls("run_command", command=try_out),
         calls("run_command", command="pip install x").expecting(matches=["No such file"]),
         calls("run_command", command="echo y > ~/new", outside=True).expecting(matches=["(?i)not allowed"]),
-        says("done").expecting(matches=["(?i)nobody is asked"]),
+        says("done").expecting(matches=["(?i)asks no one"]),
     ]
     with ScriptedModels({"worker": worker}) as models:
         code, last = site.run(models, approve="deny", variables=home(site))

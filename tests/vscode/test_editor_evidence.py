@@ -53,7 +53,7 @@ def test_an_error_in_problems_is_unmet_until_the_file_is_mended_and_saved(
     assert (folder / "data.json").read_text(encoding="utf-8") == BROKEN
     # The editor is content with text that is not on the disk: an audit, after another file is saved, doesn't take it.
     (folder / "notes.txt").write_text("saved\n", encoding="utf-8")
-    window.views.wait_problem("there is unsaved text in `data.json`")
+    window.views.wait_problem("unsaved text in `data.json`")
     window.notices.wait_bar(BAR, "0 of 1 met")
 
     window.editor.save()
@@ -71,7 +71,7 @@ def test_unsaved_text_proves_nothing(server: CodeServer, open_window: Opener, tm
     window.editor.open("GOAL.md")
     window.palette.run("Done When: Check Now")
     window.editor.wait_marked(SENTENCE, severity="info")
-    window.views.wait_problem("there is unsaved text in `data.json`")
+    window.views.wait_problem("unsaved text in `data.json`")
     window.editor.open("data.json")
     window.editor.save()
     window.palette.run("Done When: Check Now")

@@ -65,7 +65,7 @@ def test_what_is_asked_is_shown_as_it_is_and_what_is_approved_is_done(
     window.notices.press("touch APPROVED", "Approve")
     window.until((folder / "APPROVED").exists, "the approved command run")
 
-    assert "(1 lines added, 0 removed)" in window.notices.wait(TASKS)
+    assert "(1 line added, 0 removed)" in window.notices.wait(TASKS)
     window.notices.press(TASKS, "Show")
     window.until(lambda: "tasks.json (asked for)" in window.editor.title(), "the diff editor")
     window.until(lambda: window.editor.compared() == ("", '{"version": "2.0.0"}\n'), "what would be written")

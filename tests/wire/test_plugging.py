@@ -111,9 +111,9 @@ def test_the_receipt_names_plugins_that_failed() -> None:
     "by, said",
     [
         ("person", "A person accepted:"),
-        ("auto", "Accepted by the way it was started, without a question:"),
-        ("nobody", "Nobody was asked, and nothing that needs approval runs:"),
-        (None, "Nobody has accepted yet:"),
+        ("auto", "Accepted by how it was started, without asking:"),
+        ("nobody", "No one was asked, and nothing that needs approval runs:"),
+        (None, "Not accepted yet:"),
     ],
 )
 def test_the_receipt_says_who_accepted_what(by: str | None, said: str) -> None:

@@ -158,7 +158,7 @@ def test_hostile_output_stays_in_its_fence() -> None:
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(rendered("markdown", hostile()))
     blocks = [one.content.strip() for one in tokens if one.type == "html_block"]
     assert set(re.sub(r"E\d+", "E", one) for one in blocks) == {
-        "<details>\n<summary>Evidence and how it came about</summary>",
+        "<details>\n<summary>Evidence and how it was gathered</summary>",
         "<details>\n<summary>What E printed</summary>",
         "</details>",
     }

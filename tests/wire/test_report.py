@@ -164,7 +164,7 @@ def test_a_complete_run_as_markdown() -> None:
 | R2 | `ruff check .` passes | ✅ met | check | E2: `ruff check .` passed |
 
 <details>
-<summary>Evidence and how it came about</summary>
+<summary>Evidence and how it was gathered</summary>
 
 ### Evidence
 

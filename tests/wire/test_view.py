@@ -617,7 +617,7 @@ def test_the_timeline_says_each_iteration_and_the_one_under_way() -> None:
     ("usd", "said"),
     [
         (0, "Score over 1 iteration: the score went from 40 % to 40 %."),
-        (None, "Score over 1 iteration: the score went from 40 % to 40 %. What it cost is not known."),
+        (None, "Score over 1 iteration: the score went from 40 % to 40 %. The cost is not known."),
     ],
 )
 def test_a_chart_in_words_names_a_cost_only_where_there_is_one(usd: int | None, said: str) -> None:

@@ -98,7 +98,7 @@ def test_what_a_trial_refuses_is_shown_with_its_diff_and_may_be_answered() -> No
     text = feedback_text(GOAL, VIEWS, findings=(first, again))
     assert "    -assert f() == 2\n    +assert f()\n" in text
     assert text.count("+assert f()") == 1
-    assert text.count("If the goal wants a test changed, say so in the report of your turn") == 1
+    assert text.count("If the goal calls for a change to a test, say so in the report of your turn") == 1
 
 
 def test_a_long_diff_is_cut_and_only_a_changed_proof_can_be_wanted() -> None:

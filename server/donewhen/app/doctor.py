@@ -227,13 +227,11 @@ async def _watcher(root: Path, scratch: Path) -> tuple[str, str]:
                     await watcher.drain()
                     heard = 1000 * (time.monotonic() - begun)
                     system = WATCHED_BY.get(sys.platform, sys.platform)
-                    return (
-                        f"{system}, through watchfiles {version('watchfiles')}: a change is heard after {heard:.0f} ms",
-                        "",
-                    )
+                    noticed = f"changes are noticed within {heard:.0f} ms"
+                    return f"{system}, through watchfiles {version('watchfiles')}: {noticed}", ""
     finally:
         watcher.close()
-    return "", watcher.warning or "the system reports no changes: they are looked for every few seconds"
+    return "", watcher.warning or "the system reports no changes: files are checked every few seconds"
 
 
 def _state_folder(override: Path | None, problems: list[str]) -> str:

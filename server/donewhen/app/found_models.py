@@ -249,7 +249,7 @@ def _looked_at(model: str, api_base: str | None) -> _Look:
         said = f"no server answers at {api_base} ({error.strerror or error}): start it, or correct --api-base"
         return _Look(api_base, refusal=Trial("failed", said))
     except ServerStarting:
-        said = f"the server at {api_base} is starting, and loads its model still: try again in a moment"
+        said = f"the server at {api_base} is still loading its model: try again in a moment"
         return _Look(api_base, refusal=Trial("failed", said))
     if not served:
         return _Look(api_base)  # it may still answer: not every server lists its models
@@ -264,7 +264,7 @@ def _looked_at(model: str, api_base: str | None) -> _Look:
     # A server of one model, such as llama.cpp, answers to any name.
     found = known or next(iter(served))
     if known is None:
-        added += f"; it serves {found.name}, whatever name it is asked for"
+        added += f"; it serves {found.name}, whichever name is asked for"
     return _Look(base, found.window, added)
 
 

@@ -187,7 +187,7 @@ async def _proposal(call: Call, objective: str, checks: Sequence[str]) -> Propos
                 spent = _told_cost(call, adviser)
             return Proposal(adviser.model, found, spent)
     except DoneWhenError as failed:
-        call.terminal.message(f"donewhen: warning: no requirements are proposed: {failed}")
+        call.terminal.message(f"donewhen: warning: no requirements were proposed: {failed}")
         return Proposal(spent=spent)
 
 

@@ -66,7 +66,7 @@ async def accept(call: Call) -> int:
     async with call.runs() as runs:
         view = await runs.accept(given.run_id, given.finding, _reason(call), undo=given.undo)
     which = "all findings" if given.all else given.finding
-    return _done(call, view, f"{'took back the acceptance of' if given.undo else 'accepted'} {which}")
+    return _done(call, view, f"{'undid the acceptance of' if given.undo else 'accepted'} {which}")
 
 
 async def dispute(call: Call) -> int:

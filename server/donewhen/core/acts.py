@@ -183,7 +183,7 @@ class FilesReverted:
 
 UNASKED = ""
 """The id of the interrupt that such an answer is given to: no interrupt has it."""
-HEADING = "The person who follows your work says this to you now. Take it into account, and go on:"
+HEADING = "A message from the person who is following your work. Take it into account and carry on:"
 
 ReadWhen = Literal["nextCall", "nextTurn", "resume"]
 """When a hint will be read: before the agent's next call to its model, with the next turn, or once the run goes on."""

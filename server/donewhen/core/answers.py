@@ -53,7 +53,7 @@ class AnswerForm:
         return "approve" not in self.takes
 
 
-_KEPT = "You aren’t asked about exactly this again"
+_KEPT = "You won’t be asked about exactly this again"
 REMEMBERED = (
     AnswerChoice("Approve for this run", "approve", f"{_KEPT} until the run ends", remember="run"),
     AnswerChoice(

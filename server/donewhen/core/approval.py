@@ -27,8 +27,8 @@ NOT_RUN = "not run:"
 NOT_WRITTEN = "not written:"
 """How the message to a worker begins about a call that a person did not allow: one of these two, then one of those.
 They are found again when its conversation is compacted."""
-OUTSIDE = "it would run outside of the room that commands run in, as you"
-NOBODY = "nobody is asked in this run (approve is deny): it was started without anybody to answer"
+OUTSIDE = "it would run outside the room that commands run in, as you"
+NOBODY = "this run asks no one (approve is deny): it was started with no one there to answer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,21 +152,23 @@ class EditorReport:
         return tuple(p for p in self.problems if p.severity == "error" and p.path not in self.unsaved)
 
     @property
+    def told(self) -> str:
+        """`the editor reports 1 problem`."""
+        return f"the editor reports {len(self.problems)} problem{'' if len(self.problems) == 1 else 's'}"
+
+    @property
     def doubt(self) -> str:
         """Why nothing follows for the files on the disk from an editor that reports no error; empty if it does."""
         if not self.forwarded:
             return "no editor forwards its diagnostics here"
         if self.unsaved:
-            return (
-                f"there is unsaved text in {_listed(self.unsaved)}, which is what the editor's "
-                "diagnostics are about: save it"
-            )
+            return f"the editor's diagnostics are about unsaved text in {_listed(self.unsaved)}: save it"
         if self.outdated:
-            return f"the editor has not looked at the current text of {_listed(self.outdated)} yet"
+            return f"the editor has not yet checked the current text of {_listed(self.outdated)}"
         if not self.settled:
-            return "the editor's diagnostics went on changing"
+            return "the editor's diagnostics kept changing"
         if self.files == 0:
-            return "the editor has looked at none of these files: open one"
+            return "the editor has checked none of these files: open one"
         return ""
 
     @property

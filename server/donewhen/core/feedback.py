@@ -28,9 +28,9 @@ MAX_FEEDBACK = 40_000
 INSPECT = (
     "Look at the workspace as it is now, not at what you remember of it: files may have changed since your last turn."
 )
-CHANGED_PROOF = "The proof itself was changed; undo this, or a person has to accept it:"
-HELD_OUT = "A check that you can't see must pass, too; repair what its name says, or a person has to accept it:"
-WANTED = "If the goal wants a test changed, say so in the report of your turn: a person is then asked once."
+CHANGED_PROOF = "The proof itself was changed. Undo the change, or a person has to accept it:"
+HELD_OUT = "A check that you can't see has to pass as well. Fix what its name describes, or a person has to accept it:"
+WANTED = "If the goal calls for a change to a test, say so in the report of your turn: a person is then asked, once."
 KEEP = "Keep the whole objective in view; what is proven must stay proven."
 
 

@@ -182,7 +182,7 @@ class IntegrityFacts:
 # Text that came up during a run and addresses the judge. What stood there before is shown and blocks nothing.
 
 
-STOOD_THERE = "it stood there before the run began"
+STOOD_THERE = "it was there before the run began"
 BY_A_PERSON = "a person wrote it"
 
 
@@ -361,7 +361,7 @@ def _compare_settings(before: Iterable[FileFact], after: Iterable[FileFact]) -> 
         if was is not None and was.digest != current.digest:
             change = "added" if not was.digest else "deleted" if not current.digest else "changed"
             installed = "node_modules/" in current.path
-            what = "it is part of a test runner" if installed else "it tells tools that check things what to do"
+            what = "it is part of a test runner" if installed else "it configures the tools that check"
             message = f"{current.path} was {change}: {what}."
             yield finding("environment", current.path, "", 0, message, digest_of("settings", current.digest))
 
@@ -378,7 +378,7 @@ def _compare_goal_file(was: FileFact | None, current: FileFact | None) -> Iterat
     if was is None or (current is not None and current.path == was.path and current.digest == was.digest):
         return
     change = "deleted" if current is None or not current.digest else "changed"
-    message = f"The goal file {was.path} was {change} by the worker: this does not amend the goal."
+    message = f"The goal file {was.path} was {change} by the worker, which does not amend the goal."
     fact = digest_of("gone" if current is None else current.digest)
     line = first_change(was.text, "" if current is None else current.text)
     yield finding("goal_file", was.path, "", line, message, fact)
@@ -434,4 +434,4 @@ def _program_message(was: ProgramFact, current: ProgramFact) -> str:
         return f"The program `{current.name}`, which was {was.path}, is gone."
     if was.path != current.path:
         return f"The program `{current.name}` is {current.path} now; it was {was.path or 'not there'}."
-    return f"The program `{current.name}` ({current.path}) has different content than before."
+    return f"The program `{current.name}` ({current.path}) has changed."

@@ -236,7 +236,7 @@ def _guarded(state: RunState, requirement: Requirement, view: RequirementView) -
     if known is None and any(_failing_affected(state, check) for check in requirement.checks):
         return view  # whether it has regressed, the whole check says
     if known is None:
-        return replace(view, status="stale", reason="it failed once, and is being proven again", renewing=True)
+        return replace(view, status="stale", reason="it failed once, and is running again to confirm", renewing=True)
     return replace(view, status="regressed", reason=f"{view.reason} ({_cause(known)})")
 
 
@@ -373,7 +373,10 @@ def _errors(report: EditorReport) -> str:
 def _judged_view(state: RunState, requirement: Requirement, view: RequirementView) -> RequirementView:
     judged = state.judged.get(requirement.id)
     if (judged is None or judged.stale) and state.dropped >= MAX_DROPPED:
-        reason = f"files changed while the judge decided, {state.dropped} times in a row: end what writes them, or have git ignore them"  # noqa: E501  # one sentence for people
+        reason = (
+            f"files changed while the judge was deciding, {state.dropped} times in a row: stop whatever writes them, "
+            "or add them to .gitignore"
+        )
         return replace(view, reason=reason)
     if judged is None:
         reason = "the judge has not decided yet"
@@ -551,6 +554,6 @@ def never_settles(state: RunState, seconds: float) -> str | None:
         return None
     listed = ", ".join(known.paths[:3]) + (f" and {len(known.paths) - 3} more" if len(known.paths) > 3 else "")
     return (
-        f"nothing can be proven while files go on changing ({listed or 'which ones is not known'}): end what writes"
-        " them, or have git ignore them, then resume"
+        f"nothing can be proven while files keep changing ({listed or 'which ones is not known'}): stop whatever writes"
+        " them, or add them to .gitignore, then resume"
     )

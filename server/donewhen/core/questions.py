@@ -101,7 +101,7 @@ def _text(content: bytes | None) -> str | None:
 
 
 def _happened(before: bytes | None, after: bytes | None) -> str:
-    return "made" if before is None else "deleted" if after is None else "changed"
+    return "created" if before is None else "deleted" if after is None else "changed"
 
 
 # What a person should know before they answer: what the worker said when it asked, and what it had just done.

@@ -145,7 +145,10 @@ def _budgets(limits: Limits) -> list[str]:
 
 def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
     if options.worker == "acp":
-        return ["It decides itself when to ask for permission; the answers are", *_asked(options, remembered)]
+        return [
+            "It decides when to ask for permission; its requests are answered like this",
+            *_asked(options, remembered),
+        ]
     if options.agent is None:
         return ["Does not ask before acting"]
     if not options.contained:
@@ -159,10 +162,10 @@ def _asked(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]
     denied = _rules([rule for rule in rules if rule.action == "deny"])
     lines = [f"Without asking: {_free(options, rules)}"]
     if options.approve == "deny":
-        lines.append("Anything else is denied: nobody is asked during this run")
+        lines.append("Anything else is denied: this run asks no one")
     else:
         asked = _rules([rule for rule in rules if rule.action == "ask"])
-        other = ["any command outside of the room"] if options.contained else []
+        other = ["any command outside the room"] if options.contained else []
         if options.approve != "auto":
             other += [] if options.contained else ["any other command"]
             other.append("files that make something run")

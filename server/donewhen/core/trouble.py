@@ -85,7 +85,7 @@ _BRIEF: Mapping[TroubleKind, str] = {
     "unreachable": "can't be reached",
     "starting": "is starting",
     "silent": "sends nothing",
-    "malformed": "answers with something that is no reply",
+    "malformed": "sends something that is not a reply",
     "wrong_address": "is not at this address",
 }
 

@@ -24,7 +24,7 @@ GRADES: dict[Grade, str] = {
     "judge": "proven by a judge",
     "weak_judge": "on the word of a weak judge",
     "person": "on a person's word",
-    "untried": "passes, and could not be tried",
+    "untried": "passes, but could not be tried",
 }
 """In words, for receipts."""
 

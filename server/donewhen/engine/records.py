@@ -188,7 +188,7 @@ class Records:
             elif isinstance(entry.event, e.TurnRestored):
                 found = (entry.event.kept_checkpoint, entry.sequence)
         if found is None:
-            raise UsageError(f"run {run_id} has reverted nothing that could be undone")
+            raise UsageError(f"run {run_id} has reverted nothing that can be undone")
         return found
 
     async def reverted(self, run_id: str) -> Mapping[str, str]:

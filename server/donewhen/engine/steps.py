@@ -169,7 +169,7 @@ class Steps:
         if known and path in self._texts:
             return self._texts[path]
         if tree is None:
-            raise ValueError("nobody kept the files from before")
+            raise ValueError("the files from before were not kept")
         data = await files.file_at(tree, path)
         if data is not None and (len(data) > LARGEST_FILE or b"\0" in data):
             raise ValueError("it is not text, so it can't be shown")
@@ -242,7 +242,9 @@ class Steps:
     def turn_abandoned(self, event: e.TurnAbandoned, at: float) -> None:
         self._over("failed")
         if event.trouble is None:  # else the pause says it
-            self._put(self._next("z"), at, "end", f"The turn was cut off: {event.reason}", "failed")
+            self._put(
+                self._next("z"), at, "end", ": ".join(filter(None, ("The turn was cut off", event.reason))), "failed"
+            )
 
     def _over(self, state: StepState) -> None:
         """The turn has ended: nothing of it is under way."""
@@ -264,7 +266,7 @@ class Steps:
         if step is None:
             return
         if event.error is not None:
-            self._put(step, at, "says", f"The model could not be asked: {event.error}", "failed")
+            self._put(step, at, "says", f"The model could not be reached: {event.error}", "failed")
         elif event.message is not None:
             self._wanted.update({call.id: call for call in event.message.calls})
             if event.message.text.strip():

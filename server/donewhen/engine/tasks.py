@@ -16,7 +16,7 @@ def result_of(step: asyncio.Task[T]) -> T:
     """Returns or raises what a task did. A task that ended as cancelled although nobody here cancelled it has
     failed."""
     if step.cancelled():
-        raise RuntimeError("it ended as if it had been cancelled, but nobody cancelled it")
+        raise RuntimeError("it ended as if cancelled, but nothing cancelled it")
     error = step.exception()
     if error is None or isinstance(error, Exception):
         return step.result()

@@ -145,7 +145,7 @@ def _feedback(run: ActiveRun) -> str:
 
 def _why(run: ActiveRun) -> str:
     state = run.state
-    return state.stop_requested or state.pause_requested or "it was cut off"
+    return state.stop_requested or state.pause_requested or ""
 
 
 async def keep_tree(run: ActiveRun) -> str | None:

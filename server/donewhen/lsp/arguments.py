@@ -43,7 +43,7 @@ def _is_branch(part: int | str) -> bool:
 
 
 def _said(kind: str, message: str) -> str:
-    known = {"extra_forbidden": "there is no such field", "missing": "it is required"}
+    known = {"extra_forbidden": "unknown field", "missing": "it is required"}
     return known.get(kind, message)
 
 

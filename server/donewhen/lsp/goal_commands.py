@@ -179,7 +179,7 @@ async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
     params = types.ApplyWorkspaceEditParams(types.WorkspaceEdit(changes={uri: [changed]}), "Amend goal")
     result = await session.server.workspace_apply_edit_async(params) if session.profile.apply_edit else None
     if result is None or not result.applied:
-        raise UsageError(f"the editor did not change {place.path}: write the line yourself: {edit.text.strip()}")
+        raise UsageError(f"the editor did not change {place.path}; add the line yourself: {edit.text.strip()}")
     return {"goalUri": uri}
 
 
@@ -280,7 +280,7 @@ async def proposed(session: Session, root: Path, objective: str, checks: Sequenc
     title = "Asking {model} for requirements"
     advice = await _asked(session, root, title, lambda adviser: adviser.propose(objective, checks))
     if advice.failed is not None:
-        _say(session, f"No requirements are proposed: {advice.failed.said}")
+        _say(session, f"No requirements were proposed: {advice.failed.said}")
     return Proposal(advice.said, advice.model if advice.failed is None else None, advice.spent)
 
 

@@ -304,12 +304,12 @@ def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[Goa
     ]
 
 
-_TRIED = ": once all else is proven, it is tried as it was at the start, too"
+_TRIED = ": once everything else is proven, it is tried as it was at the start as well"
 
 
 def _how(came: bool) -> str:
     if came:
-        return "this proof is new since the run began: once all else is proven, it must fail without the work"
+        return "this proof is new since the run began: once everything else is proven, it must fail without the work"
     return f"this proof was changed since the run began{_TRIED}"
 
 

@@ -133,7 +133,7 @@ def _legend(label: str, one: RequirementView) -> str:
 
 
 def _external(source: RequirementSource) -> list[str]:
-    return ["external: looked at again after every turn"] if source.requirement.external else []
+    return ["external: checked again after every turn"] if source.requirement.external else []
 
 
 def cost(state: RunState) -> str:
@@ -159,7 +159,7 @@ def _stale(view: RunView, markup: Markup) -> str:
     names = ", ".join(markup.code(path) for path in changed[:MAX_CHANGED])
     more = f" and {len(changed) - MAX_CHANGED} more" if len(changed) > MAX_CHANGED else ""
     since = f"; changed since: {names}{more}" if names else ""
-    return f"Was met at revision {markup.code(view.state.revision[:12])}{since}. Check now proves it again."
+    return f"Was met at revision {markup.code(view.state.revision[:12])}{since}. “Check Now” tries to prove it again."
 
 
 def _run_text(view: RunView, markup: Markup) -> str:
@@ -184,7 +184,7 @@ def _evidence(evidence: Evidence, name: str, markup: Markup) -> str:
         failed = "" if observation.passed else _failure(observation)
         return f"{markup.block(failed)}\n\n{line}" if failed else line
     if isinstance(observation, EditorReport):
-        return f"{name} · the editor reports {len(observation.problems)} problems"
+        return f"{name} · {observation.told}"
     return f"{name} · {type(observation).__name__}"
 
 

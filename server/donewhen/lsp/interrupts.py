@@ -128,7 +128,10 @@ class Interrupts:
         run_id, title = view.state.run_id, _CONTROL.sub("�", view.state.goal.title)
         said, go_on = f"The run of “{title}” was interrupted.", "Resume"
         if view.bereft:
-            said, go_on = f"The window or terminal that pursued “{title}” is gone. Take the run over here?", "Take over"
+            said, go_on = (
+                f"The window or terminal that was running “{title}” is gone. Take the run over here?",
+                "Take over",
+            )
         if await self._message(said, ["Not now", go_on]) == go_on:
             # Apart from the message, which is withdrawn once the run goes on.
             self._session.later(self._go_on(folder, run_id), f"resuming {run_id}")

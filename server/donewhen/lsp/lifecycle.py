@@ -42,7 +42,7 @@ async def initialized(session: Session, _: object) -> None:
 
 async def shutdown(session: Session, _: object) -> None:
     """Ends what must not outlive the client; the answer is null."""
-    await session.leave("the editor was closed, or restarted the server")
+    await session.leave("the editor was closed or restarted the server")
 
 
 async def _end_with(session: Session, pid: int) -> None:

@@ -347,7 +347,7 @@ class Protocol(LanguageServerProtocol):
         number = message.get("id")
         future = self._request_futures.get(cast("MsgId", number)) if _is_id(number) else None
         if future is None or isinstance(future, asyncio.Task) or future.done():
-            logger.info("a reply came that nobody waits for")
+            logger.info("ignored a reply that no request was waiting for")
         elif "error" in message:
             error = message["error"]
             text = cast("JsonObject", error).get("message") if isinstance(error, dict) else error

@@ -191,7 +191,7 @@ def _text(
         "overloaded": f"{answers}: {words}; wait a while, or set another model",
         "failing": f"{answers}: {words}; try again later, or set another model",
         "silent": f"{model} {nothing}: its server hangs, or needs longer to read the prompt",
-        "malformed": f"{model} answers with something that is no reply: {words}; check its address",
+        "malformed": f"{model} sends something that is not a reply: {words}; check its address",
         "key_refused": f"the key for {model} was not accepted: {words}",
         "too_long": f"the prompt is too long for {model}: {words}",
         "no_credit": f"the account for {model} has no credit left: {words}",

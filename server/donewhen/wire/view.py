@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
 from donewhen.core.trouble import Repair, tells_wait
-from donewhen.core.verdict import RequirementView
+from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.work import WEAK_JUDGE, ResponseKind
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
 from donewhen.wire.snapshot import (
@@ -344,7 +344,7 @@ def _raises(run: Snapshot) -> WireRaise | None:
         return WireRaise(limit="maxIterations", title="Iterations at most", proposed=proposed, unit=1, whole=True)
     if run.status == "timed_out":
         minutes = math.ceil((limits.timeout_seconds or 3_600) / 60) + 30
-        title = "Minutes at most, the ones before included"
+        title = "Minutes at most, including those already used"
         return WireRaise(limit="timeoutSeconds", title=title, proposed=minutes, unit=60, whole=False)
     if run.status != "over_budget":
         return None
@@ -418,13 +418,9 @@ _DECIDED: Mapping[str | None, str] = {
     "judge": "decided by the judge",
     "person": "decided by a person",
 }
-_GRADES: Mapping[str | None, str] = {
-    "own": "proven by your own proof",
-    "worker": "proven by what the worker wrote, which fails without the work",
-    "untried": "passes, and could not be tried",
-}
+_GRADES: Mapping[str | None, str] = {grade: GRADES[grade] for grade in ("own", "worker", "untried")}
 """What a proof is worth, where that says more than who decided."""
-TAKE_OVER = "The window or terminal that pursued it is gone."
+TAKE_OVER = "The window or terminal that was running it is gone."
 NOTHING_KNOWN = "Nothing is known about it yet."
 
 
@@ -974,7 +970,7 @@ def _chart_in_words(run: Snapshot) -> str:
     went = f"the score went from {_percent(first)} to {_percent(run.iterations[-1].score)}"
     if run.cost.usd:
         return f"Score and cost {over}: {went}, the cost is {money(run.cost.usd)}."
-    unknown = " What it cost is not known." if run.cost.usd is None else ""
+    unknown = " The cost is not known." if run.cost.usd is None else ""
     return f"Score {over}: {went}.{unknown}"
 
 
@@ -1154,7 +1150,7 @@ def _asked_line(one: WireInterrupt, most: int) -> str:
         return _joined([title, _joined(lines)], " ")
     if _is_diff(one.preview):
         added, removed = _changed_lines(one.preview)
-        return f"{title} ({added} lines added, {removed} removed)"
+        return f"{title} ({_counted(added, 'line', 'lines')} added, {removed} removed)"
     if _is_command(one):
         # Said once, and with its lines: the title has them on one.
         folder = harmless(one.folder.replace("\\", "/").rsplit("/", 1)[-1])

@@ -110,7 +110,7 @@ class SystemPeople:
         if not secrets.compare_digest(expected.encode(), given.encode("utf-8", "replace")):
             raise ActRefused("its signature is not of this user, or not for this run as it is pursued now")
         if by.nonce in self._used:
-            raise ActRefused("it was taken before: the same request is not taken twice")
+            raise ActRefused("it was taken before, and no request is taken twice")
         self._used.add(by.nonce)
         return await asyncio.to_thread(self._seen, by, held.token)
 
@@ -118,7 +118,7 @@ class SystemPeople:
         """Raises ActRefused if the process is not the one that it claims to be."""
         file = str((asking_folder(self._runtime) / by.nonce).resolve())
         if birth(by.pid) != by.birth or not (os.name == "nt" or file in open_paths(str(by.pid))):
-            raise ActRefused("the process that it names is not the one that asks, or is gone")
+            raise ActRefused("the process that it names is gone, or is not the one that asked")
         where: Where = by.person.where
         if where == "terminal" and has_terminal(by.pid) is False:
             where = "program"

@@ -246,7 +246,7 @@ def read_call(form: Form, sent: Mapping[str, Any]) -> Asked:
         raise NotAHook(f"{form.title} calls the gate {called}: it handles only {known}")
     session = session_of(sent)
     if session is None:
-        raise NotAHook(f"it has no session's id ({', '.join(SESSIONS)}), by which {form.title} tells sessions apart")
+        raise NotAHook(f"it has no session id ({', '.join(SESSIONS)}), which {form.title} needs to tell sessions apart")
     by_itself = all(sent.get(key, values[0]) in values for key, values in form.stops.items())
     asked_for = not any(sent.get(key) in values for key, values in form.refuses.items())
     return Asked(event, session, folders_of(sent), by_itself and asked_for, sent.get("stop_hook_active") is True)

@@ -83,7 +83,7 @@ async def _answered(call: Call) -> int:
         return _unread(call, named, sent, str(wrong))
     except DoneWhenError as error:
         # The agent may stop: the person reads that nothing was proven, and why.
-        found = Found(None, f"Done When could not look whether the goal is proven: {error}")
+        found = Found(None, f"Done When could not check whether the goal is proven: {error}")
         call.terminal.message(f"donewhen: error: {error}")
     call.terminal.document(form.answer(found.said, found.note))
     return 0
@@ -107,9 +107,9 @@ def _unread(call: Call, named: str | None, sent: dict[str, Any], wrong: str) -> 
 
 
 _HELD = (
-    "Done When could not read what this agent's hook sent: {wrong}. So nobody knows whether the goal in {goal} is "
-    "proven. Run `donewhen check {goal}`, go on until everything is met, and tell the person that the hook must be set "
-    "up again with `donewhen gate install AGENT`. After that you may stop: this is said once."
+    "Done When could not read what this agent's hook sent: {wrong}. So it is not known whether the goal in {goal} "
+    "is proven. Run `donewhen check {goal}`, keep going until everything is met, and tell the person to set the hook "
+    "up again with `donewhen gate install AGENT`. After that you may stop: you are held only once for this."
 )
 _HOW = "It expects the JSON that the agent's hook sends on standard input: `donewhen gate install AGENT` sets that up"
 
@@ -126,7 +126,7 @@ async def _read(call: Call) -> dict[str, Any] | str:
     try:
         sent = json.loads(text)
     except ValueError as error:
-        return f"what is not JSON ({error})"
+        return f"something that isn't JSON ({error})"
     return cast("dict[str, Any]", sent) if isinstance(sent, dict) else "JSON that is not an object"
 
 
@@ -374,7 +374,7 @@ def _unproven(view: RunView) -> str:
         state.goal, view.views, view.locations, findings=findings, outputs=outputs_of(view.views, known)
     )
     path = state.goal.path or "the goal"
-    begun = f"The goal in {path} is not proven yet; Done When ran its checks itself. Go on until it is."
+    begun = f"The goal in {path} is not proven yet; Done When ran its checks itself. Keep going until it is."
     return keep_ends(f"{begun}\n\n{text}", SHOWN)
 
 
@@ -407,6 +407,6 @@ def _keep(call: Call, record: GateRecord) -> bool:
     try:
         keep_record(call.root, call.state_dir, record)
     except (OSError, DoneWhenError) as error:
-        call.terminal.message(f"donewhen: warning: what the gate knows of this session can't be kept: {error}")
+        call.terminal.message(f"donewhen: warning: what the gate knows about this session can't be saved: {error}")
         return False
     return True

@@ -30,12 +30,12 @@ async def install(call: Call) -> int:
         for event in ("start", "stop"):
             after = with_item(after, ("hooks", form.names[event]), _entry(form, _command(call, form)), form.base)
     except NotJson as wrong:
-        raise UsageError(f"{file} can't be changed: {wrong}: mend it, and try again") from wrong
+        raise UsageError(f"{file} can't be changed: {wrong}: fix it, and try again") from wrong
     if not await _written(call, file, before, after):
         return 1
     if form.then:
         call.terminal.message(form.then[0].upper() + form.then[1:])
-    call.terminal.message(f"to take it out again: donewhen gate uninstall {form.name}{_option(call)}")
+    call.terminal.message(f"to remove it again: donewhen gate uninstall {form.name}{_option(call)}")
     return 0
 
 
@@ -45,7 +45,7 @@ async def uninstall(call: Call) -> int:
     before = _text(file)
     after = _without(form, file, before)
     if after == before:
-        call.terminal.message(f"{file} has no hook of the gate: nothing is to be taken out")
+        call.terminal.message(f"{file} has no gate hook, so there is nothing to remove")
         return 0
     return 0 if await _written(call, file, before, after) else 1
 
@@ -80,7 +80,7 @@ def _without(form: Form, file: Path, text: str) -> str:
     try:
         left = without_items(text, ("hooks",), lambda item: any(one in item for one in ours))
     except NotJson as wrong:
-        raise UsageError(f"{file} can't be changed: {wrong}: mend it, and try again") from wrong
+        raise UsageError(f"{file} can't be changed: {wrong}: fix it, and try again") from wrong
     empty = ("{}", "".join(json.dumps(form.base).split()))
     return "" if left != text and "".join(left.split()) in empty else left
 
@@ -102,14 +102,14 @@ def _entry(form: Form, command: str) -> dict[str, Any]:
 async def _written(call: Call, file: Path, before: str, after: str) -> bool:
     """Shows the difference, asks, and writes. An empty text is no file."""
     if before == after:
-        call.terminal.message(f"{file} is as it must be already")
+        call.terminal.message(f"{file} is already set up")
         return True
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
     for line in lines:
         call.terminal.result(line)
     if not call.arguments.yes:
         if not call.interactive:
-            raise UsageError("nothing was changed: nobody can be asked here; --yes agrees to what is shown above")
+            raise UsageError("nothing was changed: there is no terminal to ask on; --yes accepts what is shown above")
         call.terminal.message("write this? [y/N] ")
         said = await call.terminal.lines.next()
         if (said or "").strip().lower() not in YES:

@@ -34,7 +34,7 @@ def with_item(text: str, path: Sequence[str], item: Mapping[str, Any], base: Map
         wanted = "[" if len(left) == 1 else "{"
         if found.kind != wanted:
             here = ".".join(path[: len(path) - len(left) + 1])
-            raise NotJson(f"`{here}` is not {'a list' if wanted == '[' else 'an object'}, as it must be")
+            raise NotJson(f"`{here}` must be {'a list' if wanted == '[' else 'an object'}")
         node = found
         left.pop(0)
     return _put(text, node, _shown(item, text, node))

@@ -46,11 +46,11 @@ def act_words(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
     """An act in words, with what was said; `label` names a requirement."""
     match event:
         case e.RequirementWaived(requirement_id=key, reason=reason, undo=undo):
-            return f"{'took back the waiver of' if undo else 'waived'} {label(key)}", reason
+            return f"{'undid the waiver of' if undo else 'waived'} {label(key)}", reason
         case e.RequirementDisputed(requirement_id=key, reason=reason):
             return f"disputed {label(key)}", reason
         case e.FindingAccepted(finding_id=finding, reason=reason, undo=undo):
-            return f"{'took back the acceptance of' if undo else 'accepted'} {finding}", reason
+            return f"{'undid the acceptance of' if undo else 'accepted'} {finding}", reason
         case e.InterruptAnswered(interrupt_id=asked, answer=answer):
             said = answer.text or answer.reason
             if asked == UNASKED:
@@ -58,7 +58,7 @@ def act_words(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
             kept = f" for the {answer.remember}" if answer.remember else ""
             return f"answered {asked} with {answer.response}{kept}", said
         case e.FilesReverted(iteration=iteration, paths=paths):
-            files = f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
+            files = f"{len(paths) or 'no'} file{'' if len(paths) == 1 else 's'}"
             return f"put back {files}, as of iteration {iteration}", ", ".join(paths[:5])
         case e.StopRequested(reason=reason):
             return "stopped the run", reason

@@ -140,14 +140,15 @@ def cut_off(state: RunState, reason: str) -> RunState:
     turn = state.turn
     if turn is None or state.unfinished_usage == Usage():
         return state
+    ended = ": ".join(filter(None, ("cut off", reason)))
     record = IterationRecord(
         number=turn.iteration,
         started_at=turn.started_at,
         seconds=state.elapsed - state.iteration_began,
         usage=state.unfinished_usage,
         revision=state.revision,
-        summary=f"cut off: {reason}",
-        error=f"cut off: {reason}",
+        summary=ended,
+        error=ended,
     )
     record = replace(record, **_counts(state))
     return replace(state, iterations=(*_without(state, turn.iteration), record)[-KEPT_ITERATIONS:])

@@ -32,13 +32,13 @@ class Format(NamedTuple):
 FORMATS: Mapping[ReportFormat, Format] = {
     "markdown": Format("for a pull request, with the evidence folded away", "donewhen.md"),
     "short": Format("a few lines of Markdown for a pull request", "donewhen.short.md"),
-    "html": Format("a page with the timeline that needs no network, to be read or printed", "donewhen.html"),
+    "html": Format("a page with the timeline, to read or print, that needs no network", "donewhen.html"),
     "json": Format("", "donewhen.json"),
     "junit": Format("", "donewhen.xml"),
     "sarif": Format("", "donewhen.sarif"),
-    "github": Format("annotations for a job of GitHub Actions", "donewhen.github.txt"),
+    "github": Format("annotations for a GitHub Actions job", "donewhen.github.txt"),
     "gitlab": Format("a Code Quality report", "gl-code-quality-report.json"),
-    "in-toto": Format("a test result to be signed", "donewhen.intoto.json"),
+    "in-toto": Format("a test result to sign", "donewhen.intoto.json"),
 }
 """Every format: the one list that the command line and the extension offer."""
 

@@ -19,7 +19,7 @@ Level = Literal["error", "warning", "note"]
 
 RULES: Mapping[str, tuple[Level, str]] = {
     "requirement/unmet": ("error", "A requirement of the goal is not met."),
-    "requirement/regressed": ("error", "A requirement that was met fails since an edit."),
+    "requirement/regressed": ("error", "A requirement that was met has failed since an edit."),
     "requirement/refused": ("error", "A requirement's checks pass, and a trial refuses them as its proof."),
     "requirement/unverified": ("warning", "Nothing could decide a requirement of the goal."),
     "requirement/stale": ("warning", "Files changed since a requirement was proven."),

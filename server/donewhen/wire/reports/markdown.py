@@ -43,9 +43,9 @@ REFUSED_MARK = "⛔ refused by a trial"
 FROM: Mapping[Where, str] = {"editor": "in the editor", "terminal": "in a terminal", "program": "by a program"}
 ACCEPTED = {
     "person": "A person accepted",
-    "auto": "Accepted by the way it was started, without a question",
-    "nobody": "Nobody was asked, and nothing that needs approval runs",
-    None: "Nobody has accepted yet",
+    "auto": "Accepted by how it was started, without asking",
+    "nobody": "No one was asked, and nothing that needs approval runs",
+    None: "Not accepted yet",
 }
 SHORT = 12
 MAX_CHANGED = 10
@@ -78,7 +78,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     ]
     below += [_acts(state), _halt_data(state), _plugins_off(state), _start(state)]
     if any(below):
-        sections += [["<details>", "<summary>Evidence and how it came about</summary>"], *below, ["</details>"]]
+        sections += [["<details>", "<summary>Evidence and how it was gathered</summary>"], *below, ["</details>"]]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -171,7 +171,7 @@ def _costs(state: RunState) -> list[str]:
         ("worker", options.agent.model if options.agent is not None else "", state.worker_usage),
         ("judge", options.judge or "", state.judge_usage),
     ]
-    rows = ["### Cost", "", "| | Model | Input | of it cached | Output | Cost |", "|---|---|---|---|---|---|"]
+    rows = ["### Cost", "", "| | Model | Input | Cached | Output | Cost |", "|---|---|---|---|---|---|"]
     for who, model, usage in used:
         if usage.tokens or usage.usd != 0:
             known = usage.tokens or usage.usd is not None
@@ -225,11 +225,11 @@ def observed(evidence: Evidence | None) -> str:
     if isinstance(seen, CheckResult):
         return f"{code(seen.command)} {_result(seen)}"
     if isinstance(seen, EditorReport):
-        return f"the editor reports {len(seen.problems)} problems"
+        return seen.told
     if isinstance(seen, ObservedFile):
         return f"{code(seen.path)} as read"
     if isinstance(seen, ObservedDiff):
-        return f"the diff of {len(seen.paths)} files"
+        return f"the diff of {len(seen.paths)} file{'' if len(seen.paths) == 1 else 's'}"
     if isinstance(seen, ObservedResponse):
         return "the worker's response"
     if isinstance(seen, AffectedRun):
