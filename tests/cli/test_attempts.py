@@ -356,7 +356,9 @@ def goes_on(bench: Bench) -> None:
 
 
 @posix
-@pytest.mark.parametrize("said", ['"applied": null', '"applied": 1, "proven": false'])
+@pytest.mark.parametrize(
+    "said", ['"applied": 1, "proven": false', pytest.param('"applied": null', marks=pytest.mark.slow)]
+)
 def test_attempts_that_were_killed_before_the_first_began_or_after_one_came_home_go_on(bench: Bench, said: str) -> None:
     assert killed(bench, said, 1) == -signal.SIGKILL
     goes_on(bench)

@@ -22,6 +22,7 @@ from donewhen.config import Settings
 from donewhen.core.errors import UnknownInterrupt
 from donewhen.core.work import Answer
 from donewhen.engine.api import StartOptions
+from tests import forked
 from tests.cli.plugged import opened, plugged_services
 from tests.cli.test_processes import DEADLINE, Place
 
@@ -109,12 +110,18 @@ def test_data_for_nobody_is_refused(place: Plugged) -> None:
 @pytest.mark.parametrize(
     ("title", "argv", "told"),
     [
-        ("Approve", ["approve", "--for", "run"], {"response": "approve", "remember": "run"}),
         ("Approve", ["approve", "--for", "workspace"], {"response": "approve", "remember": "workspace"}),
         ("Approve", ["edit", "pull"], {"response": "edit", "input": {"command": "pull"}, "remember": ""}),
         ("Question", ["text", ""], {"response": "text", "text": ""}),
-        ("Question", ["text", "0"], {"response": "text", "text": "0"}),
-        ("Question", ["text", "false"], {"response": "text", "text": "false"}),
+        # What `core` and the commands have row by row, through a whole run.
+        *(
+            pytest.param(*row, marks=pytest.mark.slow)
+            for row in (
+                ("Approve", ["approve", "--for", "run"], {"response": "approve", "remember": "run"}),
+                ("Question", ["text", "0"], {"response": "text", "text": "0"}),
+                ("Question", ["text", "false"], {"response": "text", "text": "false"}),
+            )
+        ),
     ],
 )
 def test_what_is_answered_while_nobody_runs_is_there_when_it_goes_on(
@@ -137,11 +144,16 @@ def test_what_is_answered_while_nobody_runs_is_there_when_it_goes_on(
     ("title", "argv", "why"),
     [
         ("Question", ["approve"], "answer I1 with your answer as text"),
-        ("Question", ["text", "x", "--for", "run"], "only `approve` can be kept"),
         ("Approve", ["deny", "--for", "workspace"], "only `approve` can be kept"),
         ("Start", ["approve", "--for", "run"], "is asked each time"),
-        ("Start", ["text", "later"], "answer I1 with `yes` to start it"),
-        ("Start", ["edit", "{}"], "answer I1 with `yes` to start it"),
+        *(
+            pytest.param(*row, marks=pytest.mark.slow)
+            for row in (
+                ("Question", ["text", "x", "--for", "run"], "only `approve` can be kept"),
+                ("Start", ["text", "later"], "answer I1 with `yes` to start it"),
+                ("Start", ["edit", "{}"], "answer I1 with `yes` to start it"),
+            )
+        ),
     ],
 )
 def test_what_an_interrupt_does_not_take_leaves_it_open(title: str, argv: list[str], why: str, place: Plugged) -> None:
@@ -193,7 +205,7 @@ def test_a_person_at_the_terminal_accepts_the_start_and_keeps_an_approval(place:
 
     argv = [one for one in place.pursue("Start and Approve") if one != "--json"]
     master, terminal = pty.openpty()
-    process = subprocess.Popen(
+    process = forked.start(
         place.command(*argv), cwd=place.root, stdin=terminal, stdout=terminal, stderr=terminal,
         env={**place.environment(), "TERM": "xterm"},
     )  # fmt: skip
@@ -268,7 +280,7 @@ def test_one_of_many_answers_counts(place: Plugged) -> None:
 
     argv = [one for one in place.pursue("Approve") if one != "--json"]
     master, terminal = pty.openpty()
-    process = subprocess.Popen(
+    process = forked.start(
         place.command(*argv), cwd=place.root, stdin=terminal, stdout=terminal, stderr=terminal,
         env={**place.environment(), "TERM": "xterm"},
     )  # fmt: skip

@@ -85,8 +85,9 @@ class Place:
             check=False,
         )  # fmt: skip
 
-    def start(self, *argv: str) -> subprocess.Popen[str]:
-        process = forked.start(
+    def start(self, *argv: str, forks: bool = True) -> subprocess.Popen[str]:
+        """Begins it, forked unless it is about how Python ends."""
+        process = (forked.start if forks else subprocess.Popen)(
             self.command(*argv), cwd=self.root, env=self.environment(), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
@@ -455,7 +456,7 @@ def test_the_record_of_a_deleted_folder_can_be_read(place: Place) -> None:
 @posix
 def test_a_closed_pipe_is_quiet_and_pauses(place: Place) -> None:
     place.goal("`test -f done.txt` passes")
-    process = place.start("run", "--json")
+    process = place.start("run", "--json", forks=False)
     first(process, working)
     assert process.stdout is not None
     process.stdout.close()
@@ -474,7 +475,7 @@ def test_a_person_is_asked_on_a_terminal(place: Place) -> None:
 
     place.goal("It is nice", "`exit 0` passes")
     master, terminal = pty.openpty()
-    process = subprocess.Popen(
+    process = forked.start(
         place.command("run"), cwd=place.root, stdin=terminal, stdout=terminal, stderr=terminal,
         env={**place.environment(), "TERM": "xterm"},
     )  # fmt: skip
@@ -515,7 +516,7 @@ def test_what_a_person_lets_a_revert_overwrite_is_undone_with_the_rest(place: Pl
     (place.root / "a.txt").write_text("person")
     run_id = place.newest()["runId"]
     master, terminal = pty.openpty()
-    process = subprocess.Popen(
+    process = forked.start(
         place.command("revert", run_id, "0"), cwd=place.root, stdin=terminal, stdout=terminal, stderr=terminal,
         env={**place.environment(), "TERM": "xterm"},
     )  # fmt: skip

@@ -46,9 +46,14 @@ def test_version_loads_nothing_but_itself(workspace: Path) -> None:
 
 @pytest.mark.parametrize(
     ("argv", "code", "printed"),
-    [(["status"], 1, ""), (["status", "--json"], 1, "null\n"), (["list"], 0, ""), (["list", "--json"], 0, "[]\n")],
+    [
+        pytest.param(["status"], 1, "", marks=pytest.mark.slow),
+        (["status", "--json"], 1, "null\n"),
+        (["list"], 0, ""),
+        pytest.param(["list", "--json"], 0, "[]\n", marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("opened", [False, True])
+@pytest.mark.parametrize("opened", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_without_a_run_nothing_is_loaded_that_reads_one(
     argv: list[str], code: int, printed: str, opened: bool, workspace: Path
 ) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from donewhen.config import load_settings
 from donewhen.plugins.opening import open_plugins
+from tests import forked
 from tests.plugins.hosts import MemoryHost
 from tests.tools import each_row, needs
 
@@ -38,7 +39,7 @@ def script(path: Path) -> ModuleType:
 
 @pytest.mark.parametrize("name", ["generate_reference.py", "draw_pictures.py"])
 def test_what_is_generated_is_as_fresh_as_its_source(name: str) -> None:
-    done = subprocess.run([sys.executable, SCRIPTS / name, "--check"], capture_output=True, text=True, check=False)
+    done = forked.run([sys.executable, str(SCRIPTS / name), "--check"], timeout=100)
     assert done.returncode == 0, f"run docs/scripts/{name} with this Python: {done.stderr}"
 
 

@@ -19,7 +19,7 @@ PROBE = Path(__file__).with_name("probe_server.py")
 def probe(request: pytest.FixtureRequest) -> Iterator[RawClient]:
     """The probe server, not yet initialized."""
     own = request.node.get_closest_marker("process") is not None
-    client = RawClient(Process([sys.executable, str(PROBE)]) if own else InProcess(serve_probe))
+    client = RawClient(Process([sys.executable, str(PROBE)], forks=False) if own else InProcess(serve_probe))
     yield client
     client.close()
 

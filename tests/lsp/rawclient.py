@@ -60,12 +60,17 @@ class Connection(Protocol):
 
 
 class Process:
-    """A server process."""
+    """A server process. What is about its streams as Python opens and closes them is no fork."""
 
     def __init__(
-        self, command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        forks: bool = True,
     ) -> None:
-        self.popen = forked.start(
+        self.popen = (forked.start if forks else subprocess.Popen)(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
             env={**os.environ, **(env or {})},
         )  # fmt: skip

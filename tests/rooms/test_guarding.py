@@ -23,6 +23,7 @@ from tests.rooms.test_live import CONTAINED, Live, live_at
 from tests.rooms.test_overlay import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
+BOTH_MOUNTERS = (CONTAINED[0], pytest.param(CONTAINED[1], marks=pytest.mark.slow), CONTAINED[2])
 
 SECRET = "s3cret"
 OUTSIDE = {
@@ -101,7 +102,7 @@ def seen() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize("kind", CONTAINED)
+@pytest.mark.parametrize("kind", BOTH_MOUNTERS)
 async def test_no_link_leads_a_command_out(seen: Path, kind: str) -> None:
     live, before = built(seen, kind)
     async with live.rooms.open(Grants(guarded=("sub/file", "../file", "above/file"))) as room:
@@ -218,7 +219,7 @@ DEEPER = (
 )
 
 
-@pytest.mark.parametrize("kind", CONTAINED)
+@pytest.mark.parametrize("kind", BOTH_MOUNTERS)
 async def test_what_git_and_editors_keep_further_down_stays_too(tmp_path: Path, kind: str) -> None:
     live = live_at(tmp_path, kind)
     files = dict.fromkeys(DEEPER, "x") | {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import shutil
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
@@ -53,14 +55,22 @@ def test_from_any_entry_on_a_snapshot_and_the_rest_are_what_all_are(name: str) -
         assert folded("a", entries[cut:], kept) == whole
 
 
-@pytest.fixture
-async def path(tmp_path: Path) -> Path:
-    """A run that was read, and so has a snapshot."""
-    place = tmp_path / "ledger.sqlite"
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that was read, and so has a snapshot."""
+    folder = tmp_path_factory.mktemp("kept")
+    place = folder / "ledger.sqlite"
     generate(place, 10, 3_000)
-    assert (await read(place)) == (False, True)
-    assert (await read(place)) == (True, True)
-    return place
+    assert asyncio.run(read(place)) == (False, True)
+    assert asyncio.run(read(place)) == (True, True)
+    return folder
+
+
+@pytest.fixture
+def path(kept: Path, tmp_path: Path) -> Path:
+    """A copy of that run's record."""
+    shutil.copytree(kept, tmp_path / "copied")
+    return tmp_path / "copied" / "ledger.sqlite"
 
 
 async def read(path: Path) -> tuple[bool, bool]:

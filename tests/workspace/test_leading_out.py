@@ -158,8 +158,9 @@ def test_a_source_that_is_too_large_is_a_doubt_and_is_not_looked_into() -> None:
     assert not divided(ProofFiles(), "data.bin", b"", now).doubt
 
 
-def test_many_lines_that_ask_are_answered_in_one_go() -> None:
-    lines = [f'x{number} = os.environ.get("PYTEST_{number}")' for number in range(8_000)]
+@pytest.mark.parametrize("count", [2_000, pytest.param(8_000, marks=pytest.mark.slow)])
+def test_many_lines_that_ask_are_answered_in_one_go(count: int) -> None:
+    lines = [f'x{number} = os.environ.get("PYTEST_{number}")' for number in range(count)]
     text = "\n".join(["import os", *lines, "y = [", 'os.environ["PYTEST_CURRENT_TEST"],', "]", ""])
     (found,) = disguised({"greet.py": (None, text.encode())})
     assert len(found.lines) >= len(lines)
