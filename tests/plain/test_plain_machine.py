@@ -3,7 +3,7 @@
 
 The machine is a folder that `mmdebstrap` fills and `chroot` enters: in one, the kernel lets no user make a namespace.
 What pip installs there lies beside it, so that it needs no network. Of the suite it runs what machines differ in
-(processes, rooms, the gate, the command line, the library), and collects the rest.
+(processes, rooms, and what the gate, the command line and the library start), and collects the rest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ import pytest
 from tests.tools import needs
 
 ROOT = Path(__file__).parents[2]
-TRIED = ("tests/cli", "tests/gate", "tests/library", "tests/processes", "tests/rooms")
+TRIED = (
+    *(f"tests/cli/test_{name}.py" for name in ("attempts", "collecting", "completion", "processes", "start_up")),
+    *(f"tests/gate/test_{name}.py" for name in ("hook", "installing")),
+    *(f"tests/library/test_{name}.py" for name in ("folder", "interrupting", "library_docs")),
+    "tests/processes", "tests/rooms",
+)  # fmt: skip
+"""What starts programs, or asks for what a system has; the rest does the same on every machine."""
 ENTER = """
 set -e
 root=$1; shift

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from random import Random
 from types import MappingProxyType
 from typing import Protocol, TypeVar
@@ -63,8 +64,11 @@ class Disk:
     def connected(self, host: Host) -> Connection:
         return Connection(self, host)
 
-    def entries(self, run_id: str) -> list[Entry]:
-        return [one.entry for one in self.log if one.run_id == run_id]
+    def entries(self, run_id: str, after: int = 0) -> list[Entry]:
+        """Those of the run, after the one with this number."""
+        return [
+            one.entry for one in islice(self.log, after, None) if one.run_id == run_id and one.entry.sequence > after
+        ]
 
     def append(self, host: Host, run_id: str, event: Event, at: float, durable: bool, seconds: float | None) -> Entry:
         self.appends += 1
@@ -150,8 +154,6 @@ class Connection(MemoryLedger):
         seconds: float | None = None,
         after: int | None = None,
     ) -> Entry:
-        encode(event)
-
         def do() -> Entry:
             if after is not None and self._record.lengths.get(run_id, 0) != after:
                 raise Overtaken(f"run {run_id} went on after entry {after}")

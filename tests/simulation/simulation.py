@@ -12,7 +12,7 @@ from typing import Any
 
 from donewhen.core.errors import DoneWhenError, LedgerError
 from donewhen.core.events import AuditFinished, Entry, RevisionConfirmed
-from donewhen.core.fold.dispatch import begin, fold, fold_all
+from donewhen.core.fold.dispatch import begin, fold
 from donewhen.core.state import RunState
 from donewhen.engine.api import LimitChanges
 from donewhen.engine.setup import EngineSetup
@@ -245,7 +245,7 @@ class Simulation:
 
     def _state(self) -> RunState:
         """What is on record by now."""
-        for entry in self.machine.disk.entries(self.run_id)[self._folded.sequence if self._folded else 0 :]:
+        for entry in self.machine.disk.entries(self.run_id, after=self._folded.sequence if self._folded else 0):
             self._folded = begin(entry) if self._folded is None else fold(self._folded, entry)
         assert self._folded is not None  # `_begun` saw it on record
         return self._folded
@@ -273,7 +273,8 @@ class Simulation:
         books = self.books.setdefault(run_id, self._new_books())
         books.write(entry)
         self._looked(run_id, books, entry)
-        self.machine.tell(f"{run_id[:4]} {entry.sequence}: {_short(entry)}")
+        if self.machine.tracing:
+            self.machine.tell(f"{run_id[:4]} {entry.sequence}: {_short(entry)}")
 
     def _new_books(self) -> Books:
         return Books(self.machine.truths, self.machine.persons_goals)
@@ -311,8 +312,7 @@ class Simulation:
 
     def _holds(self) -> None:
         machine = self.machine
-        entries = machine.disk.entries(self.run_id)
-        state = fold_all(entries)
+        state = self._state()
         self.status = str(state.status)
         record = "\n".join(one.text for one in machine.disk.log if one.run_id == self.run_id)
         for word in machine.acknowledged:
