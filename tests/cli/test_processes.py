@@ -173,10 +173,10 @@ def test_each_step_of_the_worker_is_told_once_where_the_output_is_piped(place: P
         first, second = capped.stdout.splitlines(), proven.stdout.splitlines()
         at = first.index("iteration 1/1")
         told = first[at : first.index("  changed: one.txt")]
-        assert {"  made one.txt +1 -0", "    +1", f"  {WORKER}", "    I look"} <= set(told)
+        assert {"  created one.txt +1 -0", "    +1", f"  {WORKER}", "    I look"} <= set(told)
         # What was told before the run was resumed is not told again, and it says nothing twice.
-        assert "  made one.txt +1 -0" not in second
-        assert "  made done.txt +1 -0" in second
+        assert "  created one.txt +1 -0" not in second
+        assert "  created done.txt +1 -0" in second
         assert second.count("    I look") == 1
         return
     lines = [[json.loads(line) for line in each.stdout.splitlines()] for each in (capped, proven)]

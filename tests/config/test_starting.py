@@ -404,13 +404,13 @@ def test_a_promise_that_can_not_be_kept_is_refused() -> None:
 
 def test_the_summary_says_what_is_contained() -> None:
     text = contained_by("", model="openai/priced", approve="ask").options.summary
-    assert "Commands run in a room: they change the workspace alone" in text
+    assert "Commands run in a room: they can change only the workspace" in text
     assert "without the network" in text
     assert "any command in the room" in text
     assert "any command outside the room" in text
     text = contained_by("", worker="command", worker_command="agent").options.summary
     assert "which may do anything you may (--sandbox on contains it)" in text
     text = contained_by("", worker="command", worker_command="agent", sandbox="on").options.summary
-    assert "in a room, where it changes the workspace and its own settings alone, with the network" in text
+    assert "in a room, where it can change only the workspace and its own settings, with the network" in text
     text = contained_by("", model="openai/priced", sandbox_checks="on").options.summary
     assert text.endswith("Checks execute what the worker wrote, in rooms of their own")

@@ -60,7 +60,7 @@ def test_the_agents_commands_run_unasked_in_a_room_and_reach_nothing_else(site: 
     assert (code, last["status"]) == (0, "complete"), last
     assert last["sandbox"] == {"contained": True, "network": False}
     assert outside(site) == ["home/.ssh/key"]
-    assert "Commands run in a room: they change the workspace alone" in last["start"]["summary"]
+    assert "Commands run in a room: they can change only the workspace" in last["start"]["summary"]
     for words in (["report"], ["report", "--format", "short"], ["report", "--format", "junit"], ["status"]):
         assert "commands sandboxed, without the network" in site.cli(*words).stdout
 

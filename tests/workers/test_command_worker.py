@@ -143,7 +143,7 @@ async def test_a_silent_command_that_exits_0_took_its_turn(context: Context, pro
     result = await CommandWorker(python(""), PlainRooms(processes), environment).work(turn(), context)
     assert result.claim == Claim("finished", "")
     assert result.error is None
-    assert result.summary == "exit 0, without output"
+    assert result.summary == "exit 0, no output"
 
 
 @pytest.mark.conformance("C8")

@@ -14,7 +14,7 @@ from donewhen.app.repairs import by_hand
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display
 from donewhen.cli.formatting import one_line
-from donewhen.cli.outcome import PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
+from donewhen.cli.outcome import COMPLETE, PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
 from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
 from donewhen.core.acts import PausedBy
@@ -169,6 +169,8 @@ def what_next(view: RunView) -> list[str]:
         return [f"saved; go on with:\n{acts}", *takes]
     if not state.ended or state.status in ("complete", "cancelled"):
         return [f"receipt: donewhen report {run_id}"] if state.ended else []
+    if state.mode == "audit" and exit_code(state) == COMPLETE:
+        return [f"receipt: donewhen report {run_id}"]
     if state.mode == "audit":
         goal = "" if state.goal.path in (None, "GOAL.md") else f" {shlex.quote(state.goal.path)}"
         return [_still_open(view), f"work on it with: donewhen run{goal}", f"receipt: donewhen report {run_id}"]

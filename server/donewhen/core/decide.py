@@ -393,9 +393,9 @@ def _findings_question(state: RunState) -> Interrupt:
 def _requirement_question(state: RunState, requirement: Requirement, number: int) -> Interrupt:
     ways = "Add a check below it in the goal file"
     if state.options.judge is None:
-        ways += ", or choose a judge there (judge_model): this run takes up either. Or waive it on your own word."
+        ways += ", or choose a judge there (judge_model): this run picks up either. Or waive it on your own word."
     else:
-        ways += ", which this run takes up. Or waive it on your own word."
+        ways += ", which this run picks up. Or waive it on your own word."
     nothing = "Only a weak judge says that it is met, so nothing" if weakly_met(state, requirement) else "Nothing"
     title = f"{nothing} can decide {requirement.label}: {requirement.text.rstrip('.')}. {ways}"
     return Interrupt(f"I{number}", "question", title, about=f"requirement:{requirement.id}")

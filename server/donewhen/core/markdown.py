@@ -109,7 +109,7 @@ def _check(result: CheckResult) -> list[str]:
     lines = [
         f"Check {code(result.command)}: **{'passed' if result.passed else result.outcome.value}**",
         "",
-        f"- {prose(result.reason)}",
+        *([] if result.reason == f"exit code {result.exit_code}" else [f"- {prose(result.reason)}"]),
         f"- exit code: {result.exit_code}",
         f"- program: {code(result.program or 'unknown')}",
         f"- started {started}, took {result.seconds:.2f} s",

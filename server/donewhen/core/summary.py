@@ -62,7 +62,7 @@ def _worker(options: RunOptions) -> str:
 def _reach(options: RunOptions) -> str:
     if not options.contained:
         return "which may do anything you may (--sandbox on contains it)"
-    return f"in a room, where it changes the workspace and its own settings alone, {_network(options)}"
+    return f"in a room, where it can change only the workspace and its own settings, {_network(options)}"
 
 
 def _network(options: RunOptions) -> str:
@@ -153,7 +153,7 @@ def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> lis
         return ["Does not ask before acting"]
     if not options.contained:
         return ["Commands run as you, not sandboxed", *_asked(options, remembered)]
-    told = "Commands run in a room: they change the workspace alone, not what git and editors keep there"
+    told = "Commands run in a room: they can change only the workspace, and nothing that git and editors keep in it"
     return [f"{told}, {_network(options)}", *_asked(options, remembered)]
 
 

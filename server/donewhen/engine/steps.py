@@ -192,7 +192,7 @@ class Steps:
         # A change that no tool was seen to make is a step only where something is different now.
         if edit.step in self._unmade:
             at, by = self._unmade[edit.step]
-            word = "made" if before is None else "deleted" if after is None else "edited"
+            word = "created" if before is None else "deleted" if after is None else "edited"
             self._put(edit.step, at, "edits", f"{'you ' if by == 'person' else ''}{word} {edit.path}")
         self._change(edit.step, diff=shown, added=added, removed=removed, path=edit.path)
 
@@ -266,7 +266,7 @@ class Steps:
         if step is None:
             return
         if event.error is not None:
-            self._put(step, at, "says", f"The model could not be reached: {event.error}", "failed")
+            self._put(step, at, "says", f"The call to the model failed: {event.error}", "failed")
         elif event.message is not None:
             self._wanted.update({call.id: call for call in event.message.calls})
             if event.message.text.strip():

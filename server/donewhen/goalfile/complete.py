@@ -167,7 +167,7 @@ _LABELS = (
     ("check", "A command that must pass."),
     ("file", "Files that the requirement is about: its evidence."),
     ("problems", "Files in which the editor must show no error."),
-    ("external", "It is about something outside of the workspace: looked at again after every turn."),
+    ("external", "It is about something outside the workspace: checked again after every turn."),
 )
 
 

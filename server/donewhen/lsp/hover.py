@@ -140,9 +140,10 @@ def cost(state: RunState) -> str:
     """Iterations, time and money so far; an unknown price is called unknown, and no price is shown without a model."""
     usage = state.usage
     turns = f"iteration {state.iteration}" if state.iteration else ""
+    took = f"{state.elapsed:.0f} s" if turns else f"took {state.elapsed:.0f} s"
     money = "cost unknown" if usage.usd is None else f"${usage.usd:.2f}" if usage.usd or usage.tokens else ""
     tokens = f"{usage.tokens} tokens" if usage.tokens else ""
-    return ", ".join(part for part in (turns, f"{state.elapsed:.0f} s", money, tokens) if part)
+    return ", ".join(part for part in (turns, took, money, tokens) if part)
 
 
 def _heading(state: RunState, one: RequirementView, markup: Markup) -> str:

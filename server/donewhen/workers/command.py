@@ -251,11 +251,11 @@ def _quote_after(quote: str, character: str) -> str:
 
 def _tail(output: str) -> str:
     text = output.strip()
-    return f":\n{text[-MAX_TAIL:]}" if text else ", without output"
+    return f":\n{text[-MAX_TAIL:]}" if text else ", no output"
 
 
 def _summary(claim: Claim, result: ProcessResult) -> str:
     lines = claim.text.strip().splitlines()
     if not lines:
-        return f"exit {result.exit_code}, without output"
+        return f"exit {result.exit_code}, no output"
     return activity_line(lines[0] if claim.state != "finished" else lines[-1])

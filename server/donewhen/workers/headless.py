@@ -258,7 +258,7 @@ def _session(conversation: tuple[Message, ...]) -> str:
 
 def _tail(output: str) -> str:
     text = output.strip()
-    return f":\n{text[-MAX_TAIL:]}" if text else ", without output"
+    return f":\n{text[-MAX_TAIL:]}" if text else ", no output"
 
 
 # What the agents print. Each reader takes a line and gives what it tells.
