@@ -381,8 +381,8 @@ def test_a_workspace_that_is_moved_away_in_a_run_is_one_message(place: Place, ca
     root = shlex.quote(str(place.root))
     done = place.run("run", "--worker-command", f"mv {root} {root}.moved; sleep 1")
     gc.collect()
-    assert done.returncode == 4
-    assert (done.stdout + done.stderr).count("is gone: restore it") == 1
+    assert done.returncode == 3
+    assert (done.stdout + done.stderr).count("is gone: put it back") == 1
     assert not caplog.records
 
 
