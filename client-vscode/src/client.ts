@@ -3,7 +3,7 @@ import type { LanguageClient } from 'vscode-languageclient/node';
 import { FollowedSnapshots } from './changes';
 import { completeWithEditorModel } from './editorModels';
 import type { EditorModelAsked } from './editorModelWords';
-import type { Activity, CommandArguments, CommandName, CommandResults, SnapshotChanged, VersionedSnapshot } from './protocol';
+import type { Activity, CommandArguments, CommandName, CommandResults, Snapshot, SnapshotChanged, VersionedSnapshot } from './protocol';
 import { Backoff, type Remedy, type ServerCommand, sameCommand, SetupProblem } from './serverCommand';
 import type { SnapshotStore } from './snapshots';
 
@@ -23,6 +23,8 @@ export interface Surroundings {
   mayRestart(): boolean;
   /** Offers a restart that interrupts a run. Nothing waits for the answer. */
   offerRestart(): void;
+  /** The run that the lenses of a goal file are about. */
+  runOf(goalUri: string): Snapshot | undefined;
   /** Tells a person what went wrong with a lens or a code action. */
   tell(problem: unknown): void;
 }

@@ -57,9 +57,10 @@ export class Environment {
 
   /** From now on the extension's own environment can call models. Rejects where the server runs in another one. */
   async wantModels(): Promise<void> {
-    if (!this.installsModels()) {
-      const message = vscode.l10n.t('Run `donewhen doctor` with the program that your settings name for the server: it says how to install model support there.');
-      throw new Error(message);
+    const setting = namingSetting(programSettings());
+    if (setting !== undefined) {
+      const message = vscode.l10n.t('Your settings name the program that runs Done When, and what calls models is installed into the extension’s own environment alone.');
+      throw new SetupProblem(message, [useOwn(setting), openSettings(setting)]);
     }
     await this.context.globalState.update(MODELS_WANTED, true);
   }

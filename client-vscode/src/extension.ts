@@ -17,7 +17,7 @@ import { ProjectInterpreter } from './projectInterpreter';
 import { Secrets } from './secrets';
 import { serverSettings } from './serverCommand';
 import type { Services } from './services';
-import { SnapshotStore } from './snapshots';
+import { shownRuns, SnapshotStore } from './snapshots';
 import { registerStatus } from './status';
 import { registerTerminal } from './terminal';
 import { registerTestExplorer } from './testExplorer';
@@ -45,6 +45,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
       secrets: () => secrets.all(),
       mayRestart: () => !snapshots.all().some(({ view }) => view.active),
       offerRestart: () => { trouble.tellOutdated(); },
+      runOf: (goalUri) => shownRuns(snapshots.all()).find((run) => run.goalUri === goalUri),
       tell: (problem) => { trouble.tell(problem); },
     },
     snapshots,

@@ -13,6 +13,8 @@ import { type Reverted, tellReverted } from './commands';
 import { evidenceUri } from './documents';
 import { evidenceOfFile, OPEN_EVIDENCE, withCommands } from './documentUris';
 import { isUnsaved, saveGoal } from './goalFiles';
+import { inSentence, sentence } from './plainText';
+import type { Snapshot } from './protocol';
 import { askReason } from './targets';
 import { onGoal } from './trouble';
 
@@ -26,8 +28,10 @@ const REASONS: ReadonlySet<string> = new Set([
 /** The commands that read the goal file. */
 const READING: ReadonlySet<string> = new Set(['donewhen.run.start', 'donewhen.goal.check']);
 
+const RESUME = 'donewhen.run.resume';
+
 /** What lenses, code actions and requests of the server pass through. */
-export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Middleware {
+export function middleware(around: Pick<Surroundings, 'settings' | 'runOf' | 'tell'>): Middleware {
   const ofRuns = new Set<ProgressToken>();
   return {
     handleWorkDoneProgress: (token, params, next) => {
@@ -51,6 +55,7 @@ export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Mid
     handleDiagnostics: (uri, diagnostics, next) => {
       next(uri, diagnostics.map(withEvidence));
     },
+    provideCodeLenses: async (document, token, next) => withRepair((await next(document, token)) ?? [], around.runOf(document.uri.toString())),
     provideHover: async (document, position, token, next) => asHover(await next(document, position, token)),
     provideDefinition: async (document, position, token, next) => asPlaces(await next(document, position, token)),
     // The lens above each requirement says the status already: twice only for who wants it.
@@ -86,6 +91,31 @@ function withEvidence(one: vscode.Diagnostic): vscode.Diagnostic {
 function asPlaces<T>(found: T): T | vscode.Location[] {
   const places: unknown[] = Array.isArray(found) ? found : [];
   return places.length > 0 && places.every((one) => one instanceof vscode.Location) ? places.map(evidencePlace) : found;
+}
+
+/** Above a goal whose run stands still, what repairs that first: the button of the notification, in the words of lenses. */
+function withRepair(lenses: vscode.CodeLens[], run: Snapshot | undefined): vscode.CodeLens[] {
+  const [repair] = run?.view.repairs ?? [];
+  const [top] = lenses;
+  if (run === undefined || repair === undefined || top === undefined || !vscode.workspace.isTrusted) {
+    return lenses;
+  }
+  const { runId, goalUri, modelTrouble, view } = run;
+  const resumes = repair.action === 'resume';
+  if (resumes && modelTrouble === null && view.raises === null) {
+    return lenses; // There is a lens for that.
+  }
+  const title = `${sentence(view.state)} · ${inSentence(repair.label)}`;
+  const command = { title, command: `donewhen.${repair.action}`, arguments: [{ runId, goalUri }] };
+  const resume = lenses.findIndex((lens) => lens.command?.command === RESUME);
+  const others = lenses.flatMap((lens, at) => {
+    if (at !== resume) {
+      return [lens];
+    }
+    return resumes ? [] : [new vscode.CodeLens(lens.range, { ...lens.command, title: vscode.l10n.t('Resume'), command: RESUME })];
+  });
+  others.splice(Math.max(resume, 0), 0, new vscode.CodeLens(top.range, command));
+  return others;
 }
 
 /** Links may run the one command that opens evidence, whatever the text says. */

@@ -9,6 +9,9 @@ import type { Services } from './services';
 /** Milliseconds after which the editor has moved a notification to its list, where it stays until it is closed. */
 const IN_VIEW = 15_000;
 
+/** Characters in the labels of a notification's buttons. */
+const ROOM = 43;
+
 /** Something to say with what can be done about it; it is over once it no longer holds. */
 interface Notice {
   readonly key: string;
@@ -157,7 +160,7 @@ function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
     return [];
   }
   const { t } = vscode.l10n;
-  const repairs = run.view.repairs.slice(0, 3).map(({ label, action }) => command(run, label, `donewhen.${action}`));
+  const repairs = run.view.repairs.map(({ label, action }) => command(run, label, `donewhen.${action}`));
   const buttons =
     run.status === 'complete'
       ? [
@@ -165,13 +168,19 @@ function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
           command(run, t('Commit…'), 'donewhen.commit'),
           command(run, t('Copy Receipt'), 'donewhen.copyReceipt'),
         ]
-      : [
+      : fitting([
           ...repairs,
           ...(repairs.length < 2 ? [command(run, t('Show Report'), 'donewhen.report')] : []),
           command(run, t('Show Timeline'), 'donewhen.showTimeline'),
-        ];
+        ]);
   const kind = run.status === 'complete' ? 'information' : 'warning';
   return [{ key: keyOf(run), kind, message: run.view.outcome ?? '', buttons, holds: stays(services, run) }];
+}
+
+/** The first that a notification has room for: the editor cuts the labels of all where there are more. */
+function fitting(buttons: readonly Offer[]): Offer[] {
+  let room = ROOM;
+  return buttons.filter(({ label }) => (room -= label.length) >= 0);
 }
 
 function command({ runId, goalUri }: Snapshot, label: string, id: string): Offer {

@@ -101,6 +101,7 @@ export class Trouble {
       perform: async () => vscode.commands.executeCommand(id),
     });
     return [
+      ...(problem instanceof SetupProblem ? problem.remedies : []),
       ...(lacks === 'model' ? [command(vscode.l10n.t('Choose Models'), 'donewhen.chooseModels')] : []),
       ...(lacks === 'models' && this.environment.installsModels() ? [this.install(again)] : []),
       ...(lacks === 'key' ? [command(vscode.l10n.t('Set API Key'), 'donewhen.setApiKey')] : []),

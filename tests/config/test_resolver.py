@@ -345,6 +345,19 @@ def test_a_resumed_run_follows_servers_that_moved_and_keeps_its_models() -> None
     assert relocated(human, now) == human
 
 
+def test_an_address_that_is_set_in_the_editor_counts_for_the_models_that_it_names() -> None:
+    first = started(given=Choices(model="openai/m", judge_model="openai/j", api_base="http://old")).options
+    bases = Choices(api_base="http://new", judge_api_base="http://judge")
+    assert first.agent is not None
+    assert first.judging is not None
+    same = relocated(first, Settings(editor=replace(bases, model="openai/m", judge_model="openai/j")))
+    assert (same.agent, same.judging) == (
+        replace(first.agent, api_base="http://new"), replace(first.judging, api_base="http://judge"),
+    )  # fmt: skip
+    assert relocated(first, Settings(editor=replace(bases, model="openai/other", judge_model="other/j"))) == first
+    assert relocated(first, Settings(editor=Choices(model="openai/m", judge_model="openai/j"))) == first
+
+
 def test_the_editors_models_need_nothing_installed_and_no_other_gets_by_beside_them() -> None:
     absent = KnownFacts(lambda *_: "models", hindrance=lambda: "")
     chosen = Choices(model="editor/copilot/gpt-4o", judge_model="editor/copilot/o3")

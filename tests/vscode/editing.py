@@ -104,6 +104,23 @@ class Editors:
     def lenses(self) -> list[str]:
         return self._screen.read(f"{ACTIVE} .codelens-decoration", "e.innerText.replaceAll('\\u00a0', ' ').trim()")
 
+    def wait_lens(self, text: str, within: float = PATIENCE) -> None:
+        """Until the lenses above a line hold the text."""
+        shown: list[str] = []
+
+        def there() -> bool:
+            shown[:] = [" ".join(one.split()) for one in self.lenses()]
+            return any(text in one for one in shown)
+
+        try:
+            self._screen.until(there, f"a lens {text!r}", within)
+        except AssertionError as error:
+            error.add_note(f"the lenses: {shown}")
+            raise
+
+    def press_lens(self, title: str) -> None:
+        self.active.locator(".codelens-decoration a", has_text=title).first.click()
+
     def replace_line(self, number: int, text: str) -> None:
         """Types over a line, as a person would: its indentation stays."""
         keys = self._screen.page.keyboard

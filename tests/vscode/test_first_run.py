@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.site import judge_says
+from tests.scripted_models import fails
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, environment
 from tests.vscode.models import Models
@@ -47,13 +48,17 @@ def test_the_server_runs_from_an_environment_that_the_extension_made(
         window.notices.wait_bar(BAR, "1 of 1 met")
 
         # A goal that asks a judge needs what calls models, which this environment lacks; with it the run goes on.
-        models.play(judge=judge_says("met"))
         (folder / "judged.goal.md").write_text(JUDGED, encoding="utf-8")
         window.editor.open("judged.goal.md")
         window.palette.run("Done When: Start")
         window.notices.press("needs the models extra", "Install Model Support")
         window.until(lambda: any("Pause" in one for one in window.editor.lenses()), "the goal started", LONG)
+        # A run that stands still for want of it goes on after the same button.
+        models.play(judge=lambda call: fails(500, "No module named 'boto3'"))
         (folder / "NOTES.md").write_text("pleasant\n", encoding="utf-8")
+        window.notices.wait("“Read well” is paused", 60)
+        models.play(judge=judge_says("met"))
+        window.notices.press("“Read well” is paused", "Install Model Support")
         window.notices.wait("“Read well” is complete", 60)
 
 

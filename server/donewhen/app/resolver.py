@@ -121,13 +121,16 @@ def resolve(
 
 
 def relocated(options: RunOptions, settings: Settings) -> RunOptions:
-    """The frozen options with the API bases that flags and the environment name now: a server may have moved since,
-    but the models stay the same."""
-    agent, judging, given = options.agent, options.judging, settings.given
-    if agent is not None and given.api_base is not None:
-        agent = replace(agent, api_base=given.api_base)
-    if judging is not None and given.judge_api_base is not None:
-        judging = replace(judging, api_base=given.judge_api_base)
+    """The frozen options with the API bases that flags and the environment name now, or an editor for the same models:
+    a server may have moved since, but the models stay the same."""
+    agent, judging, given, editor = options.agent, options.judging, settings.given, settings.editor
+    if agent is not None:
+        moved = given.api_base or (editor.api_base if editor.model == agent.model else None)
+        agent = replace(agent, api_base=moved or agent.api_base)
+    if judging is not None:
+        same = panel(editor.judge_model or "") == judging.models
+        moved = given.judge_api_base or (editor.judge_api_base if same else None)
+        judging = replace(judging, api_base=moved or judging.api_base)
     return replace(options, agent=agent, judging=judging)
 
 

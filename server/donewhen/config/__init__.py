@@ -84,6 +84,8 @@ class Settings:
     """What the person holds out from workers in this workspace."""
     sources: tuple[SettingSource, ...] = field(default=(), compare=False)
     """Where `load_settings` found what it resolved, the nearest source first. An editor's settings are none of them."""
+    editor: Choices = field(default_factory=Choices)
+    """What the person says in the editor, where one asks."""
 
     def pick(self, name: str) -> Any:
         """What is given, else configured, of a setting that no goal file holds; None if nobody says anything."""

@@ -114,6 +114,7 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
         configured=capped(workspace, settings.ceiling, warnings).over(configured),
         warnings=tuple(warnings),
         own=settings.given.over(editors).over(settings.own),
+        editor=editors,
     )
 
 
