@@ -389,10 +389,11 @@ const MOST_NAMES = 5;
 export function tellReverted(outcome: Reverted, force: () => Promise<Reverted>, iteration?: number): void {
   const { length } = outcome.changedFiles;
   const files = length === 1 ? vscode.l10n.t('1 file is') : vscode.l10n.t('{0} files are', length);
-  const done =
+  const since =
     iteration === undefined
       ? vscode.l10n.t('{0} back as before.', files)
       : vscode.l10n.t('{0} back as after iteration {1}.', files, iteration);
+  const done = length === 0 ? vscode.l10n.t('No file had to be put back.') : since;
   if (outcome.kept.length === 0) {
     vscode.window.setStatusBarMessage(done, 8_000);
     return;
