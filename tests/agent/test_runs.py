@@ -88,10 +88,13 @@ def test_a06_a_judge_that_is_down_pauses_the_run(site: Site) -> None:
 def test_a_wrong_key_pauses_the_run_at_once_and_says_what_to_set(site: Site) -> None:
     site.goal("# A note\n\n- [ ] `test -f note.txt` passes\n")
     with ScriptedModels({"worker": [says("hello")]}, key="right") as models:
-        code, last = site.run(models, variables={"DONEWHEN_API_KEY": "sk-wrong-key-of-mine-1234567890"})
+        wrong = {"DONEWHEN_API_KEY": "sk-wrong-key-of-mine-1234567890"}
+        code, last = site.run(models, variables=wrong)
+        typed = site.cli("resume", variables=wrong)
     assert (code, last["status"], last["iteration"]) == (3, "paused", 0)
-    assert "DONEWHEN_API_KEY" in last["reason"]
-    assert "sk-wrong-key" not in json.dumps(last)
+    assert last["modelTrouble"]["repairs"][0] == "set_key"
+    assert "DONEWHEN_API_KEY" in typed.stderr
+    assert "sk-wrong-key" not in json.dumps(last) + typed.stdout + typed.stderr
 
 
 def test_a_dollar_budget_with_an_unknown_price_refuses_to_start(site: Site) -> None:

@@ -153,7 +153,7 @@ async def test_a_revert_can_be_undone(world: World) -> None:
     view = await pursue(world, writes("a.py", "one"), writes("a.py", "good"))
     supervisor = world.supervisor()
     run_id = view.state.run_id
-    with pytest.raises(UsageError, match="nothing that could be undone"):
+    with pytest.raises(UsageError, match="nothing that can be undone"):
         await supervisor.revert(run_id, None)
     await supervisor.revert(run_id, 0)
     assert world.workspace.read("a.py") == b"bad"

@@ -34,6 +34,8 @@ from donewhen.ports import Stopping
 async def pursue(run: ActiveRun) -> None:
     """Drives a run until it ends or is paused, as it is where its workspace folder is gone. A defect ends this run as
     `crashed`, and affects nothing else (invariant 8)."""
+    root = run.parts.workspace.root
+    on_disk = await asyncio.to_thread(root.is_dir)  # a workspace in memory has no folder that could go
     try:
         await resume_reporting(run)
         while not run.state.ended and run.state.active:
@@ -41,8 +43,7 @@ async def pursue(run: ActiveRun) -> None:
     except LedgerError:
         raise  # what can't be recorded must not happen: the supervisor reports it
     except (DoneWhenError, OSError) as error:
-        root = run.parts.workspace.root
-        if await asyncio.to_thread(root.is_dir):
+        if not on_disk or await asyncio.to_thread(root.is_dir):
             await run.append(RunEnded("crashed", str(error)))
         else:  # moved or deleted meanwhile: nothing failed, and a person puts it back
             await run.append(RunPaused(f"the workspace folder {root} is gone: put it back, then resume", "run"))
