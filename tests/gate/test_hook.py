@@ -118,6 +118,13 @@ def test_without_a_goal_it_says_nothing(tmp_path: Path) -> None:
     assert not place.state.exists()
 
 
+def test_of_an_agent_that_is_held_no_one_is_told_to_resume_it(place: Place) -> None:
+    assert place.stop().block
+    said = place.call("status").err
+    assert "the agent goes on in its own session" in said
+    assert "donewhen resume" not in said
+
+
 @pytest.mark.parametrize(
     ("sent", "wrong"),
     [

@@ -67,7 +67,7 @@ class Session:
 
     def _called(self, words: list[str], fed: str | None = None) -> tuple[int, str, str]:
         out, errors = io.StringIO(), io.StringIO()
-        terminal = Terminal(out, errors, Typed([]) if fed is None else io.StringIO(fed), {})
+        terminal = Terminal(out, errors, Typed([] if fed is None else fed.splitlines()), {})
         places = ["--workspace", str(self._root), "--state-dir", str(self._state)]
         own = self._state / "donewhen" / "config.toml"
         with contextlib.redirect_stdout(out):  # of `help`

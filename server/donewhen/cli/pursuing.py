@@ -165,6 +165,9 @@ def what_next(view: RunView) -> list[str]:
         # The plugin's reason and data say what it takes; the worker takes nothing.
         data = " --data JSON" if state.halt is not None and state.halt.plugin != "worker" else ""
         takes = [f"{i.id} takes {answers_hint(i)}" for i in state.interrupts]
+        if state.works_elsewhere:
+            asked = ["\n".join(["answer with:", *answers])] if answers else []
+            return [*asked, *takes, "the agent goes on in its own session, and the goal is checked when it stops"]
         acts = "\n".join([*answers, *_acts(state, f"donewhen resume {run_id}{data}")])
         return [f"saved; go on with:\n{acts}", *takes]
     if not state.ended or state.status in ("complete", "cancelled"):
