@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(50_000)  # importing makes objects that stay: looking through them takes a tenth of a start
     arguments = sys.argv[1:] if argv is None else list(argv)
     _open_closed_streams()
-    if arguments == ["--version"]:
+    if arguments in (["--version"], ["-V"]):
         return _say_version()
     if arguments in (["serve"], ["serve", "--stdio"]):
         # What editors start: nothing of the command line is imported before `initialize` is answered.

@@ -37,8 +37,9 @@ def loaded(workspace: Path, *argv: str) -> tuple[set[str], subprocess.CompletedP
     return {line.rsplit("|", 1)[1].strip() for line in lines}, done
 
 
-def test_version_loads_nothing_but_itself(workspace: Path) -> None:
-    modules, done = loaded(workspace, "--version")
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_version_loads_nothing_but_itself(option: str, workspace: Path) -> None:
+    modules, done = loaded(workspace, option)
     assert (done.returncode, done.stdout) == (0, f"donewhen {__version__}\n")
     assert {name for name in modules if name.startswith("donewhen")} == {"donewhen", "donewhen.version"}
     assert not modules & {"argparse", "asyncio", "pathlib", "json", *HEAVY}

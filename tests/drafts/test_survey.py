@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Mapping
@@ -84,6 +85,34 @@ def test_what_runs_on_is_slow_and_is_ended(bench: Bench) -> None:
     assert "still running" in check.reason
 
 
+def test_every_command_that_tox_runs_is_drafted_or_named(bench: Bench) -> None:
+    bench.write(
+        "tox.ini",
+        "[tox]\nenvlist = py{311,312}, style\n[testenv]\ncommands =\n  # all of them\n  pytest tests\n  pytest more\n"
+        "[testenv:style]\ncommands =\n  ruff check a\n  ruff check b\n  own-check --all\n"
+        "[testenv:slow]\ncommands =\n  pytest slow\n  ruff check c\n[testenv:release]\ncommands = own-upload\n",
+    )
+    for program in ("pytest", "ruff"):
+        bench.program(program, "exit 0")
+    found, another = bench.survey(tries=False), "another command of tox is drafted in its place"
+    assert found.commands == ("pytest tests", "pytest more", "ruff check a", "ruff check b")
+    told = (
+        f"not drafted: `pytest slow` ([testenv:slow] in tox.ini): {another}",
+        f"not drafted: `ruff check c` ([testenv:slow] in tox.ini): {another}",
+        "not drafted: `own-check --all` ([testenv:style] in tox.ini): it is not known what it checks",
+    )
+    assert [note.startswith(said) for note, said in zip(found.notes(), told, strict=True)] == [True] * 3
+    bench.write("tox.ini", "")
+    bench.write(
+        "tox.toml",
+        'env_list = ["3.12"]\n[env_run_base]\ncommands = [["pytest", "tests"], ["own-check", "x y"]]\n'
+        '[env.release]\ncommands = [["own-upload"]]\n',
+    )
+    found = bench.survey(tries=False)
+    assert found.commands == ("pytest tests",)
+    assert found.unknown == ("`own-check 'x y'` (env_run_base in tox.toml)",)
+
+
 def test_what_is_missing_is_named_and_not_drafted(bench: Bench) -> None:
     bench.write("ruff.toml", "")
     bench.program("python", f'exec "{sys.executable}" -S "$@"')
@@ -106,6 +135,15 @@ def test_a_module_that_the_interpreter_does_not_know_is_missing(bench: Bench) ->
     assert bench.drafted() == {"python -m unittest": "green"}
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_recipes_are_tried_one_after_another(bench: Bench) -> None:
+    """They may share what they make on their way: whoever finds the other at work says so."""
+    bench.write("busy.py", "import os, time\nos.mkdir('busy')\ntime.sleep(0.2)\nos.rmdir('busy')\n")
+    recipe = "\t@python busy.py\n"
+    bench.write("Makefile", f"test:\n{recipe}lint:\n{recipe}types:\n{recipe}")
+    assert bench.drafted() == {"make test": "green", "make lint": "green", "make types": "green"}
+
+
 def test_a_way_that_can_not_be_run_gives_way_to_the_next(bench: Bench) -> None:
     bench.write("tox.ini", "[testenv]\ncommands =\n  ruff check --no-such\n[testenv:b]\ncommands = ruff check src\n")
     bench.program("ruff", '[ "$2" = src ] || { echo "error: unexpected argument \'--no-such\' found"; exit 2; }')
@@ -120,7 +158,7 @@ def test_a_way_that_can_not_be_run_gives_way_to_the_next(bench: Bench) -> None:
 def test_a_check_that_says_no_never_gives_way(bench: Bench) -> None:
     bench.write("tox.ini", "[testenv]\ncommands =\n  ruff check a\n  ruff check b\n")
     bench.program("ruff", '[ "$2" = b ] || { echo "a.py:1:1: F401 unused"; exit 1; }')
-    assert bench.drafted() == {"ruff check a": "red"}
+    assert bench.drafted() == {"ruff check a": "red", "ruff check b": "green"}
 
 
 def test_untried_nothing_but_the_interpreter_runs_and_untrusted_nothing_at_all(bench: Bench) -> None:

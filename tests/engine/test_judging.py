@@ -6,19 +6,21 @@ import asyncio
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from donewhen.core.errors import OverBudget, WorkspaceError
 from donewhen.core.events import JudgeOptions
 from donewhen.core.evidence import ObservedCommand, ObservedFile
+from donewhen.core.goal import Goal
 from donewhen.core.verdict import RequirementVerdict, Verdict
-from donewhen.core.work import Claim, TurnResult, Usage
+from donewhen.core.work import Answer, Claim, TurnResult, Usage
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.contexts import LARGEST
+from donewhen.engine.setup import Start
 from donewhen.judges.llm import LlmJudge
 from donewhen.ports import AuditContext, Judgement, JudgeTask, ModelRequest, Turn, TurnContext
 from donewhen.workspace.memory import MemoryWorkspace
@@ -352,3 +354,34 @@ async def test_a_file_too_large_for_a_judge_is_not_read(world: World) -> None:
     supervisor, run_id = await starts(world, edits("a.py"))
     await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
     assert said == ["big.txt is too large to be shown: more than 50 MB"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "status", "reason", "standing"),
+    [
+        ("approve", "complete", "every requirement is proven or waived by a person", "waived"),
+        ("deny", "blocked", "nothing can prove R1, and a person did not waive it", "unverified"),
+    ],
+)
+async def test_what_a_weak_judge_takes_for_met_a_person_is_asked_about(
+    world: World, choice: Literal["approve", "deny"], status: str, reason: str, standing: str
+) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it is told"))
+
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        file = await context.record(ObservedFile("README.md", "d", 1))
+        return Judgement(verdict(task, file.id))
+
+    def settle(goal: Goal, options: StartOptions) -> Start:
+        start = world.settle(goal, options)
+        return replace(start, options=replace(start.options, weak_judge=True))
+
+    world.judge = Judging(judges)
+    supervisor = world.supervisor(settle=settle)
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    asked = await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
+    assert "only a weak judge says that it is met, which a person has to confirm" in asked.views[0].reason
+    await supervisor.answer(run_id, asked.state.interrupts[0].id, Answer(choice))
+    view = await ended(supervisor, run_id)
+    assert (view.state.status, view.state.reason) == (status, reason)
+    assert (view.views[0].status, view.views[0].grade) == (standing, "person" if standing == "waived" else None)

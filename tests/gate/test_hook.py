@@ -148,6 +148,15 @@ def test_a_call_that_no_form_knows_holds_the_agent_once_and_says_why(place: Plac
         assert "donewhen gate install" in said.err
 
 
+def test_a_person_who_types_it_is_told_what_starts_it_and_nobody_is_held(place: Place) -> None:
+    for words in (("gate",), ("gate", "--json")):
+        said = place.call(*words, typed=["never read"])
+        assert (said.code, said.out) == (1, "")
+        assert "is started by an agent's hook" in said.err
+        assert "donewhen gate install" in said.err
+    assert not place.state.exists()
+
+
 def test_a_call_that_no_form_knows_is_answered_in_the_form_of_the_agent_that_is_named(place: Place) -> None:
     held = place.call("gate", "--agent", "cursor", sent={"event": "finished", "chat": 1})
     assert "could not read" in held.answer["followup_message"]

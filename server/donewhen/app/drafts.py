@@ -20,12 +20,13 @@ from donewhen.core.goal import Check
 from donewhen.evidence.causes import how_to_get
 from donewhen.evidence.environment import CheckEnvironment
 from donewhen.evidence.runner import CommandChecker
-from donewhen.goalfile.detect import DetectedCheck, detect, slots
+from donewhen.goalfile.detect import DetectedCheck, detect, left, slots
 from donewhen.goalfile.survey import FoundCheck, Standing, Survey
 from donewhen.ports import Processes
 from donewhen.store.folders import private_folder, state_folder
 from donewhen.workspace.processes.running import SystemProcesses
 
+ANOTHER = "another command of tox is drafted in its place: add it where it decides too"
 _ALL = 2.5
 """All checks together get this many times the time of one check; the rest is drafted untried."""
 _SIDE_BY_SIDE = 2
@@ -120,8 +121,13 @@ class _Look:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         held = {one.command for one in chosen}
-        others = [FoundCheck(one.command, one.why, one.purpose) for one in detected if one.command not in held]
-        return Survey((*(c for c in chosen if c.drafted), *(c for c in chosen if not c.drafted), *others))
+        others = [
+            FoundCheck(one.command, one.why, one.purpose, left_out=ANOTHER if one.beside else None)
+            for one in detected
+            if one.command not in held
+        ]
+        unknown = await asyncio.to_thread(left, self._root)
+        return Survey((*(c for c in chosen if c.drafted), *(c for c in chosen if not c.drafted), *others), unknown)
 
     async def _unknown_modules(self, python: str, detected: Sequence[DetectedCheck]) -> frozenset[str]:
         """The modules that checks need and the interpreter doesn't have; none if it can't be asked."""

@@ -33,6 +33,8 @@ class Survey:
     """The checks of a workspace, those that a draft holds first, and in its order."""
 
     checks: tuple[FoundCheck, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """What the project runs to check itself, and is offered by nobody: each with where it stands."""
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -54,7 +56,9 @@ class Survey:
 
     def notes(self) -> tuple[str, ...]:
         """What a person should know about a draft, a line each."""
-        return (*(_tried(one) for one in self.checks if one.drafted and one.standing), *_left_out(self.checks))
+        tried = (_tried(one) for one in self.checks if one.drafted and one.standing)
+        unknown = "not drafted: {}: it is not known what it checks: add it where it decides"
+        return (*tried, *_left_out(self.checks), *map(unknown.format, self.unknown))
 
 
 def _tried(check: FoundCheck) -> str:

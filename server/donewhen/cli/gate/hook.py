@@ -92,6 +92,9 @@ async def _answered(call: Call) -> int:
 def _unread(call: Call, named: str | None, sent: dict[str, Any], wrong: str) -> int:
     """The answer to a call that no form knows. It may be an agent that stops: so where there is a goal, each session is
     held once for each of its events, and told why."""
+    if call.terminal.interactive:  # no agent asks: there is nobody to hold
+        call.terminal.message(f"`donewhen gate` is started by an agent's hook. {_HOW}")
+        return 1
     call.terminal.message(f"donewhen: error: {wrong}. {_HOW}")
     placed = None if call.terminal.environ.get(IN_A_RUN) else _placed(call, folders_of(sent))
     if placed is not None and sent.get("stop_hook_active") is not True:
@@ -117,7 +120,7 @@ _HOW = "It expects the JSON that the agent's hook sends on standard input: `done
 async def _read(call: Call) -> dict[str, Any] | str:
     """What the hook sent; a text says what is wrong with it."""
     lines: list[str] = []
-    if not call.interactive:
+    if not call.terminal.interactive:
         while (line := await call.terminal.lines.next()) is not None:
             lines.append(line)
     text = "\n".join(lines).lstrip("\ufeff").strip()

@@ -16,7 +16,7 @@ from donewhen.ecosystems.python import PYTHON
 from donewhen.goalfile.detect.checks import DetectedCheck, slots, suggested
 from donewhen.goalfile.detect.folder import Folder, shown_by
 from donewhen.goalfile.detect.node import node_checks
-from donewhen.goalfile.detect.own import own_checks, recipes
+from donewhen.goalfile.detect.own import left_of_tox, own_checks, recipes
 from donewhen.goalfile.detect.python import python_linters, python_tests, python_types
 
 
@@ -28,6 +28,11 @@ def detect(root: Path) -> tuple[DetectedCheck, ...]:
         for check in source(folder):
             unique.setdefault(check.command, check)
     return tuple(sorted(unique.values(), key=lambda check: check.purpose != "test"))
+
+
+def left(root: Path) -> tuple[str, ...]:
+    """What the project runs to check itself and nothing here knows, each with where it stands."""
+    return tuple(dict.fromkeys(left_of_tox(Folder(root))))
 
 
 def _from_signs(folder: Folder) -> Iterator[DetectedCheck]:
@@ -50,4 +55,4 @@ SOURCES: tuple[Callable[[Folder], Iterator[DetectedCheck]], ...] = (
 )  # fmt: skip
 """Where checks come from, in the order in which they are offered."""
 
-__all__ = ["DetectedCheck", "detect", "slots", "suggested"]
+__all__ = ["DetectedCheck", "detect", "left", "slots", "suggested"]

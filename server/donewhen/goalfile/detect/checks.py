@@ -70,13 +70,13 @@ def slots(checks: Sequence[DetectedCheck]) -> tuple[tuple[DetectedCheck, ...], .
             continue
         if check.group == "runner" and check.purpose in direct:
             continue
-        if check.beside and check.purpose == "test" and not narrows(check):
-            first = found.get((check.group, "test", ""), [check])[0]
-            if first is not check and first.why == check.why:
-                found[check.group, "test", check.command] = [check]
-                continue
         several = check.purpose != "test" and (check.group, check.purpose) in own
         key = (check.group, check.purpose, check.tool if several else "")
+        if check.beside and not (check.purpose == "test" and narrows(check)):
+            first = found.get(key, [check])[0]
+            if first is not check and first.why == check.why:
+                found[check.group, check.purpose, check.command] = [check]
+                continue
         # A guess, or a recipe, in addition to what the project runs of another tool.
         if several and (not check.own or not check.tool) and key not in found:
             continue

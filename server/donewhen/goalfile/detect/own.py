@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import cast
 
@@ -110,7 +110,37 @@ _INNERMOST = re.compile(r"\{([^{}]*)\}")
 _MOST_SUBSTITUTIONS = 60
 
 
+@dataclass(frozen=True, slots=True)
+class _ToxLine:
+    """A command of an environment: as it is written, and with what is known put in. `usual`: plain `tox` runs it."""
+
+    where: str
+    bare: str
+    command: str
+    usual: bool
+
+    @property
+    def check(self) -> DetectedCheck | None:
+        check = check_of(self.command, self.where)
+        if check is None and UNKNOWN in self.command:
+            check = _of_tox_alone(self.bare, self.command, self.where)
+        return check
+
+
 def _tox(folder: Folder) -> Iterator[DetectedCheck]:
+    for line in _tox_lines(folder):
+        if (check := line.check) is not None:
+            yield replace(check, beside=True)
+
+
+def left_of_tox(folder: Folder) -> Iterator[str]:
+    """What plain `tox` runs and no draft holds, since nothing is known of it; each with where it stands."""
+    for line in _tox_lines(folder):
+        if line.usual and line.bare and line.check is None:
+            yield f"`{line.bare}` ({line.where})"
+
+
+def _tox_lines(folder: Folder) -> Iterator[_ToxLine]:
     table = as_table(as_table(folder.toml("pyproject.toml").get("tool")).get("tox"))
     legacy = table.get("legacy_tox_ini")
     for file, text in (
@@ -122,23 +152,21 @@ def _tox(folder: Folder) -> Iterator[DetectedCheck]:
     yield from _tox_toml(table, "pyproject.toml")
 
 
-def _tox_ini(text: str, file: str) -> Iterator[DetectedCheck]:
+def _tox_ini(text: str, file: str) -> Iterator[_ToxLine]:
     ini = read_ini(text)
+    own = ini.get("tox", {})
+    usual = re.split(r"[\s,]+", own.get("envlist", own.get("env_list", "")))
     sections = [name for name in ini if name == "testenv" or name.startswith("testenv:")]
     for section in sorted(sections, key=lambda name: name != "testenv")[:_MOST_JOBS]:
         values = ini[section]
         changed = values.get("changedir", values.get("change_dir", "")).strip()
         if changed not in ("", ".", "{toxinidir}", "{tox_root}"):
             continue
+        name = section.partition(":")[2]
         lines = re.sub(r"[ \t]*\\\n[ \t]*", " ", values.get("commands", "")).splitlines()
         for line in lines[:_MOST_STEPS]:
-            bare = _FACTORS.sub("", line.strip()).lstrip("-! ")
-            where, command = f"[{section}] in {file}", _substituted(bare, ini)
-            check = check_of(command, where)
-            if check is None and UNKNOWN in command:
-                check = _of_tox_alone(bare, command, where)
-            if check is not None:
-                yield replace(check, beside=section == "testenv")
+            bare = "" if line.lstrip().startswith("#") else _FACTORS.sub("", line.strip()).lstrip("-! ")
+            yield _ToxLine(f"[{section}] in {file}", bare, _substituted(bare, ini), not name or name in usual)
 
 
 def _of_tox_alone(line: str, command: str, where: str) -> DetectedCheck | None:
@@ -183,17 +211,16 @@ def _substitute(inside: str, ini: Mapping[str, Mapping[str, str]]) -> str:
     return UNKNOWN
 
 
-def _tox_toml(table: Mapping[str, object], file: str) -> Iterator[DetectedCheck]:
+def _tox_toml(table: Mapping[str, object], file: str) -> Iterator[_ToxLine]:
     environments = as_table(table.get("env"))
-    named = [("env_run_base", as_table(table.get("env_run_base")))]
-    named += [(f"env.{name}", as_table(one)) for name, one in islice(environments.items(), _MOST_JOBS)]
-    for name, environment in named:
+    usual = [*_list(table.get("env_list"))]
+    named = [("env_run_base", as_table(table.get("env_run_base")), True)]
+    named += [(f"env.{name}", as_table(one), name in usual) for name, one in islice(environments.items(), _MOST_JOBS)]
+    for name, environment, runs in named:
         if environment.get("change_dir") in (None, ".", "{tox_root}"):
             for command in islice(_list(environment.get("commands")), _MOST_STEPS):
-                words = [_toml_word(word) for word in _list(command)]
-                check = check_of(_substituted(" ".join(words), {}), f"{name} in {file}")
-                if check is not None:
-                    yield check
+                bare = " ".join(_toml_word(word) for word in _list(command))
+                yield _ToxLine(f"{name} in {file}", bare.replace(UNKNOWN, "{}"), _substituted(bare, {}), runs)
 
 
 def _toml_word(word: object) -> str:
