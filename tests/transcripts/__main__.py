@@ -21,13 +21,18 @@ def scenes() -> Iterator[tuple[str, dict[str, Any], Path]]:
             yield kind, scene, RECORDED / kind / f"{scene['name'].replace(' ', '-')}.txt"
 
 
-def main(names: list[str]) -> None:
+def played(kind: str, scene: dict[str, Any]) -> str:
+    """Its transcript now, played in a folder with a short name: long paths are cut where they are printed."""
     with tempfile.TemporaryDirectory() as folder:
-        for number, (kind, scene, place) in enumerate(scenes()):
-            if not names or scene["name"] in names or kind in names:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(KINDS[kind].play(scene, Path(folder) / str(number)), "utf-8")
-                print(kind, scene["name"], flush=True)
+        return KINDS[kind].play(scene, Path(folder) / "scene")
+
+
+def main(names: list[str]) -> None:
+    for kind, scene, place in scenes():
+        if not names or scene["name"] in names or kind in names:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(played(kind, scene), "utf-8")
+            print(kind, scene["name"], flush=True)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from tests.lsp.editor import GOAL, Editor
+from tests.lsp.rawclient import DEADLINE
 from tests.transcripts.masking import masked
 
 SCENES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("editor.yaml").read_text("utf-8"))
@@ -104,6 +105,9 @@ def play(scene: dict[str, Any], folder: Path) -> str:
         conversation = Conversation(editor, folder, scene)
         for step in scene["steps"]:
             conversation.play(step)
+        editor.request("shutdown")
+        editor.notify("exit")
+        editor.connection.wait_exit(DEADLINE)
         return conversation.transcript()
     finally:
         editor.close()

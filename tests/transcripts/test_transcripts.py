@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.transcripts.__main__ import KINDS, scenes
+from tests.transcripts.__main__ import played, scenes
 
 pytestmark = pytest.mark.slow
 
@@ -18,5 +18,5 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "scene", "place"), [pytest.param(*one, id=f"{one[0]}-{one[2].stem}") for one in scenes()]
 )
-def test_what_is_seen_is_what_was_seen(kind: str, scene: dict[str, Any], place: Path, tmp_path: Path) -> None:
-    assert KINDS[kind].play(scene, tmp_path / "scene") == place.read_text("utf-8")
+def test_what_is_seen_is_what_was_seen(kind: str, scene: dict[str, Any], place: Path) -> None:
+    assert played(kind, scene) == place.read_text("utf-8")
