@@ -91,6 +91,18 @@ def test_where_nobody_edited_the_folder_becomes_what_the_attempt_made(before: Tr
         assert read(root) == dict(after)
 
 
+@pytest.mark.parametrize("leads_to", ["a", "d", "there"])
+def test_a_folder_takes_the_place_of_a_link_wherever_that_led(leads_to: str, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "x").write_bytes(b"another one's")
+    before = {"a": Content(LINK, b"a"), "d": Content(LINK, leads_to.encode())}
+    after = {"d/x": Content(LINK, b"a")}
+    write(tmp_path, before)
+    assert apply(tmp_path, changes(before, after)) == ["a", "d", "d/x"]
+    assert (tmp_path / "d" / "x").is_symlink()
+    assert (tmp_path / "there" / "x").read_bytes() == b"another one's"
+
+
 def test_the_files_in_the_way_are_named_and_nothing_is_written(tmp_path: Path) -> None:
     before = {"a": Content(PLAIN, b"1"), "b": Content(PLAIN, b"1")}
     write(tmp_path, before)

@@ -76,6 +76,9 @@ def _free(root: Path, one: Change, goes: set[str]) -> bool:
     if place.is_dir() and not place.is_symlink():
         # A folder is no file: where one is to come, the folder must have been there before, and all in it goes.
         return one.after is None or (one.before is None and _only(root, one.path, goes))
+    folders = [above.as_posix() for above in PurePosixPath(one.path).parents]
+    if one.before is None and any(above in goes and (root / above).is_symlink() for above in folders):
+        return True  # a link that goes makes room for a folder: nothing behind it is this path
     try:
         return standing(root, one.path) in (one.before, one.after)
     except OSError:
