@@ -38,7 +38,9 @@ export async function makeEnvironment(making: Making): Promise<Made> {
     return NO_VENV.test(venv.output) ? { kind: 'no-venv', python } : { kind: 'failed', output: venv.output };
   }
   const own = pythonIn(making.folder);
-  for (const words of [[...pip(own), '--require-hashes', '-r', making.lock], [...pip(own), '--no-deps', making.wheel]]) {
+  // Only wheels: what building a source distribution needs would come without hashes.
+  const locked = ['--require-hashes', '--only-binary', ':all:', '-r', making.lock];
+  for (const words of [[...pip(own), ...locked], [...pip(own), '--no-deps', making.wheel]]) {
     const installed = await start(making, words);
     if (installed.code !== 0) {
       return { kind: 'failed', output: installed.output };

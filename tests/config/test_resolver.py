@@ -382,6 +382,14 @@ KEYLESS = replace(KNOWN, key=lambda role, model, options: None)
 
 
 @each_row(
+    "command", ["'/a folder/my agent' x", "FOO=1 my-agent", "cd .. && my-agent", "~/bin/my-agent", "exec my-agent"]
+)
+def test_an_agents_command_that_only_a_shell_understands_is_left_to_the_shell(command: str) -> None:
+    known = replace(ABSENT, program=lambda name: name if name == "/a folder/my agent" else None)
+    assert started(given=Choices(worker="acp", agent_command=command), known=known).options.worker == "acp"
+
+
+@each_row(
     "known, given, lacks, said",
     [
         (

@@ -233,8 +233,8 @@ async def test_what_can_not_be_imported_is_said_and_how_to_install_it(run: RunCh
     missing = "ModuleNotFoundError: No module named 'no_such_module'"
     assert result.reason == (
         f"4 test files could not be collected: test_a.py:1: {missing}; test_b.py:1: {missing}; test_c.py:1: {missing}; "
-        "and 1 more; hint: `no_such_module` is not installed here: `python -m pip install no_such_module` in the "
-        "workspace's environment; the project's own package with `python -m pip install -e .`"
+        "and 1 more; hint: `no_such_module` is not installed here: `python -m pip install -e .` if it is this "
+        "project's own package, otherwise `python -m pip install no_such_module` in the workspace's environment"
     )
     assert reason_lines(result.reason, result)[:5] == [
         "4 test files could not be collected",

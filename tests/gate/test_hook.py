@@ -94,6 +94,7 @@ def test_the_run_says_that_the_agent_stopped_unproven_and_why(place: Place, limi
         assert not place.stop().block
         said = place.call("status").out
         assert re.search(rf"the agent stopped unproven at \d\d:\d\d: {why}", said), said
+        assert "start the agent again to go on" in place.call("status").err
     place.write("product.txt", "done\n")
     assert "is proven" in place.stop("the next session").note
     assert "stopped unproven" not in place.call("status").out

@@ -15,6 +15,7 @@ from donewhen.config import ModelPrice, Settings, goal_with_settings, price_exam
 from donewhen.core.agents import NOTHING, PRESETS, acp_command, agents_in, held_back, passed_names, variables_of
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import CallRole
+from donewhen.core.commands.simple import simple
 from donewhen.core.errors import InvalidGoal, NoModel, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Goal
@@ -344,7 +345,7 @@ def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
     command = options.worker_command or ""
     preset = PRESETS.get(options.worker or "")
     agents = (preset,) if preset is not None else agents_in(command)
-    words = command.split()
+    words = (command.split() if preset is not None else simple(command)) or ()
     if not words or (preset is None and options.worker != "acp") or known.program(words[0]) is not None:
         return
     name = " or ".join(one.name for one in agents) or f"`{words[0]}`"

@@ -167,7 +167,9 @@ def what_next(view: RunView) -> list[str]:
         takes = [f"{i.id} takes {answers_hint(i)}" for i in state.interrupts]
         if state.works_elsewhere:
             asked = ["\n".join(["answer with:", *answers])] if answers else []
-            return [*asked, *takes, "the agent goes on in its own session, and the goal is checked when it stops"]
+            again = "start the agent again to go on: its next stop is checked"
+            going_on = "the agent goes on in its own session, and the goal is checked when it stops"
+            return [*asked, *takes, going_on if state.paused is None else again]
         acts = "\n".join([*answers, *_acts(state, f"donewhen resume {run_id}{data}")])
         return [f"saved; go on with:\n{acts}", *takes]
     if not state.ended or state.status in ("complete", "cancelled"):

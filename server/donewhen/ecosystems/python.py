@@ -162,8 +162,10 @@ def _python_module(match: re.Match[str], command: str) -> str:
     module = match["name"].partition(".")[0]
     name = _DISTRIBUTIONS.get(module, module)
     helps = _add(name, command)
-    own = "; the project's own package with `python -m pip install -e .`" if "pip install" in helps else ""
-    return f"`{module}` is not installed here: {helps}{own}"
+    # First, since the published one would be tested in the place of the workspace's.
+    if "pip install" in helps:
+        helps = f"`python -m pip install -e .` if it is this project's own package, otherwise {helps}"
+    return f"`{module}` is not installed here: {helps}"
 
 
 def _add(name: str, command: str) -> str:
