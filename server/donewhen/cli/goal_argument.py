@@ -175,10 +175,10 @@ def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
 
 
 def say_undecided(call: Call, labels: Sequence[str], path: str) -> None:
-    """Names requirements that neither a check nor a judge decides: a person is asked about them at the end."""
+    """Names requirements that neither a check nor a judge decides: a person is asked about them once all else is decided."""
     if labels:
         it, them = ("it", "it") if len(labels) == 1 else ("each", "them")
         call.terminal.message(
             f"no check decides {', '.join(labels)}, and no judge is configured: write a check below {it} in "
-            f"{shown_path(path)} (  - check: `COMMAND`), or you are asked about {them} at the end"
+            f"{shown_path(path)} (  - check: `COMMAND`), or you are asked about {them} once the rest is proven"
         )
