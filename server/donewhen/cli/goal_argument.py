@@ -175,7 +175,7 @@ def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
 
 
 def say_undecided(call: Call, labels: Sequence[str], path: str) -> None:
-    """Names requirements that neither a check nor a judge decides: a person is asked about them once all else is decided."""
+    """Names requirements that neither a check nor a judge decides: a person is asked about them at last."""
     if labels:
         it, them = ("it", "it") if len(labels) == 1 else ("each", "them")
         call.terminal.message(
