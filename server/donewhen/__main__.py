@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     if arguments in (["--version"], ["-V"]):
         return _say_version()
-    if arguments in (["serve"], ["serve", "--stdio"]):
+    if arguments == ["serve", "--stdio"] or (arguments == ["serve"] and not sys.stdin.isatty()):
         # What editors start: nothing of the command line is imported before `initialize` is answered.
         return _serve_language()
     try:

@@ -97,7 +97,7 @@ def by_schema(call: ModelCall) -> Reply:
         (lambda call: calls("note_colour", colour="blue"), 0, "✓ openai/m: it calls tools", "tools"),
         (by_schema, 0, "gives actions under a schema", "actions"),
         (lambda call: says("The sky is blue."), 1, "✗ openai/m: it answers in words alone", None),
-        (lambda call: fails(401), 1, "check OPENAI_API_KEY or DONEWHEN_API_KEY", None),
+        (lambda call: fails(401), 1, "check DONEWHEN_API_KEY", None),
     ],
     ids=["tools", "actions", "words", "key"],
 )

@@ -488,6 +488,21 @@ def test_a_person_is_asked_on_a_terminal(place: Place) -> None:
     os.close(master)
 
 
+@posix
+def test_a_server_that_a_person_starts_says_who_starts_it(place: Place) -> None:
+    import pty
+
+    master, terminal = pty.openpty()
+    process = forked.start(
+        [sys.executable, "-m", "donewhen", "serve"], cwd=place.root, stdin=terminal, stdout=terminal, stderr=terminal,
+        env=place.environment(),
+    )  # fmt: skip
+    os.close(terminal)
+    _until(master, b"is started by an editor")
+    assert process.wait(DEADLINE) == 2
+    os.close(master)
+
+
 def test_what_nothing_can_decide_says_at_each_step_how_to_go_on(place: Place) -> None:
     place.goal("It is nice.", "`exit 0` passes")
     ran = place.run("run", "--worker", "human")

@@ -40,10 +40,10 @@ FAULTS: list[tuple[Failure, TroubleKind, int, str]] = [
     (Failure("InternalServerError", "Loading model", 503), "starting", 60, "still starting"),
     (Failure("TimeoutError", "", 408), "silent", 2, "sent nothing for"),
     (
-        Failure("UnreadableReplyError", "<html><title>Bad Gateway</title>"),
+        Failure("UnreadableReplyError", "the reply is not a chat completion: <html><title>Bad Gateway</title>"),
         "malformed",
         5,
-        "a page of HTML, Bad Gateway",
+        ": a page of HTML, Bad Gateway",
     ),
 ]
 

@@ -135,8 +135,13 @@ def test_vs_codes_own_agent_is_held_whosever_settings_it_read(spelt: dict[str, A
 
 
 @pytest.mark.parametrize(
-    "sent", [{}, {"hook_event_name": "Stop"}, {"hook_event_name": "SubagentStop", "session_id": "s"}]
+    ("sent", "told"),
+    [
+        ({}, "the hook's JSON names no event; the gate knows "),
+        ({"hook_event_name": "Stop"}, "it has no session id"),
+        ({"hook_event_name": "SubagentStop", "session_id": "s"}, "the hook's JSON names the event SubagentStop; the "),
+    ],
 )
-def test_what_is_no_stop_of_an_agent_is_an_error(sent: dict[str, Any]) -> None:
-    with pytest.raises(NotAHook):
+def test_what_is_no_stop_of_an_agent_is_an_error(sent: dict[str, Any], told: str) -> None:
+    with pytest.raises(NotAHook, match=f"^{told}"):
         read_call(form_of(sent, None), sent)

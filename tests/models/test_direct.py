@@ -295,7 +295,7 @@ async def test_a_conversation_reaches_claude_in_turns(way: Transport) -> None:
         (
             fails(401, "authentication_error", "invalid x-api-key"),
             "key_refused",
-            "check ANTHROPIC_API_KEY or DONEWHEN_API_KEY",
+            "check DONEWHEN_API_KEY",
         ),
         (fails(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"), "too_long", "too long"),
         (fails(400, "invalid_request_error", "Your credit balance is too low"), "no_credit", "no credit left"),

@@ -214,8 +214,8 @@ async def test_a_server_that_loads_its_model_is_waited_for(way: Transport) -> No
 @pytest.mark.parametrize(
     ("reply", "kind", "told"),
     [
-        (fails(401), "key_refused", "check OPENAI_API_KEY or DONEWHEN_API_KEY"),
-        (fails(403), "key_refused", "check OPENAI_API_KEY or DONEWHEN_API_KEY"),
+        (fails(401), "key_refused", "check DONEWHEN_API_KEY"),
+        (fails(403), "key_refused", "check DONEWHEN_API_KEY"),
         (context_exceeded(), "too_long", "too long"),
         (fails(413), "too_long", "too long"),
         (out_of_quota(), "no_credit", "no credit left"),
@@ -238,7 +238,7 @@ async def test_what_no_retry_mends_is_told_at_once(way: Transport, reply: Reply,
 @loop
 async def test_a_judge_is_told_of_the_judges_key(way: Transport) -> None:
     async with scripted(fails(401)) as server:
-        with pytest.raises(ModelFailed, match="OPENAI_API_KEY or DONEWHEN_JUDGE_API_KEY"):
+        with pytest.raises(ModelFailed, match="check DONEWHEN_JUDGE_API_KEY"):
             await model(way, server, role="judge").complete(request())
 
 

@@ -12,7 +12,7 @@ from donewhen.core.calls import CallRole
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.verdict import panel
 from donewhen.models.catalogue import at_its_provider, provider_of
-from donewhen.models.keys import OPTIONAL_KEYS, OWN_KEY, key_names
+from donewhen.models.keys import OWN_KEY, usual_keys
 
 
 def key_for(
@@ -48,7 +48,10 @@ def key_variables(role: CallRole, model: str, options: RunOptions, own: Choices 
     else:
         base = options.judging.api_base if options.judging is not None else None
         names = _of_the_judge(model, base, options.agent, options.judging)
-    return (*(name for name in names if _meant_for(model, name, own)), *_usual(model, base))
+    return (
+        *(name for name in names if _meant_for(model, name, own)),
+        *usual_keys(provider_of(model), at_provider=at_its_provider(model, base)),
+    )
 
 
 def _meant_for(model: str, name: str, own: Choices) -> bool:
@@ -64,10 +67,3 @@ def _of_the_judge(
         return ()
     shared = agent is None or (provider_of(agent.model), agent.api_base) == (provider, base)
     return (OWN_KEY["judge"], OWN_KEY["worker"]) if shared else (OWN_KEY["judge"],)
-
-
-def _usual(model: str, base: str | None) -> tuple[str, ...]:
-    provider = provider_of(model)
-    # Providers in OPTIONAL_KEYS have no host of their own: their key is for the API base.
-    own = at_its_provider(model, base) or provider in OPTIONAL_KEYS
-    return key_names(provider) if own else ()

@@ -309,6 +309,8 @@ class StepLines:
 
 def step_lines(step: RunStep) -> list[StepLine]:
     """One step: what it was, then its diff, the end of its output, or what was said."""
+    if step.kind == "says" and step.state == "failed":
+        return []  # the call to the model failed: the line of how the turn ended says why
     style = "red" if step.state == "failed" else ""
     counts = f" +{step.added} -{step.removed}" if step.diff else ""
     said = {"says": "the worker:", "hint": "you:"}.get(step.kind, "")

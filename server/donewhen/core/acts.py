@@ -124,7 +124,7 @@ def refusal(operation: str, run_id: str, seen: Seen, *, at_work: bool) -> str | 
     if at_work and not session:
         return (
             f"only a person may {word} while a worker is at work, and this process has no terminal: {_TO_DO}, or pause "
-            f"the run first (`donewhen pause {run_id}`)"
+            "the run first"
         )
     return None
 

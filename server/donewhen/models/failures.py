@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import ModelFailed
 from donewhen.core.trouble import TroubleKind
+from donewhen.models.catalogue import at_its_provider
 from donewhen.models.keys import named_variables
 from donewhen.models.protocol import Failure
 
@@ -88,7 +89,7 @@ def meaning(
     return ModelFailed(
         _text(kind, failure, words, model, api_base, silence),
         kind,
-        typed=_typed(kind, failure, provider, role, api_base),
+        typed=_typed(kind, failure, model, provider, role, api_base),
         status=failure.status,
         window=window_in(failure.message) if kind == "too_long" else None,
     )
@@ -105,7 +106,7 @@ def _words(message: str) -> str:
     """What was said, on one line; of a page its title."""
     if page := _PAGE.search(message):
         title = _TITLE.search(message)
-        message = f"{message[: page.start()]}a page of HTML{f', {title[1].strip()}' if title else ''}"
+        message = f"{message[: page.start()].rstrip()} a page of HTML{f', {title[1].strip()}' if title else ''}"
     return " ".join(message.split())
 
 
@@ -205,11 +206,13 @@ def _text(
     return texts.get(kind, f"{model} refused the request: {words}")
 
 
-def _typed(kind: TroubleKind, failure: Failure, provider: str | None, role: CallRole, api_base: str | None) -> str:
+def _typed(
+    kind: TroubleKind, failure: Failure, model: str, provider: str | None, role: CallRole, api_base: str | None
+) -> str:
     """What to set or to type in a terminal."""
     prefix = "--judge-" if role == "judge" else "--"
     if kind == "key_refused":
-        return f"; check {named_variables(provider, role)}"
+        return f"; check {named_variables(provider, role, at_provider=at_its_provider(model, api_base))}"
     if kind == "support_missing":
         return f": `pip install {_package(_MODULE.search(failure.message))}`"
     if kind == "wrong_address":

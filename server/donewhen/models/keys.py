@@ -95,7 +95,12 @@ def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def named_variables(provider: str | None, role: CallRole) -> str:
+def usual_keys(provider: str | None, *, at_provider: bool) -> tuple[str, ...]:
+    """The provider's usual variables, as far as they are sent: never to an address of somebody else's. Providers in
+    OPTIONAL_KEYS have no host of their own: their key is for the API base."""
+    return key_names(provider) if at_provider or provider in OPTIONAL_KEYS else ()
+
+
+def named_variables(provider: str | None, role: CallRole, *, at_provider: bool = True) -> str:
     """The variables that a key is read from, in words."""
-    usual = key_names(provider)[:1]
-    return " or ".join((*usual, OWN_KEY[role]))
+    return " or ".join((*usual_keys(provider, at_provider=at_provider)[:1], OWN_KEY[role]))

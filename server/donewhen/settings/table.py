@@ -183,7 +183,7 @@ class Choices:
         meaning="the model of the built-in agent, such as anthropic/NAME or openai/NAME",
         more="As litellm names it. With a model, the agent is the worker where no other one is named.",
         goal_file=True, of_workspace="may", commands=_ADVISING, group=WORK, library="AgentConfig.model",
-        note="When the first model is set, the extension installs support for models: about 300 MB, from the package"
+        note="When the first model is set, the extension installs support for models: about 450 MB, from the package"
         " index.",
     )  # fmt: skip
     judge_model: str | None = row(

@@ -242,8 +242,8 @@ def read_call(form: Form, sent: Mapping[str, Any]) -> Asked:
     event = form.events.get(name) if name is not None else _unnamed(form, sent)
     if event is None:
         known = " and ".join(form.names.values())
-        called = f"for the event {name}" if name else "without the name of an event"
-        raise NotAHook(f"{form.title} calls the gate {called}: it handles only {known}")
+        named = f"names the event {name}" if name else "names no event"
+        raise NotAHook(f"the hook's JSON {named}; the gate knows {known} of {form.title}")
     session = session_of(sent)
     if session is None:
         raise NotAHook(f"it has no session id ({', '.join(SESSIONS)}), which {form.title} needs to tell sessions apart")

@@ -1,4 +1,4 @@
-"""One call of an agent's hook: looks whether the goal is proven, and answers in the agent's own form.
+"""One call of an agent's hook: checks whether the goal is proven, and answers in the agent's own form.
 
 It never ends with the exit code by which agents take a hook to block them. A call that it can't read holds the agent
 once, with the reason; what goes wrong after that lets it stop: a gate that can't look must not hold an agent for ever.

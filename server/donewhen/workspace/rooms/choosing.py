@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.installation import how_to_get
 from donewhen.ports import Laid, Processes, Room, Rooms, Workspace
 from donewhen.workspace.rooms.copying import CopiedRooms
 from donewhen.workspace.rooms.mounting import Mounter, Mounts, mounted_below, mounters
@@ -95,7 +94,7 @@ class BestRooms:
                     self.why = ""
                     return rooms
                 why.append(f"{mounter.name} can't mount an overlay in {folder}: {hindrance}")
-        none = f"bubblewrap is not installed: {how_to_get('rooms')}"
+        none = "bubblewrap is not installed"
         self.why = "; ".join(why) or none
         return None
 

@@ -20,7 +20,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.installation import how_to_get
 from donewhen.ports import Grants, Processes, ProcessResult
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.processes.running import SystemProcesses
@@ -179,7 +178,7 @@ class MountedLiveRooms:
             self._timed_out = self._timed_out or result.timed_out
             said = TIMED_OUT if result.timed_out else result.spawn_error or result.output.strip()[:300]
             hindrances.append(f"{mounter.name} can't open one: {said}")
-        none = f"bubblewrap is not installed: {how_to_get('rooms')}"
+        none = "bubblewrap is not installed"
         return "; ".join(dict.fromkeys(hindrances)) or none
 
     def _unfit(self) -> str:
