@@ -27,6 +27,8 @@ def test_bash_completes_commands_options_and_choices(tmp_path: Path) -> None:
         "donewhen --workspace there report run-1 --form": "--format",
         "donewhen settings room_": "room_writes room_reads room_processes room_memory room_disk",
         "donewhen help res": "resume",
+        "donewhen gate install cod": "codex",
+        "donewhen gate uninstall cl": "claude",
         "donewhen fleet st": "status stop",
         "donewhen fleet status st": "",
         "donewhen run --model anth": "",

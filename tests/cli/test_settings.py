@@ -27,6 +27,9 @@ room_disk = "5GB"
 [ceiling]
 timeout = "2h"
 budget = 5
+[prices."openai/mine"]
+input = 1.0
+output = 2.0
 """
 
 
@@ -84,6 +87,14 @@ def test_a_table_for_people(configured: Desk, tmp_path: Path) -> None:
     assert rows["max_iterations"] == "max_iterations 7 GOAL.md the workspace may set it"
     assert rows["network"].endswith("the workspace may only tighten it")
     assert rows["room_disk"] == f"room_disk 5GB {tmp_path / 'user.toml'} the workspace may not set it"
+    assert rows["prices"] == f"prices openai/mine {tmp_path / 'user.toml'} the workspace may not set it"
+    assert "hidden_checks" not in rows
+    with (tmp_path / "user.toml").open("a") as user:
+        user.write(f"[[hidden_checks]]\nworkspace = '{tmp_path}'\nname = 'Doubled'\ncommand = 'pytest held.py'\n")
+    assert configured("settings") == 0
+    assert "hidden_checks" in configured.out
+    assert "Doubled" in configured.out
+    assert "held.py" not in configured.out
     assert "`sandbox` of [tool.donewhen] of pyproject.toml is ignored" in configured.err
 
 

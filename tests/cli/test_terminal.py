@@ -14,7 +14,7 @@ from rich.console import Console
 
 from donewhen.cli.demo import Narration
 from donewhen.cli.display import LinesDisplay, LiveDisplay, picture
-from donewhen.cli.progress import Log
+from donewhen.cli.progress import STILL, Log
 from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import OutputClosed, Terminal, TypedLines
 from donewhen.core.integrity import IntegrityFinding
@@ -110,7 +110,21 @@ def test_the_live_view_tells_what_the_worker_does_step_by_step() -> None:
     out.truncate(0)
     display.did([ended])
     assert "exit 1" not in out.getvalue()
+    display.did([step("says", "The call to the model failed: refused", "failed")])
+    assert "refused" not in out.getvalue()  # the pause says it
     display.hold()
+
+
+def test_lines_say_once_that_a_model_is_silent() -> None:
+    log, shown = Log(), view()
+
+    def told(activity: str | None) -> list[str]:
+        changed = replace(shown, live=replace(shown.live, activity=activity))
+        return [line for line in log.lines(changed) if "nothing for" in line]
+
+    said = [told(one) for one in ("thinking", "thinking, 14 s", "thinking, 16 s", "thinking, 18 s", None)]
+    assert said == [[], [], [f"  the model has said nothing for 16 s: {STILL}"], [], []]
+    assert told("asking the judge, 15 s")  # another silence
 
 
 def test_a_closed_output_is_told_apart_from_a_closed_error_output() -> None:

@@ -13,6 +13,7 @@ from donewhen.core.integrity import TRIAL_FINDINGS
 from donewhen.core.proof import satisfied
 from donewhen.core.state import IterationRecord, KnownFinding, RunState
 from donewhen.core.summary import room_text
+from donewhen.core.trouble import waited
 from donewhen.core.verdict import RequirementView, graded
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunStep, RunView
@@ -20,6 +21,9 @@ from donewhen.wire.snapshot import halt_text, shown_halt
 
 MAX_REASON = 300
 """Characters in one line of a reason."""
+SILENT = 15
+"""Seconds without a word of the model after which a line says so."""
+STILL = "its server hangs, or takes this long to read the prompt; `model_silence` ends the wait"
 MAX_PREVIEW = 12
 """Lines of a preview among other lines; a question shows more."""
 
@@ -31,6 +35,7 @@ class Log:
         self._before: RunView | None = None
         self._told: dict[str, tuple[str, str]] = {}
         self._said: set[str] = set()
+        self._silent = 0
         self._untried: dict[str, bool] = {}
         """What trials found in a tree that is no more, and whether it was told that it is tried again."""
 
@@ -43,6 +48,7 @@ class Log:
             *lines,
             *self._turns(before, view, did),
             *_retried(before, view),
+            *self._silence(view),
             *self._requirements(view),
             *self._findings(before, view),
             *_interrupts(before, view),
@@ -82,6 +88,12 @@ class Log:
             yield f"  changed: {one_line(', '.join(map(shown_path, changed[:5])))}{more}"
         elif not record.error:
             yield "  changed: nothing"
+
+    def _silence(self, view: RunView) -> Iterator[str]:
+        """That the model has said nothing for a while, once for each silence."""
+        before, self._silent = self._silent, waited(view.live.activity or "")
+        if before < SILENT <= self._silent:
+            yield f"  the model has said nothing for {self._silent} s: {STILL}"
 
     def _requirements(self, view: RunView) -> Iterator[str]:
         """Reports nothing before the first look, nor during a renewal: the last result stands until there is a new

@@ -191,6 +191,13 @@ def _listed(call: Call, found: dict[str, tuple[_Said, tuple[_Said, ...]]]) -> It
             if one.group == title:
                 cells = (f"{cell:{width}}" for cell, width in zip(rows[one.name], wide, strict=True))
                 yield f"  {'  '.join(cells)}  {_reach(one)}"
+    # Tables of that file alone. Of hidden checks the names are enough: a worker may be told these.
+    hidden = [one.name for one in call.settings.hidden_checks]
+    for name, held in (("prices", list(call.settings.prices)), ("hidden_checks", hidden)):
+        if held:
+            cells = (name, one_line(_without_keys(call, ", ".join(held)), 60), shown_path(_user_file(call)))
+            row = "  ".join(f"{cell:{width}}" for cell, width in zip(cells, wide, strict=True))
+            yield f"  {row}  the workspace {_REACH['never']}"
     yield f"Your settings: {shown_path(_user_file(call))}. An editor's own settings hold for the runs that it starts."
     yield "`donewhen settings NAME` says more about one; docs/settings.md has all of them."
 

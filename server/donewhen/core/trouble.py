@@ -119,7 +119,7 @@ class Retrying:
 
 WAITED_FROM = 1.0
 """Seconds after which it is said."""
-_WAITED = re.compile(r", \d+ s$")
+_WAITED = re.compile(r", (\d+) s$")
 
 
 def with_wait(activity: str, seconds: float) -> str:
@@ -130,3 +130,9 @@ def with_wait(activity: str, seconds: float) -> str:
 def tells_wait(activity: str) -> bool:
     """True of what `with_wait` says once there is something to wait for."""
     return _WAITED.search(activity) is not None
+
+
+def waited(activity: str) -> int:
+    """The seconds that `with_wait` said, 0 if none."""
+    found = _WAITED.search(activity)
+    return int(found[1]) if found else 0
