@@ -42,6 +42,24 @@ def test_a_run_and_whoever_came_after_it_are_told_apart_from_what_was_there(tmp_
     assert "nothing is changed" in again.err
 
 
+def test_a_file_that_is_too_large_to_be_kept_is_said_to_be_deleted(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.write("GOAL.md", "# Ship it\n\n- [ ] It is there\n  - check: `test -e new.txt`\n")
+    for name in ("old.bin", "db.bin"):
+        with (place.root / name).open("wb") as file:
+            file.truncate(1024**3 if name == "old.bin" else 5 * 1024**2)
+    worker = "sh -c 'rm old.bin db.bin; truncate -s 1G big.bin; touch new.txt passing; rm passing'"
+    ran = place.call("run", "--worker", "command", "--worker-command", worker, "--approve", "auto")
+    assert ran.code == 0, ran.err
+    assert "changed: big.bin, db.bin, new.txt, old.bin\n" in ran.out + ran.err
+    listed = json.loads(place.call("diff", "--json").out)
+    assert {one["path"]: (one["before"], one["now"]) for one in listed["files"]} == {
+        "old.bin": (True, False), "db.bin": (True, False), "new.txt": (False, True), "big.bin": (False, True),
+    }  # fmt: skip
+    assert "b/old.bin\ndeleted; its content was not kept" in listed["diff"]
+    assert "160000" not in listed["diff"]
+
+
 def test_what_kept_no_files_has_no_difference_to_show(tmp_path: Path) -> None:
     place = Place(tmp_path)
     assert (place.call("diff").code, place.call("diff").err.startswith("there is no run")) == (1, True)

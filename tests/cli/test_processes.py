@@ -372,6 +372,7 @@ def test_a_run_ends_at_once_where_its_record_is_taken_away(place: Place) -> None
     done = place.run("run", "--worker-command", f"mv {state} {state}.moved; sleep 40; touch done.txt")
     assert (done.returncode, time.monotonic() - begun < 35) == (2, True), done.stderr
     assert "was deleted or moved meanwhile" in done.stderr
+    assert "put it back and run again, or set another state folder (--state-dir)" in done.stderr
     assert not any(word in done.stdout + done.stderr for word in ("saved", "complete", "donewhen resume", "Traceback"))
 
 

@@ -800,6 +800,24 @@ def test_what_is_installed_is_part_of_the_environment(
     assert [checker.environment(check) for check in checks] == after
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="programs lie elsewhere there")
+@pytest.mark.parametrize("program", ["tools/bin/python", "tools/bin/runner", "linked"])
+def test_what_is_installed_beside_a_program_is_part_of_its_environment(
+    checker: CommandChecker, root: Path, write: Write, program: str
+) -> None:
+    """Another environment than the one of the `python` that comes first on PATH."""
+    make_venv(root / ".venv")
+    make_venv(root / "tools")
+    write("tools/bin/runner", "#!/bin/sh\n").chmod(0o755)
+    (root / "linked").symlink_to("tools/bin/runner")
+    (root / "tools/lib/python3.11/site-packages").mkdir(parents=True)
+    check, other = Check.of(f"./{program} t.py"), Check.of("make test")
+    before = (checker.environment(check), checker.environment(other))
+    write("tools/lib/python3.11/site-packages/plugin-1.0.dist-info/METADATA", "one")
+    assert checker.environment(check) != before[0]
+    assert checker.environment(other) == before[1]
+
+
 @pytest.mark.parametrize(
     ("files", "command", "reason"),
     [

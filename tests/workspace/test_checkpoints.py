@@ -161,6 +161,43 @@ async def test_a_file_changed_since_it_was_listed_is_kept_as_it_is_now(place: Pa
     await workspace.close()
 
 
+async def test_a_file_with_holes_is_kept_and_put_back(place: Path, folder: Open) -> None:
+    """It takes next to no place on the disk, as every file does where the file system counts no blocks."""
+    with (place / "db.bin").open("wb") as file:
+        file.truncate(5 * 1024**2)
+    workspace = folder()
+    await workspace.open([])
+    checkpoint = await workspace.checkpoint()
+    assert workspace.not_captured == ()
+    (place / "db.bin").unlink()
+    assert "deleted file mode 100644" in await workspace.diff(checkpoint, None)
+    assert await workspace.restore(checkpoint) == ("db.bin",)
+    assert (place / "db.bin").read_bytes() == bytes(5 * 1024**2)
+
+
+async def test_a_diff_says_of_what_is_too_large_that_its_content_was_not_kept(place: Path, folder: Open) -> None:
+    for name in ("gone", "other", "smaller"):
+        _make_large(place / name)
+    workspace = folder()
+    await workspace.open([])
+    checkpoint = await workspace.checkpoint()
+    (place / "gone").unlink()
+    (place / "other").write_bytes(b"")
+    _make_large(place / "other")
+    write(place, "smaller", b"small\n")
+    _make_large(place / "came")
+    assert await workspace.diff(checkpoint, None) == "".join(
+        f"diff --git a/{name} b/{name}\n"
+        f"{what}; its content was not kept: it is too large, unreadable, or a repository of its own\n"
+        for name, what in (("came", "new"), ("gone", "deleted"), ("other", "changed"), ("smaller", "changed"))
+    )
+
+
+def _make_large(file: Path) -> None:
+    with file.open("ab") as opened:
+        opened.truncate(1024**3)
+
+
 async def test_files_that_are_too_large_are_said_and_left_alone(place: Path, tmp_path: Path) -> None:
     write(place, "large", b"x" * 200)
     workspace = FolderWorkspace(place, tmp_path / "state")

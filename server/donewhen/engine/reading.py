@@ -233,9 +233,14 @@ class Reading:
         await self._records.state(run_id)
         first, _ = await self._records.checkpoint(run_id, 0)
         async with self.opened(run_id) as workspace:
+            changed = await workspace.changed_between(first, None)
+            present = frozenset(workspace.files())
+            # What is not there now was there before, or it would not differ: of what is too large there is no content.
             return [
-                ChangedFile(path, await workspace.file_at(first, path) is not None, workspace.digest(path) is not None)
-                for path in await workspace.changed_between(first, None)
+                ChangedFile(
+                    path, path not in present or await workspace.file_at(first, path) is not None, path in present
+                )
+                for path in changed
             ]
 
     async def diff(self, run_id: str) -> str:

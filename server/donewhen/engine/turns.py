@@ -105,6 +105,8 @@ async def _changed(run: ActiveRun, since: str | None, *, suspended: bool) -> tup
     changed = sorted({*run.touched, *earlier})
     gone = [path for path in changed if since is not None and workspace.digest(path) is None][:MAX_PATHS]
     passing = {path for path in gone if since is not None and await workspace.file_at(since, path) is None}
+    if passing and since is not None:  # of a file that is too large no tree has the content, and yet it was there
+        passing.difference_update(await workspace.changed_between(since, None))
     return tuple(path for path in changed if path not in passing)
 
 

@@ -119,28 +119,27 @@ class CheckEnvironment:
         return os.pathsep.join(str(self._root / entry) for entry in entries)
 
     def digest(self, program: str | None, variables: Mapping[str, str]) -> str:
-        """sha256 of the program's path and content, the Python that comes first on PATH, what is installed for it and
-        for Node, the variables that can matter, and the platform."""
+        """sha256 of the program's path and content, the Python that comes first on PATH, what is installed for it,
+        beside the program and for Node, the variables that can matter, and the platform."""
         relevant = sorted(
             f"{name}={value}"
             for name, value in variables.items()
             if name not in _NOISE and not name.startswith(_NOISE_PREFIXES)
         )
         python = self.which("python", variables) or self.which("python3", variables)
+        homes = dict.fromkeys((python and Path(python).parent.parent, _environment_of(program)))
         installed = [
-            *self._distributions(python),
+            *(one for home in homes if home for one in self._distributions(home)),
             *(self._content(str(self._root / one), whole=True) for one in _NODE_PACKAGES),
         ]
         programs = [program or "", self._content(program), self._content(python)]
         parts = [sys.platform, platform.machine(), *programs, *installed, *relevant]
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
-    def _distributions(self, python: str | None) -> Sequence[str]:
+    def _distributions(self, home: Path) -> Sequence[str]:
         """What is installed for a Python, as its `NAME-VERSION.dist-info` say; listed again only when that changed."""
-        if python is None:
-            return ()
         found: list[str] = []
-        for folder in sorted(Path(python).parent.parent.glob(_SITE)):
+        for folder in sorted(home.glob(_SITE)):
             with contextlib.suppress(OSError):
                 key = (str(folder), folder.stat().st_mtime_ns)
                 if key not in self._listed:
@@ -164,6 +163,12 @@ class CheckEnvironment:
             return f"{path}:{self._digests[key]}"
         except OSError:
             return program
+
+
+def _environment_of(program: str | None) -> Path | None:
+    """The Python environment that a program lies in, or that its link leads into."""
+    places = (Path(program), Path(program).resolve()) if program else ()
+    return next((home for home in (one.parent.parent for one in places) if _kind(home)), None)
 
 
 def _kind(home: Path) -> str | None:

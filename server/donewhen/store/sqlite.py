@@ -320,7 +320,7 @@ class SqliteLedger:
         if self._present() != self._file:
             raise RecordGone(
                 f"the record of runs {self._path} was deleted or moved meanwhile, and nothing more can be kept in it: "
-                "put it back, or set another state folder, and run again",
+                "put it back and run again, or set another state folder",
                 typed=" (--state-dir)",
             )
         if full is not self._full:

@@ -21,10 +21,9 @@ from donewhen.core.feedback import changed_lines
 from donewhen.regular import LeadsOut, read_bytes
 from donewhen.workspace.manifest import EXECUTABLE, LINK, NESTED, Entry, Manifest, encoded
 from donewhen.workspace.objects import FOLDER, STORE, ObjectStore, PackWriter, rows_of
-from donewhen.workspace.scanning import blob_id, read_entry
+from donewhen.workspace.scanning import SIZE_LIMIT, blob_id, read_entry
 from donewhen.workspace.writes import real_folder, replace_file
 
-SIZE_LIMIT = 50 * 1024 * 1024
 _BATCH = 128
 
 
@@ -334,6 +333,10 @@ def unified(changes: Sequence[Change], limit: int) -> str:
 def _lines(change: Change) -> Iterator[str]:
     path = change.path.encode("utf-8", "replace").decode()
     yield f"diff --git a/{path} b/{path}\n"
+    if NESTED in (change.mode_before, change.mode_after):
+        what = "new" if change.mode_before is None else "deleted" if change.mode_after is None else "changed"
+        yield f"{what}; its content was not kept: it is too large, unreadable, or a repository of its own\n"
+        return
     yield from _mode_lines(change)
     if change.before == change.after:
         return

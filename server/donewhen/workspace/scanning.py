@@ -230,8 +230,10 @@ _FLAGS = (
 )
 LARGEST_READ = LIMIT
 """Bytes; a larger file counts by its size, its times and its inode."""
+SIZE_LIMIT = 50 * 1024 * 1024
+"""Bytes; a larger file is in no checkpoint."""
 _MOST_HOLES = 8
-"""A file that is so many times as large as what of it is on the disk counts so, too."""
+"""A file beyond `SIZE_LIMIT` that is so many times as large as what of it is on the disk counts so, too."""
 _FINE_NS = 50_000_000
 _COARSE_NS = 2_000_000_000
 _CTIME_IS_CHANGE = sys.platform != "win32"
@@ -287,9 +289,9 @@ def _read_file(path: str, before: int) -> Entry | None:
 
 def _beyond_reading(status: os.stat_result) -> bool:
     """True for a file whose stat stands for its content: reading it takes long, and one of holes takes no place on the
-    disk to make."""
+    disk to make. Never for one that checkpoints keep, however it lies on the disk: its stat can't be put back."""
     held = getattr(status, "st_blocks", status.st_size) * 512
-    holes = status.st_size > max(_CHUNK, held * _MOST_HOLES)
+    holes = status.st_size > max(SIZE_LIMIT, held * _MOST_HOLES)
     return holes or status.st_size > LARGEST_READ
 
 
