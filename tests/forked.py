@@ -216,6 +216,7 @@ def _run(words: list[str]) -> None:
     if words[0] == "-c":
         exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})
     elif words[0] == "-m":
+        sys.modules.pop(f"{words[1]}.__main__", None)  # else `runpy` warns that it is there already
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
     else:
         assert words[0].endswith(".py"), words

@@ -419,6 +419,9 @@ class Control(Reading):
             await run.append(event)
             return None
         state = await self._records.state(run_id)
+        owner = self._setup.lock.owner()  # in this order: whoever takes it over writes after that state
+        if unless_overtaken and owner is not None and owner.run_id == run_id:
+            raise Overtaken(f"run {run_id} is pursued again")
         try:
             entry = await self._setup.ledger.append(
                 run_id,
