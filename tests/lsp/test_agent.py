@@ -172,7 +172,7 @@ def test_whoever_follows_a_run_is_told_each_step_and_a_hint_reaches_the_next_cal
         assert begun["runId"] == run_id
         accept_start(editor, run_id)
         waiting = editor.snapshot(run_id, about("tool:run_command"), timeout=60)
-        seen = activity(editor, run_id, lambda steps: "asks" in steps and "diff" in steps.get("edits", {}))
+        seen = activity(editor, run_id, lambda steps: "asks" in steps and bool(steps.get("edits", {}).get("diff")))
         assert seen["reads"]["title"] == "read words.txt"
         edits = seen["edits"]
         assert (edits["diff"], edits["added"], edits["removed"]) == ("@@ -1 +1 @@\n-saved\n+edited by it", 1, 1)
