@@ -175,7 +175,7 @@ def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
 
 
 def say_undecided(call: Call, labels: Sequence[str], path: str) -> None:
-    """Names requirements that neither a check nor a judge decides: a person is asked about them at last."""
+    """Names requirements that neither a check nor a judge decides: a person is asked in the end."""
     if labels:
         it, them = ("it", "it") if len(labels) == 1 else ("each", "them")
         call.terminal.message(

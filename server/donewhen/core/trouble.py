@@ -127,12 +127,7 @@ def with_wait(activity: str, seconds: float) -> str:
     return activity if seconds < WAITED_FROM else f"{activity}, {math.floor(seconds)} s"
 
 
-def tells_wait(activity: str) -> bool:
-    """True of what `with_wait` says once there is something to wait for."""
-    return _WAITED.search(activity) is not None
-
-
 def waited(activity: str) -> int:
-    """The seconds that `with_wait` said, 0 if none."""
+    """The seconds that `with_wait` said; 0 if it said none."""
     found = _WAITED.search(activity)
     return int(found[1]) if found else 0

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from types import MappingProxyType
 
-from donewhen.core.errors import LedgerUnavailable, Overtaken
+from donewhen.core.errors import LedgerUnavailable, Overtaken, no_such_run
 from donewhen.core.events import CheckFinished, Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
 from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store.codec import encode, trees_in
-from donewhen.store.summary import RunRecord, removed_run, unknown_run, updated
+from donewhen.store.summary import RunRecord, removed_run, updated
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ class MemoryLedger:
     async def keep(self, run_id: str, on: bool) -> None:
         self._check_open()
         if run_id not in self._record.runs:
-            raise unknown_run(run_id)
+            raise no_such_run(run_id)
         (self._record.kept.add if on else self._record.kept.discard)(run_id)
 
     async def kept(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from donewhen.core.errors import UnknownRun, no_such_run
+from donewhen.core.errors import UnknownRun
 from donewhen.core.events import (
     Event,
     GoalAmended,
@@ -82,10 +82,6 @@ def _interrupts(record: RunRecord, event: Event) -> RunRecord:
             return replace(record, open_interrupts=record.open_interrupts - {answered})
         case _:
             return record
-
-
-def unknown_run(run_id: str) -> UnknownRun:
-    return no_such_run(run_id)
 
 
 def removed_run(run_id: str) -> UnknownRun:

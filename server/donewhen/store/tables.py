@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
 
-from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerTooNew, Overtaken, RecordChanged, UnreadableRun
+from donewhen.core.errors import (
+    CHANGED_BY_OTHERS,
+    LedgerTooNew,
+    Overtaken,
+    RecordChanged,
+    UnreadableRun,
+    no_such_run,
+)
 from donewhen.core.events import END_STATUSES, CheckFinished, Entry, Event, EvidenceRecorded, RunEnded
 from donewhen.core.evidence import Evidence
 from donewhen.core.fold.dispatch import fold_read
@@ -20,7 +27,7 @@ from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store.chain import START, Chain, same
 from donewhen.store.codec import CODEC_VERSION, NAMING_TREES, UnreadableEvent, decode, encode, trees_in
 from donewhen.store.snapshots import fold_version, read_state, write_state
-from donewhen.store.summary import RunRecord, removed_run, unknown_run, updated
+from donewhen.store.summary import RunRecord, removed_run, updated
 
 
 @contextmanager
@@ -453,7 +460,7 @@ def _snapshot_line(run_id: str, sequence: int, version: str, body: bytes) -> tup
 def keep(connection: sqlite3.Connection, run_id: str, on: bool) -> None:
     with transaction(connection):
         if not _is_listed(connection, run_id):
-            raise unknown_run(run_id)
+            raise no_such_run(run_id)
         wanted = "INSERT OR IGNORE INTO kept (run_id) VALUES (?)" if on else "DELETE FROM kept WHERE run_id = ?"
         connection.execute(wanted, (run_id,))
 

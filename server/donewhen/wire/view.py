@@ -16,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
-from donewhen.core.trouble import Repair, tells_wait
+from donewhen.core.trouble import Repair, waited
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.work import WEAK_JUDGE, ResponseKind
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
@@ -561,7 +561,7 @@ def _status_line(run: Snapshot) -> WireStatusLine:
     ]
     offered = ["take over?"] if run.take_over else []
     doing = run.activity or ""
-    trouble = doing if tells_wait(doing) else "" if run.model_trouble is None else doing or state_in_words(run)
+    trouble = doing if waited(doing) else "" if run.model_trouble is None else doing or state_in_words(run)
     asked = run.interrupts[0].title if run.interrupts else ""
     facts = [
         state_in_words(run),
