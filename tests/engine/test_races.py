@@ -264,3 +264,65 @@ async def test_a_turn_that_is_paused_while_its_beginning_is_written_runs_again(t
     started = [one.event for one in await ledger.entries(run_id) if isinstance(one.event, TurnStarted)]
     assert [one.iteration for one in started] == [1, 1]
     await world.close()
+
+
+class Amending(MemoryWorkspace):
+    """A workspace of which the tree takes its time: `amend` is awaited while it is kept before the second turn."""
+
+    amend: Callable[[], Any] | None = None
+
+    async def checkpoint(self) -> str:
+        kept = await super().checkpoint()
+        if self.digest("once.txt") is not None and (amend := Amending.amend) is not None:
+            Amending.amend = None
+            await amend()
+        return kept
+
+
+async def test_no_turn_begins_past_a_limit_that_was_lowered_while_the_tree_was_kept(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.workspace = Amending({"GOAL.md": b"goal", "a.py": b"bad"}, root=tmp_path)
+    works = requirement(1, "it works", "check", sole=True)
+    world.goals[GOAL] = goal(works, max_iterations=3)
+    world.checker.behaviours["check"] = lambda world: False
+    world.worker.plays = [writes("once.txt", "1"), writes("a.py", "still bad")]
+    supervisor = world.supervisor()
+
+    async def amend() -> None:
+        world.goals[GOAL] = goal(works, max_iterations=1)
+        await supervisor.amend(GOAL)
+
+    Amending.amend = amend
+    run_id = (await supervisor.start(GOAL, StartOptions())).state.run_id
+    state = (await ended(supervisor, run_id)).state
+    assert Amending.amend is None
+    assert (state.status, state.iteration, len(world.worker.turns)) == ("capped", 1, 1)
+    await world.close()
+
+
+@pytest.mark.parametrize("look", [1, 2, 3, 4, 5])
+async def test_an_act_during_which_the_run_is_resumed_reaches_who_pursues_it(look: int, world: World) -> None:
+    """Before that look of the one who acts at the record; the last one is right before the act is put on it."""
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=1)
+    world.checker.behaviours["check"] = lambda world: False
+    run_id = (await pursue(world)).state.run_id
+    owner, world.worker.gate = world.supervisor(), asyncio.Event()
+    world.worker.started.clear()
+
+    class Resumed(MemoryLedger):
+        looks = 0
+
+        async def entries(self, run_id: str, after: int = 0) -> Any:
+            self.looks += 1
+            if self.looks == look:
+                await owner.resume(run_id, LimitChanges(max_iterations=2))
+                await world.worker.started.wait()
+            return await super().entries(run_id, after)
+
+    ledger = Resumed()
+    ledger._record = world.ledger._record
+    await world.supervisor(ledger=ledger).hint(run_id, "be quick")
+    assert ledger.looks >= look
+    assert list((await owner.view(run_id)).state.hints) == ["be quick"]
+    world.worker.gate.set()
+    assert (await ended(owner, run_id)).state.status == "capped"
