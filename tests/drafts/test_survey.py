@@ -94,7 +94,7 @@ def test_every_command_that_tox_runs_is_drafted_or_named(bench: Bench) -> None:
     )
     for program in ("pytest", "ruff"):
         bench.program(program, "exit 0")
-    found, another = bench.survey(tries=False), "another command of tox is drafted in its place"
+    found, another = bench.survey(tries=False), "another tox command is drafted in its place"
     assert found.commands == ("pytest tests", "pytest more", "ruff check a", "ruff check b")
     told = (
         f"not drafted: `pytest slow` ([testenv:slow] in tox.ini): {another}",

@@ -94,7 +94,7 @@ def test_the_run_says_that_the_agent_stopped_unproven_and_why(place: Place, limi
         assert not place.stop().block
         said = place.call("status").out
         assert re.search(rf"the agent stopped unproven at \d\d:\d\d: {why}", said), said
-        assert "start the agent again to go on" in place.call("status").err
+        assert "start the agent again to continue" in place.call("status").err
     place.write("product.txt", "done\n")
     assert "is proven" in place.stop("the next session").note
     assert "stopped unproven" not in place.call("status").out
@@ -122,7 +122,7 @@ def test_without_a_goal_it_says_nothing(tmp_path: Path) -> None:
 def test_of_an_agent_that_is_held_no_one_is_told_to_resume_it(place: Place) -> None:
     assert place.stop().block
     said = place.call("status").err
-    assert "the agent goes on in its own session" in said
+    assert "the agent continues in its own session" in said
     assert "donewhen resume" not in said
 
 

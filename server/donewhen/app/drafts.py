@@ -26,7 +26,7 @@ from donewhen.ports import Processes
 from donewhen.store.folders import private_folder, state_folder
 from donewhen.workspace.processes.running import SystemProcesses
 
-ANOTHER = "another command of tox is drafted in its place: add it where it decides too"
+ANOTHER = "another tox command is drafted in its place; add this one if it decides as well"
 _ALL = 2.5
 """All checks together get this many times the time of one check; the rest is drafted untried."""
 _SIDE_BY_SIDE = 2

@@ -23,7 +23,7 @@ MAX_REASON = 300
 """Characters in one line of a reason."""
 SILENT = 15
 """Seconds without a word of the model after which a line says so."""
-STILL = "its server hangs, or takes this long to read the prompt; `model_silence` ends the wait"
+STILL = "its server may be stuck, or still be reading the prompt; `model_silence` limits the wait"
 MAX_PREVIEW = 12
 """Lines of a preview among other lines; a question shows more."""
 

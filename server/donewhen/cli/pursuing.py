@@ -167,9 +167,8 @@ def what_next(view: RunView) -> list[str]:
         takes = [f"{i.id} takes {answers_hint(i)}" for i in state.interrupts]
         if state.works_elsewhere:
             asked = ["\n".join(["answer with:", *answers])] if answers else []
-            again = "start the agent again to go on: its next stop is checked"
-            going_on = "the agent goes on in its own session, and the goal is checked when it stops"
-            return [*asked, *takes, going_on if state.paused is None else again]
+            goes_on = "start the agent again to continue" if state.paused else "the agent continues in its own session"
+            return [*asked, *takes, f"{goes_on}: the goal is checked when it next stops"]
         acts = "\n".join([*answers, *_acts(state, f"donewhen resume {run_id}{data}")])
         return [f"saved; go on with:\n{acts}", *takes]
     if not state.ended or state.status in ("complete", "cancelled"):

@@ -57,7 +57,7 @@ class Survey:
     def notes(self) -> tuple[str, ...]:
         """What a person should know about a draft, a line each."""
         tried = (_tried(one) for one in self.checks if one.drafted and one.standing)
-        unknown = "not drafted: {}: it is not known what it checks: add it where it decides"
+        unknown = "not drafted: {}: what it checks is not known; add it if it decides"
         return (*tried, *_left_out(self.checks), *map(unknown.format, self.unknown))
 
 
