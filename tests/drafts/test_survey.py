@@ -99,7 +99,7 @@ def test_every_command_that_tox_runs_is_drafted_or_named(bench: Bench) -> None:
     told = (
         f"not drafted: `pytest slow` ([testenv:slow] in tox.ini): {another}",
         f"not drafted: `ruff check c` ([testenv:slow] in tox.ini): {another}",
-        "not drafted: `own-check --all` ([testenv:style] in tox.ini): it is not known what it checks",
+        "not drafted: `own-check --all` ([testenv:style] in tox.ini): what it checks is not known",
     )
     assert [note.startswith(said) for note, said in zip(found.notes(), told, strict=True)] == [True] * 3
     bench.write("tox.ini", "")
