@@ -326,3 +326,28 @@ async def test_an_act_during_which_the_run_is_resumed_reaches_who_pursues_it(loo
     assert list((await owner.view(run_id)).state.hints) == ["be quick"]
     world.worker.gate.set()
     assert (await ended(owner, run_id)).state.status == "capped"
+
+
+async def test_an_act_whose_owner_lets_go_before_it_reads_it_is_done_without_it(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=1)
+    world.checker.behaviours["check"] = lambda world: False
+    owner, world.worker.gate = world.supervisor(), asyncio.Event()
+    run_id = (await owner.start(GOAL, StartOptions())).state.run_id
+    await world.worker.started.wait()
+
+    class Late(MemoryLedger):
+        asked = 0
+
+        async def request(self, *arguments: Any) -> int:
+            self.asked += 1
+            world.worker.gate.set()
+            await ended(owner, run_id)
+            return await super().request(*arguments)
+
+    ledger = Late()
+    ledger._record = world.ledger._record
+    other = world.supervisor(ledger=ledger)
+    await other.hint(run_id, "be quick")
+    assert ledger.asked == 1
+    assert list((await other.view(run_id)).state.hints) == ["be quick"]
+    assert await ledger.take_requests([run_id]) == []

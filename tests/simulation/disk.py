@@ -202,6 +202,10 @@ class Connection(MemoryLedger):
         await self._turn()
         return await super().take_requests(run_ids)
 
+    async def take_back(self, request_id: int) -> bool:
+        await self._turn()
+        return await super().take_back(request_id)
+
     async def changes(self, poll: float = 0.1) -> AsyncIterator[None]:
         """Yields at once, then whenever others have written."""
         self._disk.stirred[self._others_wrote] = None

@@ -60,10 +60,11 @@ class People:
         machine = self._machine
         if not machine.chance(0.3):
             return
-        before = machine.files.read(GOAL_FILE)
+        before = machine.files.read(GOAL_FILE) or b""
         self._save(GOAL_FILE, machine.random.choice((b"half a goal", None)))
         await machine.pause(0.5)
-        self._save(GOAL_FILE, before or b"0 goal\n")
+        # It may have been spoiled before: an iteration in which it was can have been taken back.
+        self._save(GOAL_FILE, before if before[:1].isdigit() else b"0 goal\n")
         machine.persons_goals.append(machine.load(GOAL_FILE))
 
     async def waive(self) -> None:

@@ -191,6 +191,16 @@ async def test_requests_are_taken_in_the_order_they_were_made_and_never_twice(le
     assert all([r.id for r in batch] == sorted(r.id for r in batch) for batch in taken)
 
 
+async def test_a_request_is_taken_or_taken_back(ledger: Ledger, connect: Connect) -> None:
+    asker = await connect()
+    first, second = await asker.request("a", "stop", {}), await asker.request("a", "pause", {})
+    assert await asker.take_back(first)
+    assert not await asker.take_back(first)
+    assert [request.id for request in await ledger.take_requests(["a"])] == [second]
+    assert not await asker.take_back(second)
+    assert not await asker.take_back(second + 1)
+
+
 async def test_changes_tell_of_other_connections_only(ledger: Ledger, connect: Connect) -> None:
     other = await connect()
     changes = ledger.changes(poll=0.01)

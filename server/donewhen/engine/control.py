@@ -162,8 +162,15 @@ class Control(Reading):
                 reply = await ledger.reply_to(number)
                 if reply is not None:
                     return _unwrap(reply)
+                if not self._owned_by(pid, run_id) and await ledger.take_back(number):
+                    raise Overtaken(f"process {pid} let run {run_id} go before it read the request")
                 await asyncio.sleep(0.02)
+            await ledger.take_back(number)  # whoever pursues it later must not take it for said then
         raise PersonNeeded(f"process {pid} owns run {run_id} and does not answer")
+
+    def _owned_by(self, pid: int, run_id: str) -> bool:
+        owner = self._setup.lock.owner()
+        return owner is not None and (owner.pid, owner.run_id) == (pid, run_id)
 
     async def _answer_requests(self) -> None:
         if not self._active:

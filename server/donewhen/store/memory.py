@@ -200,6 +200,13 @@ class MemoryLedger:
             self._wrote()
         return taken
 
+    async def take_back(self, request_id: int) -> bool:
+        self._check_open()
+        if self._record.open_requests.pop(request_id, None) is None:
+            return False
+        self._wrote()
+        return True
+
     async def reply(self, reply: Reply) -> None:
         self._check_open()
         self._record.replies[reply.request_id] = reply

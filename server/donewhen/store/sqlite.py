@@ -203,6 +203,9 @@ class SqliteLedger:
     async def take_requests(self, run_ids: Sequence[str]) -> Sequence[Request]:
         return await self._in_thread(self._take_requests, run_ids)
 
+    async def take_back(self, request_id: int) -> bool:
+        return await self._in_thread(self._take_back, request_id)
+
     async def reply(self, reply: Reply) -> None:
         await self._in_thread(self._reply, reply)
 
@@ -309,6 +312,10 @@ class SqliteLedger:
     def _take_requests(self, connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[Request]:
         self._sync(connection, full=True)
         return tables.take_requests(connection, run_ids)
+
+    def _take_back(self, connection: sqlite3.Connection, request_id: int) -> bool:
+        self._sync(connection, full=True)
+        return tables.take_back(connection, request_id)
 
     def _reply(self, connection: sqlite3.Connection, reply: Reply) -> None:
         self._sync(connection, full=True)

@@ -592,6 +592,11 @@ def take_requests(connection: sqlite3.Connection, run_ids: Sequence[str]) -> lis
     ]
 
 
+def take_back(connection: sqlite3.Connection, request_id: int) -> bool:
+    """Whether nobody had taken it: then nobody will."""
+    return connection.execute("UPDATE requests SET taken = 1 WHERE id = ? AND taken = 0", (request_id,)).rowcount == 1
+
+
 def reply(connection: sqlite3.Connection, answer: Reply) -> None:
     error, message = answer.error or (None, None)
     connection.execute(
