@@ -49,7 +49,7 @@ def all_of(call: Desk, *argv: str) -> dict[str, dict[str, Any]]:
 
 def test_each_setting_says_its_value_and_its_source(configured: Desk, tmp_path: Path) -> None:
     found = all_of(configured, "--state-dir", str(tmp_path / "s"))
-    assert list(found) == [one.name for one in SETTINGS]
+    assert list(found) == [*(one.name for one in SETTINGS), "prices"]
     user = str(tmp_path / "user.toml")
     table = "[tool.donewhen] of pyproject.toml"
     for name, value, source, place in (
@@ -64,11 +64,12 @@ def test_each_setting_says_its_value_and_its_source(configured: Desk, tmp_path: 
         ("check_timeout", "10m", "default", None),
         ("script", None, "default", None),
         ("protect", ["b/**", "a/**"], "goal file, workspace", f"GOAL.md, {table}"),
+        ("prices", ["openai/mine"], "your settings", user),
     ):
         assert (found[name]["value"], found[name]["source"], found[name]["place"]) == (value, source, place), name
     assert [one["source"] for one in found["model"]["said"]] == ["workspace", "your settings"]
-    assert [found[name]["workspace"] for name in ("model", "sandbox", "api_base", "proof")] == [
-        "may", "tighten", "never", None,
+    assert [found[name]["workspace"] for name in ("model", "sandbox", "api_base", "proof", "prices")] == [
+        "may", "tighten", "never", None, "never",
     ]  # fmt: skip
 
 
@@ -89,20 +90,25 @@ def test_a_table_for_people(configured: Desk, tmp_path: Path) -> None:
     assert rows["room_disk"] == f"room_disk 5GB {tmp_path / 'user.toml'} the workspace may not set it"
     assert rows["prices"] == f"prices openai/mine {tmp_path / 'user.toml'} the workspace may not set it"
     assert "hidden_checks" not in rows
+    assert configured("settings", "hidden_checks") == 0
+    assert configured.out.startswith("hidden_checks: not set  (default)\n")
     with (tmp_path / "user.toml").open("a") as user:
         user.write(f"[[hidden_checks]]\nworkspace = '{tmp_path}'\nname = 'Doubled'\ncommand = 'pytest held.py'\n")
-    assert configured("settings") == 0
-    assert "hidden_checks" in configured.out
-    assert "Doubled" in configured.out
-    assert "held.py" not in configured.out
+    for argv in ([], ["hidden_checks"], ["hidden-checks", "--json"], ["--json"]):
+        assert configured("settings", *argv) == 0
+        assert "hidden_checks" in configured.out
+        assert "Doubled" in configured.out
+        assert "held.py" not in configured.out
     assert "`sandbox` of [tool.donewhen] of pyproject.toml is ignored" in configured.err
 
 
-def test_one_setting_with_all_that_is_said_of_it(configured: Desk) -> None:
+def test_one_setting_with_all_that_is_said_of_it(configured: Desk, tmp_path: Path) -> None:
     assert configured("settings", "--max-iterations") == 2  # an option that this command doesn't have
     assert configured("settings", "timeout") == 0
     for part in ("timeout: 2h", "pyproject.toml says 5h", "your ceiling: 2h", "The workspace may set it"):
         assert part in configured.out
+    assert configured("settings", "prices") == 0
+    assert f"prices: openai/mine  ({tmp_path / 'user.toml'})\n  What a model costs" in configured.out
     assert configured("settings", "tiemout") == 2
     assert "did you mean `timeout`?" in configured.err
 

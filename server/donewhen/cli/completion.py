@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from donewhen.cli.calling import Call
 from donewhen.cli.outcome import COMPLETE
 from donewhen.cli.parser import AGENTS, COMMANDS, build
+from donewhen.cli.settings import ROWS
 from donewhen.settings.table import BY_NAME
 
 _PLAIN = re.compile(r"[\w.,/+@-]+", re.ASCII)
@@ -64,7 +65,7 @@ def _values(action: argparse.Action) -> tuple[str, ...]:
     setting = BY_NAME.get(action.dest) if action.option_strings else None
     known = tuple(action.choices or ()) or (setting.offered if setting is not None else ())
     # What is refused in words of its own: the parser has no list of it.
-    known = tuple(BY_NAME) if action.dest == "setting" else AGENTS if action.metavar == "AGENT" else known
+    known = tuple(ROWS) if action.dest == "setting" else AGENTS if action.metavar == "AGENT" else known
     return tuple(one for one in map(str, known) if _PLAIN.fullmatch(one))
 
 

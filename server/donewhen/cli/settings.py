@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -12,16 +12,25 @@ from donewhen.cli.calling import Call
 from donewhen.cli.formatting import one_line, shown_path
 from donewhen.cli.goal_argument import read_goal, the_goal
 from donewhen.cli.outcome import COMPLETE
-from donewhen.config import LIMITS, limits_with_settings
+from donewhen.config import LIMITS, Settings, limits_with_settings
 from donewhen.core.errors import UsageError
 from donewhen.core.feedback import MASK
 from donewhen.core.goal import Goal, Limits
-from donewhen.settings.kinds import UNLIMITED
-from donewhen.settings.table import BY_NAME, GROUPS, KEYS, SETTINGS, Setting, nearest_name
+from donewhen.settings.kinds import UNLIMITED, Kind
+from donewhen.settings.table import BY_NAME, GROUPS, KEYS, TABLES, Setting, nearest_name
 
 _REACH = {"may": "may set it", "tighten": "may only tighten it", "never": "may not set it"}
 _KEY = re.compile(r"([\w-]*(?:key|token|secret|password|passwd)[=:\s]\s*)[^\s&]+", re.IGNORECASE)
 """A key in a command line or an address, whatever it looks like."""
+_HELD: Mapping[str, Callable[[Settings], Iterable[str]]] = {
+    "prices": lambda settings: settings.prices,
+    # Their names are enough: a worker may see these.
+    "hidden_checks": lambda settings: (one.name for one in settings.hidden_checks),
+}
+"""Tables of the person's own file, each with the names in it: a setting that no other place may hold."""
+_TABLE = Kind("table", "a table in your own settings file", str)
+ROWS = dict(BY_NAME) | {name: Setting(name=name, kind=_TABLE, meaning=TABLES[name]) for name in _HELD}
+"""What can be asked for by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +45,8 @@ class _Said:
 def settings(call: Call) -> int:
     """Prints all settings, or one with all that is said of it; 0. Raises UsageError for a name that isn't one."""
     named: str | None = call.arguments.setting
-    chosen = SETTINGS if named is None else (_setting(named),)
+    held = (one for name, one in ROWS.items() if name not in _HELD or any(_HELD[name](call.settings)))
+    chosen = tuple(held) if named is None else (_setting(named),)
     goal = _goal(call)
     found = {one.name: _resolved(call, one, goal) for one in chosen}
     if call.json:
@@ -51,9 +61,9 @@ def settings(call: Call) -> int:
 
 
 def _setting(name: str) -> Setting:
-    if (known := BY_NAME.get(name.lstrip("-").replace("-", "_"))) is not None:
+    if (known := ROWS.get(name.lstrip("-").replace("-", "_"))) is not None:
         return known
-    near = nearest_name(name, BY_NAME)
+    near = nearest_name(name, ROWS)
     meant = f"did you mean `{near}`?" if near else "`donewhen settings` lists them"
     raise UsageError(f"there is no setting {name!r}: {meant}")
 
@@ -77,7 +87,7 @@ def _resolved(call: Call, one: Setting, goal: Goal | None) -> tuple[_Said, tuple
         return first, said
     if one.name in LIMITS:
         return _limit(call, one, goal, first), said
-    unset = call.settings.pick(one.name) if one.own else None
+    unset = call.settings.pick(one.name) if one.own and one.name not in _HELD else None
     default = one.default or None
     return first or _Said("default", "", default if unset is None else unset), said
 
@@ -93,6 +103,9 @@ def _limit(call: Call, one: Setting, goal: Goal | None, first: _Said | None) -> 
 
 
 def _all_said(call: Call, one: Setting, goal: Goal | None) -> tuple[_Said, ...]:
+    if one.name in _HELD:
+        names = tuple(_HELD[one.name](call.settings))
+        return (_Said("your settings", _user_file(call), names),) if names else ()
     found: list[_Said] = []
     for source in call.settings.sources:
         if goal and source.name == "workspace" and (value := _of_goal(goal, one)) is not None:
@@ -151,7 +164,7 @@ def _document(call: Call, one: Setting, force: _Said, said: tuple[_Said, ...]) -
     def of(each: _Said) -> dict[str, Any]:
         return {"source": each.source, "place": each.place or None, "value": _written(call, one, each.value)}
 
-    top = getattr(call.settings.ceiling, one.name)
+    top = getattr(call.settings.ceiling, one.name, None)
     return {
         "name": one.name,
         **of(force),
@@ -181,23 +194,14 @@ def _reach(one: Setting) -> str:
 
 
 def _listed(call: Call, found: dict[str, tuple[_Said, tuple[_Said, ...]]]) -> Iterator[str]:
-    rows = {
-        one.name: (one.name, _shown(call, one, found[one.name][0].value), _from(found[one.name][0])) for one in SETTINGS
-    }
+    rows = {name: (name, _shown(call, ROWS[name], force.value), _from(force)) for name, (force, _) in found.items()}
     wide = [max(len(row[column]) for row in rows.values()) for column in range(3)]
     for title in (*GROUPS, ""):
         yield title or "others"
-        for one in SETTINGS:
-            if one.group == title:
-                cells = (f"{cell:{width}}" for cell, width in zip(rows[one.name], wide, strict=True))
-                yield f"  {'  '.join(cells)}  {_reach(one)}"
-    # Tables of that file alone. Of hidden checks the names are enough: a worker may be told these.
-    hidden = [one.name for one in call.settings.hidden_checks]
-    for name, held in (("prices", list(call.settings.prices)), ("hidden_checks", hidden)):
-        if held:
-            cells = (name, one_line(_without_keys(call, ", ".join(held)), 60), shown_path(_user_file(call)))
-            row = "  ".join(f"{cell:{width}}" for cell, width in zip(cells, wide, strict=True))
-            yield f"  {row}  the workspace {_REACH['never']}"
+        for name, row in rows.items():
+            if ROWS[name].group == title:
+                cells = (f"{cell:{width}}" for cell, width in zip(row, wide, strict=True))
+                yield f"  {'  '.join(cells)}  {_reach(ROWS[name])}"
     yield f"Your settings: {shown_path(_user_file(call))}. An editor's own settings hold for the runs that it starts."
     yield "`donewhen settings NAME` says more about one; docs/settings.md has all of them."
 
@@ -207,7 +211,7 @@ def _told(call: Call, one: Setting, force: _Said, said: tuple[_Said, ...]) -> It
     yield f"  {one.sentence} {one.more}".rstrip()
     for each in said:
         yield f"  {_from(each)} says {_shown(call, one, each.value)}"
-    top = getattr(call.settings.ceiling, one.name)
+    top = getattr(call.settings.ceiling, one.name, None)
     if top is not None:
         yield f"  your ceiling: {_shown(call, one, top)}"
     reach = _reach(one) + ("; a goal file may set it" if one.own and one.goal_file else "")
