@@ -300,3 +300,19 @@ def test_every_test_command_of_a_tox_environment_is_drafted_or_told(tmp_path: Pa
         ("pytest --doctest-modules {envsitepackagesdir}/natsort", True),
         ("pytest --tb=short", False),
     ]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "pytest --cov {envsitepackagesdir}/x tests",
+        "pytest --cov {toxinidir}/src/x --cov-report html:{envtmpdir}/cov tests",
+        "pytest -v --tb short --durations=9 -rs tests --junitxml {envlogdir}/r.xml --cov",
+        "coverage run -m pytest -q tests",
+    ],
+)
+def test_the_same_tests_with_options_that_only_report_are_drafted_once(more: str, tmp_path: Path) -> None:
+    write(tmp_path, "tox.ini", f"[testenv]\ncommands =\n  pytest tests\n  {more}\n[testenv:cov]\ncommands = {more}\n")
+    found = detect(tmp_path)
+    assert [one.command for one in found if one.purpose == "test" and one.group == "python"] == ["pytest tests"]
+    assert [slot[0].command for slot in slots(found)] == ["pytest tests"]

@@ -21,12 +21,12 @@ from donewhen.goalfile.detect.python import python_linters, python_tests, python
 
 
 def detect(root: Path) -> tuple[DetectedCheck, ...]:
-    """The checks of the workspace at `root`, each command once, tests first. Nothing is executed."""
+    """The checks of the workspace at `root`, each once, tests first. Nothing is executed."""
     folder = Folder(root)
     unique: dict[str, DetectedCheck] = {}
     for source in SOURCES:
         for check in source(folder):
-            unique.setdefault(check.command, check)
+            unique.setdefault(check.decides, check)
     return tuple(sorted(unique.values(), key=lambda check: check.purpose != "test"))
 
 

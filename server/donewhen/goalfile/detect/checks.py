@@ -47,6 +47,12 @@ class DetectedCheck:
         """This one first, then the others."""
         return (self, *self.others)
 
+    @property
+    def decides(self) -> str:
+        """The command without what only reports: the same for two checks that decide the same."""
+        words = simple(self.command) if self.own and (self.group, self.purpose) == ("python", "test") else None
+        return self.command if words is None else written(_without(_REPORTING, words)).removeprefix("python -m ")
+
     def with_python(self, name: str) -> DetectedCheck:
         """The same check for an interpreter with another name."""
         named = tuple(name if program == "python" else program for program in self.programs)
@@ -126,7 +132,14 @@ for _ecosystem in ECOSYSTEMS:
                 _LINES.setdefault(_name, []).append((_ecosystem, _tool, _tool.line))
 _ENVIRONMENTS = frozenset(("uv", "poetry", "pdm", "hatch", "pipenv", "rye", "pixi"))
 _MEASURING = re.compile(r"--(?:no-)?cov(?:-[a-z-]+)?(?:=.*)?")
-_MEASURES_WITH_VALUE = frozenset(("--cov-report", "--cov-config", "--cov-fail-under", "--cov-context"))
+_REPORTING = re.compile(
+    rf"{_MEASURING.pattern}|-[vq]+|-r\w*|--(?:verbose|quiet|tb|durations|color|junit-?xml|report-log|html)(?:=.*)?"
+)
+REPORTS_WITH_VALUE = frozenset((
+    "--cov", "--cov-report", "--cov-config", "--cov-fail-under", "--cov-context", "-r", "--tb", "--durations",
+    "--color", "--junitxml", "--junit-xml", "--report-log", "--html",
+))  # fmt: skip
+"""Options of pytest that decide nothing about the tests, and take the next word as their value."""
 _SELECTING = frozenset(("-k", "-m", "--deselect", "--lf", "--last-failed", "--ff", "--collect-only", "--co"))
 
 
@@ -217,14 +230,14 @@ def _of_tool(words: tuple[str, ...], inner: tuple[str, ...], why: str) -> Detect
     if ecosystem is not PYTHON:
         group = ecosystem.group or ecosystem.name
         return DetectedCheck(written(words), why, tool.purpose, group, True, name, (words[0],))
-    return _of_python(name, tool.purpose, line, words, inner[0], _unmeasured(rest), why)
+    return _of_python(name, tool.purpose, line, words, inner[0], _without(_MEASURING, rest), why)
 
 
 def _of_python(
     name: str, purpose: CheckPurpose, line: Line, words: Sequence[str], program: str, rest: list[str], why: str
 ) -> DetectedCheck:
-    """As the project's people run it, without options that only measure; then as a module; then behind the wrapper
-    (`uv run`) that makes an environment for it."""
+    """As the project's people run it, without options that only measure and write files; then as a module; then behind
+    the wrapper (`uv run`) that makes an environment for it."""
 
     def way(typed: Sequence[str], modules: tuple[str, ...] = ()) -> DetectedCheck:
         return DetectedCheck(written(typed), why, purpose, "python", True, name, (typed[0],), modules)
@@ -240,17 +253,15 @@ def _of_python(
     return replace(ways[0], others=tuple(ways[1:]))
 
 
-def _unmeasured(words: list[str]) -> list[str]:
-    """Removes pytest-cov's options: they decide nothing about the tests, and write files."""
+def _without(options: re.Pattern[str], words: Sequence[str]) -> list[str]:
+    """The words without these options of pytest's and their values."""
     kept: list[str] = []
     skip = False
-    for at, word in enumerate(words):
+    for word, following in pairwise((*words, "-")):
         if skip:
             skip = False
-        elif _MEASURING.fullmatch(word):
-            following = words[at + 1] if at + 1 < len(words) else "-"
-            bare_value = word == "--cov" and not following.startswith("-") and "/" not in following
-            skip = "=" not in word and (word in _MEASURES_WITH_VALUE or bare_value)
+        elif options.fullmatch(word):
+            skip = word in REPORTS_WITH_VALUE and not following.startswith("-")
         else:
             kept.append(word)
     return kept

@@ -15,6 +15,7 @@ from typing import cast
 from donewhen.ecosystems import TOOLS
 from donewhen.goalfile.detect.checks import (
     FETCHES,
+    REPORTS_WITH_VALUE,
     UNKNOWN,
     CheckPurpose,
     DetectedCheck,
@@ -187,9 +188,9 @@ def _substituted(line: str, ini: Mapping[str, Mapping[str, str]]) -> str:
             break
         line = line[: match.start()] + _substitute(match[1], ini) + line[match.end() :]
     known = [word for word in line.split(" ") if not (UNKNOWN in word and word.startswith("-"))]
-    # What is measured decides nothing: `--cov {envsitepackagesdir}/x`.
-    measured = [at for at, word in enumerate(known) if UNKNOWN in word and at and known[at - 1] == "--cov"]
-    words = [word for at, word in enumerate(known) if at not in measured and at + 1 not in measured]
+    # What is measured or reported decides nothing: `--cov {envsitepackagesdir}/x`.
+    told = [at for at, word in enumerate(known) if UNKNOWN in word and at and known[at - 1] in REPORTS_WITH_VALUE]
+    words = [word for at, word in enumerate(known) if at not in told and at + 1 not in told]
     return re.sub(r"(?:(?<=\s)|(?<=[\"']))\./(?=\w)", "", " ".join(words)).strip()
 
 
