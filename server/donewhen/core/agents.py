@@ -214,7 +214,7 @@ def acp_command(text: str) -> str:
 
 def agents_in(command: str) -> tuple[Agent, ...]:
     """The agents that a command line starts, behind wrappers such as `npx`, `uvx` or `env` too."""
-    programs = {_program(part.tool[0]) for part in segments(command) if part.tool}
+    programs = {_package_program(part.tool[0]) for part in segments(command) if part.tool}
     return tuple(agent for agent in AGENTS if programs & set(agent.programs))
 
 
@@ -240,7 +240,7 @@ def held_back(names: Sequence[str], environment: Mapping[str, str], is_sensitive
     return sorted(set(looked_for) - set(variables_of(names, environment)))
 
 
-def _program(word: str) -> str:
+def _package_program(word: str) -> str:
     """`@openai/codex@latest` is `codex`."""
     return program_name(word).partition("@")[0]
 

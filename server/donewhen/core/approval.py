@@ -70,7 +70,7 @@ def permit_for(
     """
     denied = _first(use, rules, "deny", windows)
     if denied is not None:
-        return Decision("deny", f"a rule denies {_named(denied)}")
+        return Decision("deny", f"a rule denies {_quoted_pattern(denied)}")
     wanted = _wanted(use, approve, rules, tracked, windows, contained and use.tool == COMMAND_TOOL)
     return Decision("deny", NOBODY) if wanted.action == "ask" and approve == "deny" else wanted
 
@@ -78,9 +78,9 @@ def permit_for(
 def remembered(use: ToolUse, *, windows: bool = False) -> ApprovalRule | None:
     """The rule that lets exactly this call through again; None for one that can't be remembered."""
     if use.tool == COMMAND_TOOL:
-        words = _command(use, windows)
+        words = _simple_command(use, windows)
         return ApprovalRule(use.tool, written(words), "allow") if words is not None else None
-    path = _path(use)
+    path = _workspace_path(use)
     return ApprovalRule(use.tool, literal(path), "allow") if path is not None else None
 
 
@@ -100,14 +100,14 @@ def _wanted(
     use: ToolUse, approve: Mode, rules: Sequence[ApprovalRule], tracked: Tracked, windows: bool, contained: bool
 ) -> Decision:
     """What the person who started the run wants, as if there were somebody to ask."""
-    always = always_asks(_text(use), tracked) if use.tool == COMMAND_TOOL else None
+    always = always_asks(_command_text(use), tracked) if use.tool == COMMAND_TOOL else None
     if always is not None:
         return Decision("ask", always, outside=contained)
     if contained and use.input.get("outside"):
         return Decision("ask", OUTSIDE, outside=True)
     asked = _first(use, rules, "ask", windows)
     if asked is not None:
-        return Decision("ask", f"a rule asks for {_named(asked)}")
+        return Decision("ask", f"a rule asks for {_quoted_pattern(asked)}")
     if contained or _first(use, rules, "allow", windows) is not None or approve == "auto":
         return Decision("allow")
     if use.tool in OWN_TOOLS and use.tool != COMMAND_TOOL and not use.sensitive:
@@ -125,39 +125,39 @@ def _first(use: ToolUse, rules: Sequence[ApprovalRule], action: Permit, windows:
 
 def _allows(use: ToolUse, pattern: str, windows: bool) -> bool:
     if use.tool == COMMAND_TOOL:
-        words = _command(use, windows)
+        words = _simple_command(use, windows)
         return words is not None and follows(words, pattern)
-    path = _path(use)
+    path = _workspace_path(use)
     return path is not None and matches(pattern, path)
 
 
 def _tightens(use: ToolUse, pattern: str, windows: bool) -> bool:
     if use.tool == COMMAND_TOOL:
-        text = _text(use)
+        text = _command_text(use)
         commands = all_commands(text)
         if commands is None:
             begun = simple(pattern.strip().removesuffix(" *"))
             return begun is not None and begun[0] in text
-        return any(follows(_plain(words), pattern) or follows(words, pattern) for words in commands)
+        return any(follows(_by_bare_name(words), pattern) or follows(words, pattern) for words in commands)
     given = use.input.get("path")
-    path = _path(use) or (given if isinstance(given, str) else "")
+    path = _workspace_path(use) or (given if isinstance(given, str) else "")
     return matches(pattern, path) or matches(pattern.lower(), path.lower())
 
 
-def _plain(words: Sequence[str]) -> tuple[str, ...]:
+def _by_bare_name(words: Sequence[str]) -> tuple[str, ...]:
     """`/usr/bin/curl x` is `curl x` for what tightens."""
     return (words[0].replace("\\", "/").rsplit("/", 1)[-1], *words[1:])
 
 
-def _text(use: ToolUse) -> str:
+def _command_text(use: ToolUse) -> str:
     return str(use.input.get("command", ""))
 
 
-def _command(use: ToolUse, windows: bool) -> tuple[str, ...] | None:
-    return simple(_text(use), windows=windows)
+def _simple_command(use: ToolUse, windows: bool) -> tuple[str, ...] | None:
+    return simple(_command_text(use), windows=windows)
 
 
-def _path(use: ToolUse) -> str | None:
+def _workspace_path(use: ToolUse) -> str | None:
     """The path relative to the workspace, plainly written; None for one that may lead out of it."""
     given = use.input.get("path")
     if not isinstance(given, str) or given.startswith(("/", "~", "\\")) or ":" in given:
@@ -166,5 +166,5 @@ def _path(use: ToolUse) -> str | None:
     return "/".join(parts) if parts and ".." not in parts else None
 
 
-def _named(rule: ApprovalRule) -> str:
+def _quoted_pattern(rule: ApprovalRule) -> str:
     return f"`{rule.pattern}`" if rule.tool == COMMAND_TOOL else f"{rule.tool} `{rule.pattern}`"

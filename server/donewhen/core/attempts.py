@@ -39,10 +39,10 @@ def chosen(keep: Keep, results: Sequence[Result]) -> int | None:
     proven = [one for one in results if one.proven]
     if keep == "ask" or not proven:
         return None
-    return min(proven, key=_cost).number
+    return min(proven, key=_cost_order).number
 
 
-def _cost(one: Result) -> tuple[bool, float, int, float, int]:
+def _cost_order(one: Result) -> tuple[bool, float, int, float, int]:
     """Money, then tokens, then time. A cost that nobody knows may be any: it comes after those that are known."""
     usd = one.usage.usd
     return usd is None, usd or 0.0, one.usage.tokens, one.seconds, one.number

@@ -135,11 +135,11 @@ def messages_of(given: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
     Raises UsageError with the place of one that is none."""
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
         raise UsageError(f"messages must be a sequence, messages=[...]; it is {type(cast('object', given)).__name__}")
-    read = [_message(number, one) for number, one in enumerate(given, 1)]
+    read = [_checked_message(number, one) for number, one in enumerate(given, 1)]
     return tuple(one for one in read if one.role != "system")
 
 
-def _message(number: int, given: Mapping[str, Any]) -> Message:
+def _checked_message(number: int, given: Mapping[str, Any]) -> Message:
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
         raise UsageError(f'message {number} must be a mapping, {{"role": ..., "content": ...}}; it is {given!r:.80}')
     role = given.get("role")
@@ -154,12 +154,12 @@ def _message(number: int, given: Mapping[str, Any]) -> Message:
     apart = cast("list[object]", wished) if isinstance(wished, list) else []
     found = [*(_call(one) for one in parts), *(_call(one, apart=True) for one in apart)]
     calls = tuple(call for call in found if call is not None)
-    said = [text for one in parts if (text := _said(one))]
+    said = [text for one in parts if (text := _part_text(one))]
     told = [f"[calls {one.name} with {one.arguments}]" for one in calls]
     return Message(known, "\n".join([*said, *told]), calls)
 
 
-def _said(part: object) -> str:
+def _part_text(part: object) -> str:
     """The text of a part of a message; what a tool returned is marked, and of what else there is only its kind told."""
     if isinstance(part, str):
         return part
@@ -180,8 +180,8 @@ def _returned(content: object) -> str:
     if isinstance(content, Mapping):
         named = _fields(cast("object", content))
         text = named.get("text")
-        return text if isinstance(text, str) else _json(named.get("json", named))
-    return content if isinstance(content, str) else _json(content)
+        return text if isinstance(text, str) else _json_or_str(named.get("json", named))
+    return content if isinstance(content, str) else _json_or_str(content)
 
 
 def _call(part: object, *, apart: bool = False) -> ToolCall | None:
@@ -196,10 +196,10 @@ def _call(part: object, *, apart: bool = False) -> ToolCall | None:
     if not isinstance(name, str) or (not apart and fields is named and named.get("type") not in _CALLS):
         return None
     identity = next((one for one in (named.get("id"), fields.get("toolUseId")) if isinstance(one, str)), "")
-    return ToolCall(identity, name, told if isinstance(told, str) else _json({} if told is None else told))
+    return ToolCall(identity, name, told if isinstance(told, str) else _json_or_str({} if told is None else told))
 
 
-def _json(value: object) -> str:
+def _json_or_str(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):

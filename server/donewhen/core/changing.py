@@ -13,7 +13,7 @@ def replace(value: T, **changes: Any) -> T:
     """A copy with these fields changed, as `dataclasses.replace`. A value that keeps its fields in a dict (`RunState`,
     with some seventy of them) is copied as a whole: several times per event that makes a difference."""
     fields = getattr(value, "__dict__", None)
-    if fields is None or not _plain(type(value)):
+    if fields is None or not _only_sets_fields(type(value)):
         return cast("T", dataclasses.replace(cast("Any", value), **changes))
     unknown = changes.keys() - fields.keys()
     if unknown:
@@ -24,6 +24,6 @@ def replace(value: T, **changes: Any) -> T:
 
 
 @cache
-def _plain(kind: type[Any]) -> bool:
+def _only_sets_fields(kind: type[Any]) -> bool:
     """True if creating one only sets its fields."""
     return not hasattr(kind, "__post_init__")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from donewhen.core.acts import PausedBy
@@ -24,6 +23,7 @@ from donewhen.core.proof import (
 from donewhen.core.questions import MAX_LISTED, findings_preview, heard_of_trials, unaccepted, worker_says
 from donewhen.core.state import MAX_OUTAGES, RunState
 from donewhen.core.verdict import PROVEN
+from donewhen.core.words import listed
 from donewhen.core.work import Interrupt
 
 UNPROVEN = "something is not proven"
@@ -116,7 +116,7 @@ def _decided(state: RunState, seconds: float) -> Action:
         or _judgement(state)
         or _bare(state)
         or _person(state)
-        or _findings(state)
+        or _ask_about_findings(state)
         or _given_up(state)
         or _questions(state)
         or _next_turn(state)
@@ -153,17 +153,12 @@ def _why_complete(state: RunState) -> str:
     elif len(trusted) == len(views):
         told = "every requirement is on a person's word"
     else:
-        told = f"every requirement is proven or on a person's word ({_listed(trusted)})"
+        told = f"every requirement is proven or on a person's word ({listed(trusted, MAX_LISTED)})"
     weak = [f"R{view.number}" for view in views if view.grade == "weak_judge"]
     if weak:
-        told = f"{told.replace('proven', 'proven or on the word of a weak judge', 1)} ({_listed(weak)})"
+        told = f"{told.replace('proven', 'proven or on the word of a weak judge', 1)} ({listed(weak, MAX_LISTED)})"
     accepted = [known.id for known in state.findings if known.by_a_person]
-    return told + (f"; a person accepted {_listed(accepted)}" if accepted else "")
-
-
-def _listed(labels: Sequence[str]) -> str:
-    more = len(labels) - MAX_LISTED
-    return ", ".join(labels[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+    return told + (f"; a person accepted {listed(accepted, MAX_LISTED)}" if accepted else "")
 
 
 def _out_of(state: RunState, seconds: float) -> Action | None:
@@ -265,7 +260,7 @@ def _about_trials(state: RunState) -> bool:
     return heard_of_trials(state) and findings_alone(state)
 
 
-def _findings(state: RunState) -> Action | None:
+def _ask_about_findings(state: RunState) -> Action | None:
     """Once only integrity findings remain, the worker is not called again: a person decides about all of them at once.
     A worker whose last turn failed may still be at it."""
     if state.redo is not None or state.failures or state.undoing or not findings_alone(state):

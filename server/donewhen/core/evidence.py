@@ -13,6 +13,7 @@ from typing import Literal, cast
 
 from donewhen.core.errors import UsageError
 from donewhen.core.failure_text import clipped, failure_text
+from donewhen.core.words import quoted
 
 Severity = Literal["error", "warning", "information"]
 
@@ -162,9 +163,9 @@ class EditorReport:
         if not self.forwarded:
             return "no editor forwards its diagnostics here"
         if self.unsaved:
-            return f"the editor's diagnostics are about unsaved text in {_listed(self.unsaved)}: save it"
+            return f"the editor's diagnostics are about unsaved text in {quoted(self.unsaved, 1)}: save it"
         if self.outdated:
-            return f"the editor has not yet checked the current text of {_listed(self.outdated)}"
+            return f"the editor has not yet checked the current text of {quoted(self.outdated, 1)}"
         if not self.settled:
             return "the editor's diagnostics kept changing"
         if self.files == 0:
@@ -174,10 +175,6 @@ class EditorReport:
     @property
     def passed(self) -> bool:
         return not self.doubt and not self.errors
-
-
-def _listed(paths: tuple[str, ...]) -> str:
-    return f"`{paths[0]}`" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +374,7 @@ def first_problems(tests: Sequence[TestCase], problems: Sequence[Problem]) -> tu
     if any(test.message for test in failed):
         told = [_test(test) for test in failed]
     else:
-        told = list(dict.fromkeys(_problem(problem) for problem in _errors_first(problems)))
+        told = list(dict.fromkeys(_problem_place(problem) for problem in _errors_first(problems)))
     return tuple(told[:SHOWN]), max(len(told) - SHOWN, 0)
 
 
@@ -431,5 +428,5 @@ def _errors_first(problems: Sequence[Problem]) -> list[Problem]:
     return found
 
 
-def _problem(problem: Problem) -> str:
+def _problem_place(problem: Problem) -> str:
     return f"{problem.path}:{problem.line + 1}: {clipped(problem.message)}"

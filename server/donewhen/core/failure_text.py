@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from donewhen.core.words import shortened
+
 LONGEST = 200
 """Characters of one message."""
 
@@ -11,7 +13,7 @@ LONGEST = 200
 def clipped(text: str) -> str:
     """The first line that says something, bounded."""
     line = next((" ".join(line.split()) for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    return shortened(line, LONGEST)
 
 
 def failure_text(message: str) -> str:
@@ -19,8 +21,7 @@ def failure_text(message: str) -> str:
 
     Of a doctest, with its example.
     """
-    said = _failure_text(message)
-    return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
+    return shortened(_failure_text(message), LONGEST)
 
 
 def _failure_text(message: str) -> str:

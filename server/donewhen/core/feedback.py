@@ -49,7 +49,7 @@ def feedback_text(
     """
     places, printed = locations or {}, outputs or {}
     blocks = [
-        _requirement(requirement, view, places.get(requirement.id, ()), printed.get(requirement.id, ""))
+        _requirement_feedback(requirement, view, places.get(requirement.id, ()), printed.get(requirement.id, ""))
         for requirement, view in unproven(goal, views)
     ]
     parts: list[str] = []
@@ -59,7 +59,7 @@ def feedback_text(
     for heading, held_out in ((CHANGED_PROOF, False), (HELD_OUT, True)):
         of_kind = [one for one in findings if (one.kind == "held_out_fails") is held_out]
         if of_kind:
-            parts.append(_findings(heading, of_kind))
+            parts.append(_findings_feedback(heading, of_kind))
     parts.append(f"{INSPECT} {KEEP}" if goal.about == "workspace" else KEEP)
     return keep_ends("\n\n".join(parts), MAX_FEEDBACK)
 
@@ -111,10 +111,10 @@ def changed_lines(old: Sequence[str], new: Sequence[str], around: int = 3) -> li
     if max(len(old), len(new)) > MOST_LINES:
         return [f"@@ -{first + 1},{len(old)} +{first + 1},{len(new)} @@", "(too long to be compared line by line)"]
     lines = list(difflib.unified_diff(old, new, n=around, lineterm=""))[2:]
-    return [_moved(line, first) if line.startswith("@@") else line for line in lines]
+    return [_moved_heading(line, first) if line.startswith("@@") else line for line in lines]
 
 
-def _moved(heading: str, by: int) -> str:
+def _moved_heading(heading: str, by: int) -> str:
     """The heading of a hunk of what begins so many lines into the file."""
     found = _HUNK.match(heading)
     if found is None:
@@ -130,14 +130,16 @@ def _printed(view: RequirementView, evidence: Mapping[str, Evidence]) -> str:
     return failed[-1].output.strip() if failed else ""
 
 
-def _requirement(requirement: Requirement, view: RequirementView, places: Sequence[Problem], output: str) -> str:
+def _requirement_feedback(
+    requirement: Requirement, view: RequirementView, places: Sequence[Problem], output: str
+) -> str:
     lines = [f"{requirement.label} ({view.status}): {requirement.text}"]
     if view.reason.strip():
         lines.append(f"  why: {_indented(keep_ends(view.reason.strip(), MAX_REASON), 7)}")
     if view.evidence_ids:
         lines.append(f"  evidence: {', '.join(view.evidence_ids)}")
     lines.extend(f"  check: {check.command}" for check in requirement.checks)
-    lines.extend(f"  at {place}" for place in _bounded([one for one in places if not _said(one, view.reason)]))
+    lines.extend(f"  at {place}" for place in _last_places([one for one in places if not _said(one, view.reason)]))
     if output.strip():
         lines.append(f"  printed:\n    {_indented(keep_ends(output.strip(), MAX_OUTPUT), 4)}")
     return "\n".join(lines)
@@ -147,19 +149,19 @@ def _said(place: Problem, reason: str) -> bool:
     return f"{place.path}:{place.line + 1}: {clipped(place.message)}" in reason
 
 
-def _bounded(places: Sequence[Problem]) -> list[str]:
+def _last_places(places: Sequence[Problem]) -> list[str]:
     """One line for each place, `path:line: message` with lines from 1; the last ones where there are too many."""
     lines = [f"{place.path}:{place.line + 1}: {_one_line(place.message)}" for place in places]
     cut = len(lines) - MAX_LOCATIONS
     return lines if cut <= 0 else [f"[... {cut} more places cut ...]", *lines[-MAX_LOCATIONS:]]
 
 
-def _findings(heading: str, findings: Sequence[IntegrityFinding]) -> str:
+def _findings_feedback(heading: str, findings: Sequence[IntegrityFinding]) -> str:
     """Each with its diff, unless one before it has the same."""
     lines = [heading]
     shown: set[str] = {""}
     for finding in findings:
-        lines.append(f"  {_finding(finding)}")
+        lines.append(f"  {_finding_line(finding)}")
         diff = finding.diff.strip("\n")
         if diff not in shown:
             shown.add(diff)
@@ -169,7 +171,7 @@ def _findings(heading: str, findings: Sequence[IntegrityFinding]) -> str:
     return "\n".join(lines)
 
 
-def _finding(finding: IntegrityFinding) -> str:
+def _finding_line(finding: IntegrityFinding) -> str:
     place = f"{finding.path}:{finding.line + 1}: " if finding.path else ""
     return f"{place}{finding.kind}: {_one_line(finding.message)}"
 

@@ -105,15 +105,15 @@ class Limits:
     stall_after: int | None = 3
 
     def __post_init__(self) -> None:
-        _whole("max_iterations", self.max_iterations)
+        _refuse_not_whole("max_iterations", self.max_iterations)
         _positive("timeout", self.timeout)
         _positive("budget", self.budget)
-        _whole("token_budget", self.token_budget)
+        _refuse_not_whole("token_budget", self.token_budget)
         _positive("check_timeout", self.check_timeout)
-        _whole("stall_after", self.stall_after)
+        _refuse_not_whole("stall_after", self.stall_after)
 
 
-def _whole(name: str, value: int | None) -> None:
+def _refuse_not_whole(name: str, value: int | None) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):  # pyright: ignore[reportUnnecessaryIsInstance]  # values come from files and callers
         raise InvalidGoal(f"{name} must be a whole number of at least 1, or unlimited; it is {value!r}")
 

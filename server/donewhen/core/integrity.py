@@ -191,7 +191,7 @@ def compare_addressing(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterato
     known = {f.quote: f.standing or STOOD_THERE for f in baseline.addressing}
     fallback = now.goal_file.path if now.goal_file is not None else ""
     for fact in now.addressing:
-        text = f"{_place(fact)} addresses the judge: “{fact.quote}”. {fact.why[0].upper()}{fact.why[1:]}."
+        text = f"{_fact_place(fact)} addresses the judge: “{fact.quote}”. {fact.why[0].upper()}{fact.why[1:]}."
         name = f"{fact.source}:{digest_of(fact.quote)}"
         found = finding("prompt_injection", fact.path or fallback, name, fact.line, text, digest_of(fact.quote))
         standing = fact.standing or known.get(fact.quote, "")
@@ -215,7 +215,7 @@ def moved_addressing(base: IntegrityFacts, now: IntegrityFacts, wanted: Collecti
     return (*(f for f in base.addressing if not f.path or f.path not in wanted), *theirs)
 
 
-def _place(fact: AddressingFact) -> str:
+def _fact_place(fact: AddressingFact) -> str:
     if not fact.source:
         return fact.path
     return {"name": f"The name of {fact.path}", "test": "The name of a test"}.get(fact.source, fact.source)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from donewhen.core.globs import any_matches
 from donewhen.core.proof_files import has_role
+from donewhen.core.words import counted, listed
 from donewhen.ecosystems import ECOSYSTEMS
 
 LOST_TESTS = "lost_tests"
@@ -44,7 +45,7 @@ def lost_tests(files: Contents) -> dict[str, tuple[str, ...]]:
     which no row says how its tests are named, and which is gone or empty."""
     gone, came = list[tuple[str, _Test]](), list[_Test]()
     for path, (before, now) in files.items():
-        was, has = _tests(path, before), _tests(path, now)
+        was, has = _tests_that_act(path, before), _tests_that_act(path, now)
         gone += [(path, one) for one in _without(was, has)]
         came += _without(has, was)
     # By name first: who came under the name of one stands for no other of the same body.
@@ -71,12 +72,10 @@ def lost_text(path: str, names: Sequence[str]) -> str:
     """`tests/test_slug.py lost 2 tests (test_a, test_b)`."""
     if not names:
         return f"{path} is gone or empty"
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    tests = "1 test" if len(names) == 1 else f"{len(names)} tests"
-    return f"{path} lost {tests} ({', '.join(names[:MAX_NAMED])}{more})"
+    return f"{path} lost {counted(len(names), 'test')} ({listed(names, MAX_NAMED)})"
 
 
-def _tests(path: str, text: str | None) -> list[_Test]:
+def _tests_that_act(path: str, text: str | None) -> list[_Test]:
     """The tests of a file that do something."""
     pattern = _names(path)
     if text is None or not pattern or len(text) > MAX_READ:

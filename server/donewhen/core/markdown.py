@@ -25,7 +25,7 @@ def prose(text: str) -> str:
     """A paragraph of the same lines. What stands between backticks is code, as the server's own messages have it;
     all else is text: no link, no address, no HTML, no list or heading."""
     lines = (line.strip() for line in text.splitlines())
-    return "  \n".join(_line(line) for line in lines if line)
+    return "  \n".join(_escaped_line(line) for line in lines if line)
 
 
 def code(text: str) -> str:
@@ -42,7 +42,7 @@ def block(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _line(line: str) -> str:
+def _escaped_line(line: str) -> str:
     parts: list[str] = []
     end = 0
     for span in _SPAN.finditer(line):
@@ -80,9 +80,9 @@ def _holds(evidence: Evidence) -> str:
 
 def _body(observation: object) -> list[str]:
     if isinstance(observation, CheckResult):
-        return _check(observation)
+        return _check_lines(observation)
     if isinstance(observation, EditorReport):
-        problems = [f"- {_place(p)}: {p.severity}: {prose(p.message)}" for p in observation.problems]
+        problems = [f"- {_problem_link(p)}: {p.severity}: {prose(p.message)}" for p in observation.problems]
         doubt = [f"They prove nothing: {prose(observation.doubt)}.", ""] if observation.doubt else []
         return ["The editor's own diagnostics.", "", *doubt, *(problems or ["None."])]
     if isinstance(observation, ObservedCommand):
@@ -98,13 +98,13 @@ def _body(observation: object) -> list[str]:
         told = (
             f"Some tests of {code(observation.command)}, which this may affect: {changed or 'nothing in particular'}."
         )
-        return [f"{told} They prove nothing; the whole check does.", "", *_check(observation.result)]
+        return [f"{told} They prove nothing; the whole check does.", "", *_check_lines(observation.result)]
     if isinstance(observation, ObservedFile):
         return [f"{code(observation.path)} ({observation.size} bytes)", "", block(observation.excerpt)]
     return [str(observation)]
 
 
-def _check(result: CheckResult) -> list[str]:
+def _check_lines(result: CheckResult) -> list[str]:
     started = datetime.fromtimestamp(result.started_at, UTC).isoformat(timespec="seconds")
     lines = [
         f"Check {code(result.command)}: **{'passed' if result.passed else result.outcome.value}**",
@@ -122,9 +122,9 @@ def _check(result: CheckResult) -> list[str]:
         )
     failed = [test for test in result.tests if test.outcome in ("failed", "error")]
     lines += [f"- failed: {code(test.name)}" for test in failed[:100]]
-    lines += [f"- {_place(p)}: {prose(p.message)}" for p in result.problems[:100]]
+    lines += [f"- {_problem_link(p)}: {prose(p.message)}" for p in result.problems[:100]]
     return [*lines, "", block(result.output)]
 
 
-def _place(problem: Problem) -> str:
+def _problem_link(problem: Problem) -> str:
     return f"{prose(problem.path)}:{problem.line + 1}"

@@ -23,6 +23,7 @@ from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.state import MAX_DROPPED, Judged, KnownFinding, Regression, RunState, Unsettled
 from donewhen.core.verdict import PROVEN, DecidedBy, Grade, RequirementStatus, RequirementView
+from donewhen.core.words import listed
 
 STABLE_PASSES = 3
 NOT_AFTER_A_FAILURE = "the last turn failed: the judge is asked once a turn ends without an error"
@@ -210,7 +211,7 @@ def _view(state: RunState, requirement: Requirement) -> RequirementView:
     proofs = _proofs(state, requirement)
     worst = _worst(proofs)
     if worst is not None and worst.status != "met":
-        return _shown(view, worst, "check" if worst.status in ("unmet", "stale") else None)
+        return _proven_view(view, worst, "check" if worst.status in ("unmet", "stale") else None)
     if state.options.judge is not None and not requirement.sole_check:
         return _judged_view(state, requirement, view)
     if worst is None:
@@ -263,7 +264,7 @@ def _grade(state: RunState, requirement: Requirement, view: RequirementView) -> 
         return None
     if _refused(state, requirement, view):
         return None
-    if any(one.accepted for one in _found(state, requirement)):
+    if any(one.accepted for one in _trial_findings(state, requirement)):
         return "person"
     grades: list[Grade] = [tried.grades[check.id] for check in requirement.checks if check.id in tried.grades]
     return max(grades, key=_WORTH.index, default=None)
@@ -271,11 +272,11 @@ def _grade(state: RunState, requirement: Requirement, view: RequirementView) -> 
 
 def _refused(state: RunState, requirement: Requirement, view: RequirementView) -> bool:
     """True if a trial refuses the proof of a requirement that is met."""
-    open_ones = (one for one in _found(state, requirement) if not one.accepted)
+    open_ones = (one for one in _trial_findings(state, requirement) if not one.accepted)
     return view.status == "met" and any(one.finding.kind != "not_tried" for one in open_ones)
 
 
-def _found(state: RunState, requirement: Requirement) -> list[KnownFinding]:
+def _trial_findings(state: RunState, requirement: Requirement) -> list[KnownFinding]:
     """What trials of its checks found."""
     return [one for one in state.findings if any(one.finding.key.endswith(check.id) for check in requirement.checks)]
 
@@ -283,7 +284,7 @@ def _found(state: RunState, requirement: Requirement) -> list[KnownFinding]:
 _WORTH: tuple[Grade, ...] = ("own", "worker", "untried")
 
 
-def _shown(view: RequirementView, proof: _Proof, decided_by: DecidedBy | None) -> RequirementView:
+def _proven_view(view: RequirementView, proof: _Proof, decided_by: DecidedBy | None) -> RequirementView:
     return replace(
         view,
         status=proof.status,
@@ -552,8 +553,7 @@ def never_settles(state: RunState, seconds: float) -> str | None:
     turns = state.turns_ended - max(0, known.turn - 1)
     if state.elapsed_after(seconds) - known.since < PATIENCE and (stall is None or turns < stall):
         return None
-    listed = ", ".join(known.paths[:3]) + (f" and {len(known.paths) - 3} more" if len(known.paths) > 3 else "")
     return (
-        f"nothing can be proven while files keep changing ({listed or 'which ones is not known'}): stop whatever writes"
-        " them, or add them to .gitignore, then resume"
+        f"nothing can be proven while files keep changing ({listed(known.paths) or 'which ones is not known'}):"
+        " stop whatever writes them, or add them to .gitignore, then resume"
     )

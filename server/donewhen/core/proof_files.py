@@ -133,11 +133,11 @@ class ProofFiles:
             return Classification(path, "proof", "named")
         if path in self.data and (known.side == "product" or known.role == "inline") and not self.as_they_stand:
             return Classification(path, "proof", "data")
-        if known.side == "product" and not self.as_they_stand and self._asked(path):
+        if known.side == "product" and not self.as_they_stand and self._has_run_tests(path):
             return Classification(path, "both", "inline")
         return known
 
-    def _asked(self, path: str) -> bool:
+    def _has_run_tests(self, path: str) -> bool:
         """True if a check runs the tests that may stand among the code of this file."""
         if path in self.tested:
             return path.endswith((".py", ".pyi"))
@@ -289,7 +289,9 @@ def named_files(checks: Iterable[Check], exists: Callable[[str], bool]) -> froze
             for part in parts:
                 runs = _runs(part)  # what it only asks about is what the goal is about
                 words = (*runs, *_modules(runs))
-                paths = {path for word in words if (path := _inside(folder, word)) is not None and exists(path)}
+                paths = {
+                    path for word in words if (path := _path_in_workspace(folder, word)) is not None and exists(path)
+                }
                 found.update(path for path in paths if _checks(path) or (alone and _SCRIPT.fullmatch(path)))
     return frozenset(found)
 
@@ -298,7 +300,7 @@ def targets(command: str) -> frozenset[str]:
     """The files and folders that the words of a command may mean, as they would stand in the workspace."""
     parts = segments(command)
     words = {word for part in parts for each in part.words for word in (each, *_named_in(each))}
-    found = {_inside(folder, word) for folder in ("", *folders(parts)) for word in words}
+    found = {_path_in_workspace(folder, word) for folder in ("", *folders(parts)) for word in words}
     return frozenset(path for path in found if path is not None)
 
 
@@ -342,7 +344,7 @@ def _named_scripts(text: str, folder: str, exists: Callable[[str], bool]) -> fro
     found: set[str] = set()
     for place in dict.fromkeys(("", folder)):
         for word in words | run:
-            path = _inside(place, word)
+            path = _path_in_workspace(place, word)
             if path is not None and exists(path) and (_checks(path) or (word in run and _SCRIPT.fullmatch(path))):
                 found.add(path)
     return frozenset(found)
@@ -359,7 +361,7 @@ def _only_checks(command: str) -> bool:
     return bool(parts) and all(_checks_files(part) and not _runs(part) for part in parts)
 
 
-def _inside(folder: str, word: str) -> str | None:
+def _path_in_workspace(folder: str, word: str) -> str | None:
     """The path of the workspace that a word may name."""
     if not word or word.startswith(("-", "/", "~")) or "\0" in word:
         return None
@@ -511,20 +513,20 @@ def data_of_tests(
     if not candidates:
         return frozenset()
     beside = {dirname(path) for path in sources if path.endswith(_CODE)} - {""}
-    asked, folders, words = _named(tests)
+    asked, folders, words = _names_in_texts(tests)
     left = {
         path
         for path in candidates
         if basename(path) in asked
         or (not is_data(path) and splitext(basename(path))[0] in words)
-        or (dirname(path) not in beside and not is_prose(path) and is_data(path) and _folder(path) in folders)
+        or (dirname(path) not in beside and not is_prose(path) and is_data(path) and _folder_name(path) in folders)
     }
     if not left:
         return frozenset()
     if not any(path.endswith(_CODE) and splitext(basename(path))[0] in words for path in sources):
         left = {path for path in left if is_data(path)}  # the tests are about these values
     texts = list(product)
-    taken, places, words = _named(texts)
+    taken, places, words = _names_in_texts(texts)
     # What the code calls a thing of its own, and says in quotes too, is that thing, not a file.
     own = {word for text in texts for word in _WORD_OF_DATA.findall(_QUOTED.sub("''", text))}
     kinds = {splitext(name)[1] for name in taken} | {f".{word}" for word in words}
@@ -538,18 +540,18 @@ def data_of_tests(
                 continue
         else:
             called = stem in places and (stem not in own or kind in kinds)
-            if called or (kind in kinds if dirname(path) in beside else _folder(path) in places):
+            if called or (kind in kinds if dirname(path) in beside else _folder_name(path) in places):
                 continue
         found.add(path)
     return frozenset(found)
 
 
-def _folder(path: str) -> str:
+def _folder_name(path: str) -> str:
     """The name of the folder that it is in; one that no text holds at the top."""
     return basename(dirname(path)) or "\0"
 
 
-def _named(texts: Iterable[str]) -> tuple[set[str], set[str], set[str]]:
+def _names_in_texts(texts: Iterable[str]) -> tuple[set[str], set[str], set[str]]:
     """What texts name: words with an ending, parts of what is in quotes but for the folders of a single file, and all
     words."""
     names: set[str] = set()
@@ -746,7 +748,9 @@ def _tests_named(part: Segment, verbs: Sequence[str], parts: Sequence[Segment], 
         if word.startswith("-"):
             option = "=" not in word and not _FLAGS.fullmatch(word)
             continue
-        meant = {_inside(folder, each) for folder in ("", *folders(parts)) for each in (word, *_named_in(word))}
+        meant = {
+            _path_in_workspace(folder, each) for folder in ("", *folders(parts)) for each in (word, *_named_in(word))
+        }
         there = [path for path in meant if path is not None and place.has(path)]
         if option or not there:
             return None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from donewhen.core.calls import Message, ToolCall
+from donewhen.core.decoding import decoded, json_object
 from donewhen.core.feedback import changed_lines, keep_ends
 from donewhen.core.integrity import TRIAL_FINDINGS, IntegrityFinding
 from donewhen.core.state import KnownFinding, RunState
+from donewhen.core.words import listed
 from donewhen.core.work import Interrupt
 
 MAX_DIFF = 4_000
@@ -30,7 +30,7 @@ def finding_diff(path: str, before: bytes | None, after: bytes | None, limit: in
     there. Empty if nothing differs."""
     if before == after or limit <= 0:
         return ""
-    texts = [_text(content) for content in (before, after)]
+    texts = [_shown_text(content) for content in (before, after)]
     if None in texts:
         return f"{path} is not a text file, and was {_happened(before, after)}"
     old, new = (text.splitlines() for text in texts if text is not None)
@@ -65,14 +65,13 @@ def place(finding: IntegrityFinding) -> str:
 def unaccepted(state: RunState) -> str:
     """Why a run ends with nothing but findings left, and what a person can do then."""
     known = state.open_findings
-    listed = "; ".join(f"{one.id} {one.finding.kind}{place(one.finding)}" for one in known[:MAX_LISTED])
-    more = f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
+    named = listed([f"{one.id} {one.finding.kind}{place(one.finding)}" for one in known], MAX_LISTED, by="; ")
     them = "it" if len(known) == 1 else "them"
     said = worker_says(state)
     tried = all(one.finding.kind in TRIAL_FINDINGS for one in known)
     what = "trials refuse the proof" if tried else "the proof itself was changed"
     settle = f"{what}, which a person has to settle. Accept {them} or undo {them}, then resume"
-    return f"{settle}: {listed}{more}{f'.{said}' if said else ''}"
+    return f"{settle}: {named}{f'.{said}' if said else ''}"
 
 
 def heard_of_trials(state: RunState) -> bool:
@@ -89,15 +88,10 @@ def worker_says(state: RunState) -> str:
     return f" The worker says: “{words}”" if words and heard_of_trials(state) else ""
 
 
-def _text(content: bytes | None) -> str | None:
+def _shown_text(content: bytes | None) -> str | None:
     """None for what is not text."""
-    if content is None:
-        return ""
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
+    text = decoded(content)
+    return None if text is None or "\0" in text else text
 
 
 def _happened(before: bytes | None, after: bytes | None) -> str:
@@ -160,21 +154,13 @@ def _before(conversation: tuple[Message, ...]) -> str:
     for message in reversed(conversation):
         call = calls.get(message.answers) if message.role == "tool" else None
         if call is not None and call.name != "report":
-            return " ".join(_told(call, message.text).split())[:MAX_BEFORE]
+            return " ".join(_deed(call, message.text).split())[:MAX_BEFORE]
     return ""
 
 
-def _told(call: ToolCall, result: str) -> str:
+def _deed(call: ToolCall, result: str) -> str:
     did, about = _DID.get(call.name, (f"used {call.name}", ""))
-    what = str(_arguments(call).get(about) or "")
+    what = str((json_object(call.arguments) or {}).get(about) or "")
     if call.name != "run_command":
         return f"{did} {what}".strip()
     return f"{did} `{what}`: {result.strip().partition(LINE_END)[0]}"
-
-
-def _arguments(call: ToolCall) -> Mapping[str, Any]:
-    try:
-        given: Any = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("Mapping[str, Any]", given) if isinstance(given, dict) else {}

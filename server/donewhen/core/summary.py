@@ -10,6 +10,7 @@ from donewhen.core.agents import PRESETS
 from donewhen.core.approval import COMMAND_TOOL, ApprovalRule
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal, Limits
+from donewhen.core.words import counted, one_line
 from donewhen.core.work import RunWarning
 from donewhen.core.workers import WORKERS
 
@@ -37,7 +38,7 @@ def start_summary(
         *_keys(passed, withheld),
         f"Judge: {options.judge or 'none; you are asked about what no check decides'}",
         f"Ends after at most {_ceiling(goal)}",
-        f"Costs {_cost(goal, options, unpriced)}",
+        f"Costs {_cost_answer(goal, options, unpriced)}",
         *_permissions(options, remembered),
     ]
     others = [name for name in options.plugins if name != "approval"]
@@ -54,7 +55,9 @@ def _worker(options: RunOptions) -> str:
         return f"the built-in agent with the model {options.agent.model}{served}"
     kind = WORKERS.get(options.worker or "")
     if kind is not None:
-        named = kind.introduced.format(worker_command=_short(options.worker_command or ""), script=options.script or "")
+        named = kind.introduced.format(
+            worker_command=one_line(options.worker_command or "", LONGEST), script=options.script or ""
+        )
         return named.rstrip() if kind.recorded and not options.contained else f"{named}, {_reach(options)}"
     return f"{options.worker}, which comes from a plugin and may do anything that you may"
 
@@ -79,17 +82,17 @@ def _keys(passed: Sequence[str], withheld: Sequence[str]) -> list[str]:
 
 def _names(names: Sequence[str]) -> str:
     more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {_counted(more, 'other')}" if more > 0 else "")
+    return ", ".join(names[:SHOWN]) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
 def _ceiling(goal: Goal) -> str:
     limits = goal.limits
-    turns = "unlimited iterations" if limits.max_iterations is None else _counted(limits.max_iterations, "iteration")
+    turns = "unlimited iterations" if limits.max_iterations is None else counted(limits.max_iterations, "iteration")
     time = "unlimited time" if limits.timeout is None else _time(limits.timeout)
     return f"{turns} and {time}"
 
 
-def _cost(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> str:
+def _cost_answer(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> str:
     limited = _budgets(goal.limits)
     most = f"at most {' and '.join(limited)}" if limited else ""
     if options.agent is None and (options.judging is None or not options.metered):
@@ -147,17 +150,17 @@ def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> lis
     if options.worker == "acp":
         return [
             "It decides when to ask for permission; its requests are answered like this",
-            *_asked(options, remembered),
+            *_approval_answers(options, remembered),
         ]
     if options.agent is None:
         return ["Does not ask before acting"]
     if not options.contained:
-        return ["Commands run as you, not sandboxed", *_asked(options, remembered)]
+        return ["Commands run as you, not sandboxed", *_approval_answers(options, remembered)]
     told = "Commands run in a room: they can change only the workspace, and nothing that git and editors keep in it"
-    return [f"{told}, {_network(options)}", *_asked(options, remembered)]
+    return [f"{told}, {_network(options)}", *_approval_answers(options, remembered)]
 
 
-def _asked(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
+def _approval_answers(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
     rules = (*options.rules, *remembered)
     denied = _rules([rule for rule in rules if rule.action == "deny"])
     lines = [f"Without asking: {_free(options, rules)}"]
@@ -185,16 +188,16 @@ def _free(options: RunOptions, rules: Sequence[ApprovalRule]) -> str:
 
 
 def _rules(rules: Sequence[ApprovalRule]) -> str:
-    named = [_rule(rule) for rule in dict.fromkeys(rules)]
+    named = [_rule_text(rule) for rule in dict.fromkeys(rules)]
     more = len(named) - SHOWN
-    return ", ".join(named[:SHOWN]) + (f" and {_counted(more, 'other')}" if more > 0 else "")
+    return ", ".join(named[:SHOWN]) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
-def _rule(rule: ApprovalRule) -> str:
+def _rule_text(rule: ApprovalRule) -> str:
     if rule.tool == COMMAND_TOOL:
-        return "any command" if rule.pattern.strip() == "*" else f"`{_short(rule.pattern)}`"
+        return "any command" if rule.pattern.strip() == "*" else f"`{one_line(rule.pattern, LONGEST)}`"
     tool = "any tool" if rule.tool == "*" else rule.tool
-    return tool if rule.pattern.strip() == "*" else f"{tool} `{_short(rule.pattern)}`"
+    return tool if rule.pattern.strip() == "*" else f"{tool} `{one_line(rule.pattern, LONGEST)}`"
 
 
 def _time(seconds: float) -> str:
@@ -203,15 +206,6 @@ def _time(seconds: float) -> str:
     units["min"], units["s"] = divmod(rest, 60)
     parts = [f"{count} {unit}" for unit, count in units.items() if count]
     return " ".join(parts) if parts else f"{seconds:g} s"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
 def room_text(options: RunOptions) -> str:

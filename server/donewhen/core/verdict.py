@@ -119,7 +119,7 @@ def same_model(worker: str | None, judge: str | None) -> bool:
     """True if both names are one model's, whichever provider serves it, by whichever date or spelling."""
     if not worker or not judge:
         return False
-    return _plain(worker) == _plain(judge)
+    return _bare_model_name(worker) == _bare_model_name(judge)
 
 
 def is_editors(model: str) -> bool:
@@ -127,7 +127,7 @@ def is_editors(model: str) -> bool:
     return model.startswith("editor/")
 
 
-def _plain(name: str) -> str:
+def _bare_model_name(name: str) -> str:
     """Without provider prefixes (`openrouter/anthropic/`, `us.anthropic.`), date and version suffixes."""
     last = name.strip().casefold().rstrip("/").rpartition("/")[2]
     last = re.sub(r"^(?:[a-z]{2,4}\.)?(?:anthropic|meta|amazon|mistral|cohere|deepseek|openai|google)\.", "", last)

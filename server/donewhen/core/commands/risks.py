@@ -51,7 +51,7 @@ def always_asks(command: str, tracked: Tracked) -> str | None:
         variants.append(command.replace("\\", "/"))
     if "^" in command:
         variants.append(command.replace("^", ""))
-    return next((why for text in variants if (why := _Reading(tracked).text(text, 0)) is not None), None)
+    return next((why for text in variants if (why := _Reading(tracked).risk_of_text(text, 0)) is not None), None)
 
 
 def speaks_of_risk(text: str) -> bool:
@@ -59,7 +59,7 @@ def speaks_of_risk(text: str) -> bool:
     return WORDS.search(text) is not None
 
 
-def _name(word: str) -> str:
+def _program_word(word: str) -> str:
     return program_name(word).lower()
 
 
@@ -69,10 +69,10 @@ def _removes_tracked(command: str, tracked: Tracked) -> bool:
     if words is None or words[0] != "rm":
         return False
     operands = [word for word in words[1:] if word != "--" and not re.fullmatch(r"-[fivrR]+|--force", word)]
-    return bool(operands) and all(_inside(path) and tracked(_normal(path)) for path in operands)
+    return bool(operands) and all(_stays_inside(path) and tracked(_normal(path)) for path in operands)
 
 
-def _inside(path: str) -> bool:
+def _stays_inside(path: str) -> bool:
     parts = path.split("/")
     return not path.startswith(("/", "-", "~")) and ".." not in parts and ":" not in path and "\\" not in path
 
@@ -88,40 +88,42 @@ class _Reading:
     tracked: Tracked
     steps: int = 0
 
-    def text(self, text: str, depth: int) -> str | None:
+    def risk_of_text(self, text: str, depth: int) -> str | None:
         line = command_line(text)
         if (not line.whole or depth > MAX_NESTING) and speaks_of_risk(text):
             return _UNCLEAR
         if depth > MAX_NESTING:
             return None
-        return next((why for one in line.commands if (why := self._command(one, text, depth)) is not None), None)
+        return next(
+            (why for one in line.commands if (why := self._risk_of_command(one, text, depth)) is not None), None
+        )
 
-    def _command(self, command: Command, text: str, depth: int) -> str | None:
+    def _risk_of_command(self, command: Command, text: str, depth: int) -> str | None:
         words, unknown = bare(command)
         if not words:
             return None
-        name = _name(words[0])
+        name = _program_word(words[0])
         if (0 in unknown or (1 in unknown and (name == "git" or name in _WITH_VERBS))) and speaks_of_risk(text):
             return "what it does is only known once it runs"
         if command.piped and _reads_commands(words) and (speaks_of_risk(text) or FETCHERS.search(text)):
             return f"`{name}` runs whatever it is fed"
-        return self._words(words, depth)
+        return self._risk_of_words(words, depth)
 
-    def _words(self, words: Sequence[str], depth: int) -> str | None:
+    def _risk_of_words(self, words: Sequence[str], depth: int) -> str | None:
         self.steps += 1
         if depth > MAX_NESTING or self.steps > MAX_STEPS:
             return _UNCLEAR if speaks_of_risk(" ".join(words)) else None
-        why = self._program(words)
+        why = self._risk_of_program(words)
         if why is not None:
             return why
         for rest in wrapped(words):
-            if (why := self._words(rest, depth + 1)) is not None:
+            if (why := self._risk_of_words(rest, depth + 1)) is not None:
                 return why
-        nested = (self.text(text, depth + 1) for text in texts_run_by(words))
+        nested = (self.risk_of_text(text, depth + 1) for text in texts_run_by(words))
         return next((why for why in nested if why is not None), None)
 
-    def _program(self, words: Sequence[str]) -> str | None:
-        name = _name(words[0])
+    def _risk_of_program(self, words: Sequence[str]) -> str | None:
+        name = _program_word(words[0])
         if name == "git":
             return _git(words, self.tracked)
         if name.startswith("git-"):
@@ -134,7 +136,7 @@ class _Reading:
 def _reads_commands(words: Sequence[str]) -> bool:
     """A shell, or an interpreter, that is given no script: it runs its input."""
     return any(
-        (_name(one[0]) in (*SHELLS, ".", "source") or INTERPRETERS.fullmatch(_name(one[0])))
+        (_program_word(one[0]) in (*SHELLS, ".", "source") or INTERPRETERS.fullmatch(_program_word(one[0])))
         and all(word.startswith("-") for word in one[1:])
         for one in (words, *wrapped(words))
     )
@@ -161,7 +163,7 @@ def _hidden(name: str, words: Sequence[str]) -> str | None:
         return "an alias mentions something that always needs approval"
     if name in ("powershell", "pwsh") and any(re.fullmatch(r"[-/]e(?:nc.*|c)?", word, re.I) for word in words):
         return "its commands are encoded"
-    if (PYTHON.fullmatch(name) or INTERPRETERS.fullmatch(name)) and _code(words):
+    if (PYTHON.fullmatch(name) or INTERPRETERS.fullmatch(name)) and _has_risky_code(words):
         return f"`{name}` runs code that mentions something that always needs approval"
     return None
 
@@ -174,7 +176,7 @@ def _forge(name: str, rest: Sequence[str]) -> str | None:
     return f"`{' '.join((name, *rest[:2]))}` may act on a forge"
 
 
-def _code(words: Sequence[str]) -> bool:
+def _has_risky_code(words: Sequence[str]) -> bool:
     """Whether code that an interpreter is given as a word mentions something risky."""
     for at, word in enumerate(words[1:-1], start=1):
         if re.fullmatch(r"-\w*[cepE]|--eval|--print", word) and speaks_of_risk(words[at + 1]):
@@ -273,4 +275,4 @@ def _checkout_discards(options: Sequence[str], tracked: Tracked) -> bool:
         return True
     if any(re.fullmatch(r"-b|-B|--orphan|-t|--track.*|--detach", option) for option in options):
         return False
-    return len(operands) > 1 or any(one == "." or (_inside(one) and tracked(_normal(one))) for one in operands)
+    return len(operands) > 1 or any(one == "." or (_stays_inside(one) and tracked(_normal(one))) for one in operands)

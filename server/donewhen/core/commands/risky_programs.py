@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 
-
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from donewhen.core.commands.wrapped import words_of
 
 VERDICTS = {
     "publish": "publishes",
@@ -26,7 +23,7 @@ _SYSTEM = (
 )
 _PIP = ("install", "uninstall", "download", "wheel", "sync")
 _CONDA = ("install", "create", "update", "upgrade", "remove", "env create", "env update")
-_SYSTEM_PROGRAMS = _set(
+_SYSTEM_PROGRAMS = words_of(
     "apt apt-get aptitude dnf yum microdnf zypper apk brew port snap flatpak choco winget scoop pkg eopkg"
 )
 
@@ -69,7 +66,7 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "dart": ("pub publish",),
         "flutter": ("pub publish",),
         "goreleaser": ("release", "publish"),
-        **dict.fromkeys(_set("hg sl bzr brz fossil dvc docker-compose"), ("push",)),
+        **dict.fromkeys(words_of("hg sl bzr brz fossil dvc docker-compose"), ("push",)),
         "jj": ("git push",),
         "svn": ("commit", "ci"),
         "wrangler": ("publish", "deploy"),
@@ -154,9 +151,9 @@ _GOALS = ("publish", r"(?:.*:)?(?:deploy|publish|upload|release)[\w:-]*")
 _SETUP = ("install", r"install(?:-\w+)*|deps")
 
 ANYWHERE: dict[str, tuple[tuple[str, str], ...]] = {
-    **dict.fromkeys(_set("invoke inv rake nox tox npm pnpm bun ant"), (_TASKS,)),
-    **dict.fromkeys(_set("make gmake just task go-task"), (_TASKS, _SETUP)),
-    **dict.fromkeys(_set("mvn mvnw gradle gradlew sbt"), (_GOALS,)),
+    **dict.fromkeys(words_of("invoke inv rake nox tox npm pnpm bun ant"), (_TASKS,)),
+    **dict.fromkeys(words_of("make gmake just task go-task"), (_TASKS, _SETUP)),
+    **dict.fromkeys(words_of("mvn mvnw gradle gradlew sbt"), (_GOALS,)),
     "yarn": (("install", r"workspaces?"), _TASKS),
     "setup.py": (("publish", r"upload|register"),),
     "docker": (("publish", r"--push|.*type=registry.*"),),
@@ -165,8 +162,10 @@ ANYWHERE: dict[str, tuple[tuple[str, str], ...]] = {
 }
 """By program: the kind, and a pattern that one of its words may have anywhere."""
 
-DELETERS = _set("rm rmdir unlink shred srm truncate wipefs rimraf del-cli del erase rd remove-item deltree")
-READ_ONLY_FORGE = _set("view list status diff checks show search browse download watch --version --help version help")
+DELETERS = words_of("rm rmdir unlink shred srm truncate wipefs rimraf del-cli del erase rd remove-item deltree")
+READ_ONLY_FORGE = words_of(
+    "view list status diff checks show search browse download watch --version --help version help"
+)
 FETCHERS = re.compile(r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|base64|xxd)\b", re.IGNORECASE)
 INTERPRETERS = re.compile(r"(?:python|pypy)[0-9.]*w?|py|node|deno|bun|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*")
 

@@ -28,9 +28,9 @@ def simple(command: str, *, windows: bool = False) -> tuple[str, ...] | None:
     Chaining, substitution, redirection, variables, assignments, globs, braces, tildes, comments, escapes, unbalanced
     quotes, control words and control characters are something else. `windows`: the shell is `cmd`.
     """
-    if len(command) > MAX_LENGTH or not all(_plain(char, windows) for char in command):
+    if len(command) > MAX_LENGTH or not all(_is_plain_text(char, windows) for char in command):
         return None
-    words = _words(command)
+    words = _split_words(command)
     if not words or "=" in words[0] or words[0] in _MORE_THAN_ITS_WORDS:
         return None
     return words
@@ -58,7 +58,7 @@ def is_pattern(text: str) -> bool:
     return text.strip() == "*" or simple(text.strip().removesuffix(" *")) is not None
 
 
-def _plain(char: str, windows: bool) -> bool:
+def _is_plain_text(char: str, windows: bool) -> bool:
     if "!" <= char <= "~" or char == " ":
         return not windows or char not in _WINDOWS
     category = unicodedata.category(char)
@@ -66,7 +66,7 @@ def _plain(char: str, windows: bool) -> bool:
     return char == "\t" or not (category in _NOT_TEXT or category == "Zs")
 
 
-def _words(text: str) -> tuple[str, ...] | None:
+def _split_words(text: str) -> tuple[str, ...] | None:
     words: list[str] = []
     current: list[str] = []
     begun = False

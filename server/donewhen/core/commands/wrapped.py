@@ -14,13 +14,13 @@ MAX_NESTING = 8
 MAX_STEPS = 5_000
 
 
-def _set(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-SHELLS = _set("sh bash dash zsh ksh mksh fish ash csh tcsh powershell pwsh cmd busybox")
+SHELLS = words_of("sh bash dash zsh ksh mksh fish ash csh tcsh powershell pwsh cmd busybox")
 PYTHON = re.compile(r"(?:python|pypy)[0-9.]*w?|py")
-TEXTUAL = _set(
+TEXTUAL = words_of(
     "eval trap ssh watch parallel su runuser script flock entr env hyperfine concurrently watchexec start call iex "
     "invoke-expression nodemon"
 )

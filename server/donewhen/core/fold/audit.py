@@ -65,7 +65,7 @@ def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState
 def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunState:
     evidence = event.evidence
     observation = evidence.observation
-    state = _counted(state, evidence)
+    state = _with_highest_number(state, evidence)
     known = _recorded(state, evidence)
     if isinstance(observation, EditorReport):
         return replace(state, recorded=known, editor={**state.editor, observation.requirement_id: evidence})
@@ -88,7 +88,7 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         look_again=state.look_again - {observation.check_id},
         flaky=_flaky(state, evidence, observation),
         past=_past(state, observation),
-        said=_said(state, evidence, observation),
+        said=_with_result(state, evidence, observation),
         test_runs=state.test_runs | {observation.check_id} if reported else state.test_runs,
     )
 
@@ -111,7 +111,7 @@ def _flaky(state: RunState, evidence: Evidence, result: CheckResult) -> dict[str
     return flaky
 
 
-def _said(state: RunState, evidence: Evidence, result: CheckResult) -> Mapping[str, tuple[PastResult, ...]]:
+def _with_result(state: RunState, evidence: Evidence, result: CheckResult) -> Mapping[str, tuple[PastResult, ...]]:
     """Of each revision and environment the last result, of so many as an undo may reach."""
     now = remembered(evidence)
     if now is None:
@@ -153,10 +153,10 @@ def remembered(evidence: Evidence, flaky: int | None = None) -> PastResult | Non
 
 
 def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> RunState:
-    counted = _counted(state, event.evidence)
+    counted = _with_highest_number(state, event.evidence)
     commands = state.commands
     if isinstance(event.evidence.observation, ObservedCommand):
-        commands = _kept(state, (*commands, event.evidence))
+        commands = _kept_commands(state, (*commands, event.evidence))
     if isinstance(event.evidence.observation, AffectedRun):
         kept = {**counted.affected, event.evidence.observation.check_id: event.evidence}
         return replace(counted, affected=kept)
@@ -169,14 +169,14 @@ def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> 
     return replace(counted, recorded=_recorded(counted, event.evidence), response=event.evidence)
 
 
-def _kept(state: RunState, commands: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+def _kept_commands(state: RunState, commands: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
     """In their order: those of the present revision, and the latest of the others, each up to a bound."""
     fresh = [at for at, one in enumerate(commands) if one.fresh(state.revision)]
     old = [at for at, one in enumerate(commands) if not one.fresh(state.revision)]
     return tuple(commands[at] for at in sorted((*fresh[-KEPT_COMMANDS:], *old[-KEPT_OLD_COMMANDS:])))
 
 
-def _counted(state: RunState, evidence: Evidence) -> RunState:
+def _with_highest_number(state: RunState, evidence: Evidence) -> RunState:
     """The highest number given to a piece of evidence (`E7`) is remembered: no id is given twice."""
     number = evidence.id.removeprefix("E")
     return replace(state, evidence_count=max(state.evidence_count, int(number) if number.isdigit() else 0))

@@ -2,7 +2,7 @@
 different versions.
 
 `divided` reads a source, `joined` makes one. A grammar says where tests stand (`rust`, `javascript`, `python`); each of
-them only lists the places of a source (`places.Place`), and this module cuts and inserts. For every source that
+them only lists the places of a source (`places.Container`), and this module cuts and inserts. For every source that
 `divided` can read, `joined(path, halves.product, halves.tests)` is that source again. What can't be read, or is neither
 product nor test alone, is never guessed at: `divided` gives None for a text with a syntax error and for an unknown
 language, and names in `fixed` what acts on tests and can't be moved.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from posixpath import basename, splitext
 
 from donewhen.core.inline import javascript, python, rust
-from donewhen.core.inline.places import Grammar, Place, Source, numbered, parsed
+from donewhen.core.inline.places import Container, Grammar, Source, numbered, parsed
 
 GRAMMARS: dict[str, Grammar] = {
     ".rs": "rust",
@@ -63,7 +63,7 @@ def divided(path: str, text: str, *, tested: bool = False) -> Halves | None:
     """None if the language isn't known here, or the source can't be read. `tested`: a check runs the test functions
     of this Python module."""
     content = text.encode()
-    source = _read(path, content, tested=tested)
+    source = _read_source(path, content, tested=tested)
     if source is None:
         return None
     pieces: list[tuple[int, int, Piece]] = []
@@ -89,7 +89,7 @@ def joined(path: str, product: str, tests: Sequence[Piece], *, tested: bool = Fa
     """The product of one version with the tests of another, each where it stood. A test of something that this product
     doesn't have gets a place of its own. None if there can be none."""
     content = product.encode()
-    source = _read(path, content, tested=tested)
+    source = _read_source(path, content, tested=tested)
     if source is None:
         return None
     added: list[tuple[int, Piece, bytes]] = []
@@ -115,7 +115,7 @@ def joined(path: str, product: str, tests: Sequence[Piece], *, tested: bool = Fa
 def lines_of_product(path: str, text: str) -> list[tuple[int, str]]:
     """The lines of a source with their numbers, without those of tests; all of them where it can't be read."""
     content = text.encode()
-    source = _read(path, content, tested=False)
+    source = _read_source(path, content, tested=False)
     tests: set[int] = set()
     for of in source.places.values() if source is not None else ():
         starts = [*(entry.start for entry in of.entries), of.end]
@@ -126,7 +126,7 @@ def lines_of_product(path: str, text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in enumerate(text.split("\n")) if number not in tests]
 
 
-def _read(path: str, content: bytes, *, tested: bool) -> Source | None:
+def _read_source(path: str, content: bytes, *, tested: bool) -> Source | None:
     suffix = splitext(path)[1]
     if suffix in PROSE:
         return Source({(): python.examples(content, 0, len(content))})
@@ -160,7 +160,7 @@ def _inserted(path: str, source: Source, piece: Piece) -> tuple[int, bytes] | No
     return None if text is None else (source.places[piece.place[:depth]].end, text.encode())
 
 
-def _offset(of: Place, piece: Piece) -> tuple[int, bytes]:
+def _offset(of: Container, piece: Piece) -> tuple[int, bytes]:
     text = piece.text.encode()
     for key, entry in zip(numbered(of.entries), of.entries, strict=True):
         if key and key == piece.before:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from donewhen.core.inline.places import Entry, Part, Path, Place, Source, items, line_start, words
+from donewhen.core.inline.places import Container, Entry, Path, Source, entry_or_comment, items, line_start, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,12 +23,12 @@ def read(root: Node, content: bytes, *, config: bool) -> Source:
     """`config`: it is one of vite's."""
     fixed: list[str] = []
     entries: list[Entry] = []
-    for item in items(root.children, content, _part):
+    for item in items(root.children, content, entry_or_comment):
         test = _is_test(item.node)
-        entries.append(Entry(_key(item.node), item.start, test))
+        entries.append(Entry(_declaration_key(item.node), item.start, test))
         if not test and item.node.type != "comment" and _VITEST.search(item.node.text or b""):
             fixed.append(words(item.node.text or b""))
-    places: dict[Path, Place] = {(): Place(tuple(entries), len(content))}
+    places: dict[Path, Container] = {(): Container(tuple(entries), len(content))}
     if config:
         objects = list(_configured(root))
         sections = [pair for one in _objects(root) for pair in one.children if _is_test_section(pair)]
@@ -39,17 +39,13 @@ def read(root: Node, content: bytes, *, config: bool) -> Source:
     return Source(places, tuple(fixed))
 
 
-def _part(node: Node) -> Part:
-    return "comment" if node.type == "comment" else "entry"
-
-
 def _is_test(node: Node) -> bool:
     asked = node.child_by_field_name("condition") if node.type == "if_statement" else None
     alone = node.child_by_field_name("alternative") is None
     return asked is not None and alone and _ASKED.fullmatch((asked.text or b"").decode()) is not None
 
 
-def _key(node: Node) -> str:
+def _declaration_key(node: Node) -> str:
     declared = node.child_by_field_name("declaration") or node
     name = declared.child_by_field_name("name")
     return f"{declared.type} {words(name.text or b'')}" if name is not None else words(node.text or b"")[:200]
@@ -80,13 +76,13 @@ def _is_test_section(node: Node) -> bool:
     return key is not None and _TEST_KEY.fullmatch((key.text or b"").decode()) is not None
 
 
-def _section(of: Node, content: bytes) -> Place:
+def _section(of: Node, content: bytes) -> Container:
     nodes = [node for node in of.children[1:-1] if node.type != ","]
     entries: list[Entry] = []
-    for item in items(nodes, content, _part):
+    for item in items(nodes, content, entry_or_comment):
         key = item.node.child_by_field_name("key") or item.node
         entries.append(Entry(words(key.text or b"")[:200], item.start, _is_test_section(item.node)))
     commas = [node for node in of.children if node.type == ","]
     last = next((node for node in reversed(nodes) if node.type != "comment"), None)
     closed = last is None or (bool(commas) and commas[-1].start_byte >= last.end_byte)
-    return Place(tuple(entries), line_start(content, of.end_byte - 1), glue=b"" if closed else b",")
+    return Container(tuple(entries), line_start(content, of.end_byte - 1), glue=b"" if closed else b",")

@@ -24,7 +24,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Container:
     """A part of a source that holds entries side by side and nothing between them. `end` is where one more would go,
     `form` what a place must be like to take its tests, `glue` what must come before one at the end."""
 
@@ -42,7 +42,7 @@ class Source:
     """The places of a source by their paths, the whole of it is `()`; `fixed` is what acts on tests, or is one, in a
     spot from which it can't be taken."""
 
-    places: dict[Path, Place]
+    places: dict[Path, Container]
     fixed: tuple[str, ...] = ()
 
 
@@ -58,6 +58,11 @@ def numbered(entries: Sequence[Entry]) -> list[str]:
 
 
 Part = Literal["comment", "lead", "entry"]
+
+
+def entry_or_comment(node: Node) -> Part:
+    """For languages without attributes."""
+    return "comment" if node.type == "comment" else "entry"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from donewhen.core.inline.places import Entry, Part, Path, Place, Source, items, line_start, words
+from donewhen.core.inline.places import Container, Entry, Path, Source, entry_or_comment, items, line_start, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,14 +28,14 @@ def read(root: Node, content: bytes, *, tested: bool) -> Source:
     """`tested`: a check runs the test functions of this module."""
     entries: list[Entry] = []
     fixed: list[str] = []
-    places: dict[Path, Place] = {}
+    places: dict[Path, Container] = {}
     _docstring(root, "", content, places, fixed)
-    for item in items(root.children, content, _part):
+    for item in items(root.children, content, entry_or_comment):
         test = tested and _is_test(item.node)
-        entries.append(Entry(_key(item.node), item.start, test))
+        entries.append(Entry(_definition_key(item.node), item.start, test))
         if not test:
             _product(item.node, "", content, places, fixed, tested=tested)
-    return Source({(): Place(tuple(entries), len(content)), **places}, tuple(fixed))
+    return Source({(): Container(tuple(entries), len(content)), **places}, tuple(fixed))
 
 
 def home(text: str, missing: Path, form: str, before: str) -> str | None:
@@ -46,7 +46,7 @@ def home(text: str, missing: Path, form: str, before: str) -> str | None:
     return f'\n__test__ = {{**globals().get("__test__", {{}}), {missing[0]!r}: {form}\n{text.rstrip()}\n{quotes}}}\n'
 
 
-def examples(content: bytes, start: int, end: int, form: str = "") -> Place:
+def examples(content: bytes, start: int, end: int, form: str = "") -> Container:
     """A text by lines: each example, from its prompt to the next blank line, is a test."""
     entries: list[Entry] = []
     at, within = start, False
@@ -60,11 +60,7 @@ def examples(content: bytes, start: int, end: int, form: str = "") -> Place:
         elif not said:
             within = False
         at += len(line)
-    return Place(tuple(entries), max(start, line_start(content, end)), form)
-
-
-def _part(node: Node) -> Part:
-    return "comment" if node.type == "comment" else "entry"
+    return Container(tuple(entries), max(start, line_start(content, end)), form)
 
 
 def _is_test(node: Node) -> bool:
@@ -79,7 +75,7 @@ def _is_test(node: Node) -> bool:
     return any(mark.match(said) for mark in (_TEST_CLASS, _TEST_FUNCTION)) or _FIXTURE.search(decorators) is not None
 
 
-def _key(node: Node) -> str:
+def _definition_key(node: Node) -> str:
     """By its name, or its first line: examples may stand in the others."""
     bare = node.child_by_field_name("definition") or node
     name = bare.child_by_field_name("name")
@@ -89,7 +85,7 @@ def _key(node: Node) -> str:
 
 
 def _product(
-    node: Node, inside: str, content: bytes, places: dict[Path, Place], fixed: list[str], *, tested: bool
+    node: Node, inside: str, content: bytes, places: dict[Path, Container], fixed: list[str], *, tested: bool
 ) -> None:
     """Looks for docstrings, and for tests where they can't be taken out."""
     text = node.text or b""
@@ -116,7 +112,7 @@ def _product(
             _product(child, inside, content, places, fixed, tested=tested)
 
 
-def _docstring(body: Node, owner: str, content: bytes, places: dict[Path, Place], fixed: list[str]) -> None:
+def _docstring(body: Node, owner: str, content: bytes, places: dict[Path, Container], fixed: list[str]) -> None:
     first = next((child for child in body.named_children if child.type != "comment"), None)
     if first is None or first.type != "expression_statement" or not first.named_children:
         return

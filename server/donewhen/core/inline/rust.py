@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from donewhen.core.inline.places import Entry, Item, Part, Path, Place, Source, items, line_start, words
+from donewhen.core.inline.places import Container, Entry, Item, Part, Path, Source, items, line_start, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,10 +34,10 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*([^`]*)$")
 
 
 def read(root: Node, content: bytes) -> Source:
-    places: dict[Path, Place] = {}
+    places: dict[Path, Container] = {}
     fixed: list[str] = []
     if any(_inner_cfg_test(child) for child in root.children):
-        return Source({(): Place((Entry("", 0, test=True),), len(content))})  # the whole file is for tests
+        return Source({(): Container((Entry("", 0, test=True),), len(content))})  # the whole file is for tests
     _container(root.children, content, (), len(content), places, fixed)
     return Source(places, tuple(fixed))
 
@@ -53,22 +53,22 @@ def home(text: str, missing: Path, form: str, before: str) -> str | None:
 
 
 def _container(
-    nodes: Sequence[Node], content: bytes, path: Path, end: int, places: dict[Path, Place], fixed: list[str]
+    nodes: Sequence[Node], content: bytes, path: Path, end: int, places: dict[Path, Container], fixed: list[str]
 ) -> None:
     """A module, an implementation or a trait, with the same in it."""
     entries: list[Entry] = []
     inner: list[Node] = []
-    for item in items(nodes, content, _part):
+    for item in items(nodes, content, _item_part):
         if _is_inner(item.node):
             inner += [item.node]
             entries.append(Entry("//!", item.start))
             continue
         test = _is_test(item)
-        key = "//" if item.node.type in (*_COMMENTS, "attribute_item") else _key(item.node)
+        key = "//" if item.node.type in (*_COMMENTS, "attribute_item") else _item_key(item.node)
         entries.append(Entry(key, item.start, test))
         if not test:
             _product(item, key, content, path, places, fixed)
-    places[_own(path, places)] = Place(tuple(entries), end)
+    places[_own(path, places)] = Container(tuple(entries), end)
     _documentation(
         [node for node in inner if node.type == "line_comment"],
         content,
@@ -78,10 +78,10 @@ def _container(
         places,
         fixed,
     )
-    fixed += [words(_text(node)) for node in inner if node.type != "line_comment" and _fixed(_text(node))]
+    fixed += [words(_node_text(node)) for node in inner if node.type != "line_comment" and _fixed(_node_text(node))]
 
 
-def _product(item: Item, key: str, content: bytes, path: Path, places: dict[Path, Place], fixed: list[str]) -> None:
+def _product(item: Item, key: str, content: bytes, path: Path, places: dict[Path, Container], fixed: list[str]) -> None:
     own = (*path, key)
     docs = [node for node in item.lead if _is_doc(node)]
     # Examples go before the attributes: where documentation stands among or behind them, they stay.
@@ -90,36 +90,42 @@ def _product(item: Item, key: str, content: bytes, path: Path, places: dict[Path
     if not docs or [*docs, behind] == [*item.lead, item.node][first : first + len(docs) + 1]:
         _documentation(docs, content, (*own, "///"), "///", line_start(content, behind.start_byte), places, fixed)
     else:
-        fixed += [words(_text(node)) for node in docs if b"```" in _text(node)]
-    fixed += [words(_text(node)) for node in item.lead if node not in docs and _fixed(_text(node))]
+        fixed += [words(_node_text(node)) for node in docs if b"```" in _node_text(node)]
+    fixed += [words(_node_text(node)) for node in item.lead if node not in docs and _fixed(_node_text(node))]
     body = item.node.child_by_field_name("body")
     if item.node.type in ("mod_item", "impl_item", "trait_item") and body is not None:
         close = body.end_byte - 1
         _container(body.children[1:-1], content, own, line_start(content, close), places, fixed)
         return
     if body is not None and body.type in ("field_declaration_list", "enum_variant_list"):
-        for field in items(body.children[1:-1], content, _part):
+        for field in items(body.children[1:-1], content, _item_part):
             named = field.node.child_by_field_name("name")
             if named is not None:
-                _product(field, words(_text(named)), content, own, places, fixed)
+                _product(field, words(_node_text(named)), content, own, places, fixed)
         return
-    fixed += _inside(item.node)
+    fixed += _test_effects(item.node)
 
 
 def _documentation(
-    docs: Sequence[Node], content: bytes, path: Path, form: str, end: int, places: dict[Path, Place], fixed: list[str]
+    docs: Sequence[Node],
+    content: bytes,
+    path: Path,
+    form: str,
+    end: int,
+    places: dict[Path, Container],
+    fixed: list[str],
 ) -> None:
     """Documentation by lines: each code block is a test, unless it says that it is of another language."""
     lines = [node for node in docs if node.type == "line_comment"]
     rows = [node.start_point.row for node in lines]
     if len(lines) < len(docs) or rows != list(range(rows[0], rows[0] + len(rows)) if rows else ()):
-        fixed += [words(_text(node)) for node in docs if b"```" in _text(node)]
+        fixed += [words(_node_text(node)) for node in docs if b"```" in _node_text(node)]
         return
     entries: list[Entry] = []
     fence = ""
     blank, test, indented = True, False, False
     for node in lines:
-        said = _text(node).decode().rstrip("\n").lstrip()[3:]
+        said = _node_text(node).decode().rstrip("\n").lstrip()[3:]
         opened = _FENCE.match(said)
         start = line_start(content, node.start_byte)
         if fence:
@@ -144,10 +150,10 @@ def _documentation(
     last = lines[-1].end_byte if lines else end
     if lines and content[last - 1 : last] != b"\n":
         last = content.find(b"\n", last) + 1 or len(content)
-    places[_own(path, places)] = Place(tuple(entries), last, form)
+    places[_own(path, places)] = Container(tuple(entries), last, form)
 
 
-def _own(path: Path, places: dict[Path, Place]) -> Path:
+def _own(path: Path, places: dict[Path, Container]) -> Path:
     """A path that no other place has."""
     if path not in places:
         return path
@@ -155,7 +161,7 @@ def _own(path: Path, places: dict[Path, Place]) -> Path:
     return (*path[:-1], f"{path[-1]} #{number}")
 
 
-def _part(node: Node) -> Part:
+def _item_part(node: Node) -> Part:
     if node.type in _COMMENTS:
         return "entry" if _is_inner(node) else "comment"
     return "lead" if node.type == "attribute_item" else "entry"
@@ -175,14 +181,14 @@ def _is_test(item: Item) -> bool:
     body = item.node.child_by_field_name("body")
     if item.node.type == "mod_item" and body is not None and any(_inner_cfg_test(child) for child in body.children):
         return True
-    return _TEST_MACROS.match(_text(item.node)) is not None
+    return _TEST_MACROS.match(_node_text(item.node)) is not None
 
 
 def _says_test(attribute_item: Node) -> bool:
     attribute = next((child for child in attribute_item.children if child.type == "attribute"), None)
     if attribute is None or not attribute.children:
         return False
-    name = _text(attribute.children[0])
+    name = _node_text(attribute.children[0])
     tree = next((child for child in attribute.children if child.type == "token_tree"), None)
     if name == b"cfg":
         return tree is not None and any(_means_test(part) for part in _predicates(tree))
@@ -207,7 +213,7 @@ def _predicates(tree: Node) -> Iterator[list[Node]]:
 
 def _means_test(part: Sequence[Node]) -> bool:
     """True if the predicate holds for tests alone."""
-    name = _text(part[0]) if part else b""
+    name = _node_text(part[0]) if part else b""
     if len(part) == 1:
         return name in (b"test", b"doctest")
     if len(part) != 2 or part[1].type != "token_tree":
@@ -216,31 +222,31 @@ def _means_test(part: Sequence[Node]) -> bool:
     return any(each) if name == b"all" else name == b"any" and bool(each) and all(each)
 
 
-def _key(node: Node) -> str:
+def _item_key(node: Node) -> str:
     """A declaration by its head, anything else by its text."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if node.type == "impl_item" and body is not None:
-        return words(_text(node)[: body.start_byte - node.start_byte])
+        return words(_node_text(node)[: body.start_byte - node.start_byte])
     if node.type == "mod_item" and name is not None:
-        return f"mod {words(_text(name))}"
-    return f"{node.type} {words(_text(name))}" if name is not None else words(_text(node))[:200]
+        return f"mod {words(_node_text(name))}"
+    return f"{node.type} {words(_node_text(name))}" if name is not None else words(_node_text(node))[:200]
 
 
-def _inside(node: Node) -> list[str]:
+def _test_effects(node: Node) -> list[str]:
     """What acts on tests inside an item of the product."""
     found: list[str] = []
-    if b"test" not in _text(node) and not _fixed(_text(node)):
+    if b"test" not in _node_text(node) and not _fixed(_node_text(node)):
         return found
     left = [node]
     while left:
         one = left.pop()
-        text = _text(one)
+        text = _node_text(one)
         if one.type in ("macro_invocation", "macro_definition"):
             found += [words(text)] if _fixed(text) else []
         elif one.type in ("attribute_item", "inner_attribute_item"):
             of = one.next_named_sibling
             acts = _says_test(one) or _fixed(text)
-            found += [words(text + (_text(of) if of is not None else b""))] if acts else []
+            found += [words(text + (_node_text(of) if of is not None else b""))] if acts else []
         elif _is_doc(one):
             found += [words(text)] if b"```" in text else []
         else:
@@ -252,5 +258,5 @@ def _fixed(text: bytes) -> bool:
     return _FIXED.search(text) is not None
 
 
-def _text(node: Node) -> bytes:
+def _node_text(node: Node) -> bytes:
     return node.text or b""

@@ -41,7 +41,7 @@ def disguised(changes: Mapping[str, tuple[bytes | None, bytes | None]]) -> tuple
             continue
         came = dict(lines_that_came(product_lines(path, now), stood))
         using = _Using(came.values())
-        answers = {number: _answered(line, table, using) for number, line in came.items()}
+        answers = {number: _with_answers(line, table, using) for number, line in came.items()}
         one = _laid(
             path,
             now.decode("utf-8", "replace"),
@@ -99,7 +99,7 @@ _GIVEN = re.compile(r"\s*(?:(?:export|const|let|var|local|if|mut)\s+)*([\w\s,()]
 """The names that a line gives its value."""
 
 
-def _answered(line: str, table: list[Disguise], using: _Using) -> str:
+def _with_answers(line: str, table: list[Disguise], using: _Using) -> str:
     """The line with each question in it replaced, the first that begins where two overlap."""
     asked = ((one, list(re.finditer(one.asks, line))) for one in table)
     counting = ((one, found) for one, found in asked if found and using.counts(one, line))

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from posixpath import normpath
-from typing import Any, cast
+from typing import Any
 
 from donewhen.core import inline
+from donewhen.core.decoding import decoded, json_object
 from donewhen.core.proof_files import ProofFiles, adds_only, classify, has_role, holds_tests, lists_more, shared_of
 from donewhen.core.trials.untried import LARGEST_SOURCE, is_source
 from donewhen.ecosystems import ECOSYSTEMS, Shared
@@ -29,7 +30,7 @@ _QUOTES = str.maketrans("", "", "\"' ")
 def proof_part(shared: Shared, text: str) -> str | None:
     """What is proof of such a file, in a form that is the same for what means the same; None if it can't be read."""
     if shared.format == "json":
-        keys = _object(text)
+        keys = json_object(text)
         return None if keys is None else _dumped({k: v for k, v in keys.items() if _is_proof(shared, k)})
     sections = _sections(shared, text)
     if sections is None:
@@ -42,7 +43,7 @@ def proof_part(shared: Shared, text: str) -> str | None:
 def combined(shared: Shared, proof: str, product: str) -> str | None:
     """The file with the proof of one version and the product of another; None if either can't be taken apart."""
     if shared.format == "json":
-        ours, theirs = _object(proof), _object(product)
+        ours, theirs = json_object(proof), json_object(product)
         if ours is None or theirs is None:
             return None
         kept = {key: value for key, value in ours.items() if _is_proof(shared, key)}
@@ -51,7 +52,9 @@ def combined(shared: Shared, proof: str, product: str) -> str | None:
     if ours_parts is None or theirs_parts is None:
         return None
     first = [part.text for part in theirs_parts if not _is_proof(shared, part.name)]
-    return "".join(_ended(text) for text in (*first, *(p.text for p in ours_parts if _is_proof(shared, p.name))))
+    return "".join(
+        _with_line_end(text) for text in (*first, *(p.text for p in ours_parts if _is_proof(shared, p.name)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +93,8 @@ def _sections(shared: Shared, text: str) -> list[_Section] | None:
     return found
 
 
-def _ended(text: str) -> str:
+def _with_line_end(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _dumped(value: dict[str, Any]) -> str:
@@ -167,7 +162,7 @@ def _divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | No
     if standing.side == "proof":
         added = before is None
         if standing.role == "task" and before is not None and now is not None:
-            was, text = _text(before), _text(now)
+            was, text = decoded(before), decoded(now)
             if was is not None and text is not None and lists_more(path, was, text):
                 return Divided(path, False, True, reverted=Before())
             added = _gained(before, now)
@@ -184,7 +179,7 @@ def _divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | No
 
 
 def _shared(path: str, before: bytes | None, now: bytes | None) -> Divided:
-    shared, was, text = shared_of(path), _text(before), _text(now)
+    shared, was, text = shared_of(path), decoded(before), decoded(now)
     if shared is None or was is None or text is None:
         return _either(path)
     was, text = was or ("{}" if shared.format == "json" else ""), text or ("{}" if shared.format == "json" else "")
@@ -205,7 +200,7 @@ def _follows_the_product(
     named holds nothing but what was moved there from the root: without that setting the original proof can't find it.
     What still is at the root, or is new, could stand in for something else; so could a first section for settings that
     another file holds."""
-    was, text, shared = _text(before), _text(now), shared_of(path)
+    was, text, shared = decoded(before), decoded(now), shared_of(path)
     if was is None or text is None or "/" in path or (shared is not None and shared.format == "json"):
         return False
     (old, known), (new, named) = (_without_folders(shared, each) for each in (was, text))
@@ -256,14 +251,14 @@ def _was_moved(folder: str, stood: Collection[str], present: Collection[str]) ->
 
 
 def _manifest(path: str, before: bytes | None, now: bytes | None) -> Divided:
-    was, text = _text(before), _text(now)
+    was, text = decoded(before), decoded(now)
     if was is not None and text is not None and now is not None and adds_only(path, was, text):
         return Divided(path, False, True, reverted=Before())
     return _either(path)
 
 
 def _inline(path: str, before: bytes | None, now: bytes | None, *, tested: bool) -> Divided:
-    was, text = _text(before), _text(now)
+    was, text = decoded(before), decoded(now)
     if was is None or text is None:
         return Divided(path, False, True, reverted=Before())
     if max(len(was), len(text)) > LARGEST_SOURCE:
@@ -313,11 +308,3 @@ def _gained(before: bytes, now: bytes) -> bool:
     """Every line that was there is there still."""
     was, left = (Counter(line.strip().rstrip(b",;") for line in text.splitlines()) for text in (before, now))
     return all(not line or count <= left[line] for line, count in was.items())
-
-
-def _text(content: bytes | None) -> str | None:
-    """Empty for a file that isn't there, None for one that is not text."""
-    try:
-        return "" if content is None else content.decode()
-    except UnicodeDecodeError:
-        return None

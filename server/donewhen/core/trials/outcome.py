@@ -31,6 +31,7 @@ from donewhen.core.commands.wrapped import segments, verbs_match
 from donewhen.core.evidence import CheckResult, Outcome, TestOutcome, Trial, TrialKind
 from donewhen.core.globs import any_matches
 from donewhen.core.proof_files import says_absent, says_up_to_date
+from donewhen.core.words import quoted
 from donewhen.ecosystems import ECOSYSTEMS, Plant
 
 TrialEnd = Literal["held", "refused", "inconclusive"]
@@ -261,9 +262,9 @@ def _original(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | N
         return Conclusion("inconclusive", "untried", reason=_room_at_fault(trial, control))
     if trial.rewritten:
         if set(trial.rewritten) <= set(control.rewritten):
-            reason = f"the check itself writes {_listed(trial.rewritten)} when it runs"
+            reason = f"the check itself writes {quoted(trial.rewritten)} when it runs"
             return Conclusion("inconclusive", "untried", reason=reason)
-        reason = f"{_listed(trial.rewritten)} was written by the code under test while `{trial.command}` ran"
+        reason = f"{quoted(trial.rewritten)} was written by the code under test while `{trial.command}` ran"
         return Conclusion("refused", "untried", "proof_rewritten", reason)
     what = _failures(trial.result) or f"`{trial.command}`"
     verb = "fails" if len(_failed(trial.result)) < 2 else "fail"
@@ -336,7 +337,7 @@ def _planted(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | No
     if reported(trial) and (unheard := unreported(trial)):
         if before is None or set(unheard) & set(unreported(before)):
             return None
-        what = f"{_listed(tuple(unheard))} passed where it had to fail"
+        what = f"{quoted(unheard)} passed where it had to fail"
         return Conclusion("refused", "untried", "failure_unreported", f"{what}, while other failures were reported")
     if reported(trial):
         return _elsewhere(stand, trial, trials)
@@ -370,7 +371,7 @@ def _elsewhere(stand: Stand, trial: Trial, trials: Mapping[TrialKind, Trial]) ->
     if set(failing) & stand.green or (before is not None and set(broken(stand, before)) & stand.green):
         return None
     verb = "passes" if len(failing) == 1 else "pass"
-    reason = f"{_listed(tuple(failing))} {verb} in the workspace, but not in a room with the same files"
+    reason = f"{quoted(failing)} {verb} in the workspace, but not in a room with the same files"
     return Conclusion("refused", "untried", "special_case", f"{reason}: {control.result.reason}")
 
 
@@ -420,14 +421,7 @@ def _failed(result: CheckResult) -> list[str]:
 
 
 def _failures(result: CheckResult) -> str:
-    return _listed(tuple(_failed(result)))
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    if not names:
-        return ""
-    shown = ", ".join(f"`{name}`" for name in names[:3])
-    return shown + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return quoted(_failed(result))
 
 
 # Plants a test that must fail beside others (`ecosystem.Plant`).
@@ -463,7 +457,7 @@ def plant(path: str, content: bytes, name: str, passing: Collection[str] = ()) -
                 if one.expects:
                     text, taken = _falsified(one, text, name, passing)
                 else:
-                    taken = _taken(one.names, text, passing)
+                    taken = _test_names_in_file(one.names, text, passing)
                 names = {"name": name, "Name": name.capitalize(), "taken": json.dumps(taken)}
                 added = one.append.format(**names)
                 if one.beside:
@@ -510,7 +504,7 @@ def _with_another_value(line: str, name: str) -> str:
     return line if value is None else f"{line[: value.start()]}{name}{line[value.end() :]}"
 
 
-def _taken(pattern: str, text: str, passing: Collection[str]) -> list[str]:
+def _test_names_in_file(pattern: str, text: str, passing: Collection[str]) -> list[str]:
     """Names that stand once in the file, and each for one test that passes."""
     if not pattern:
         return []
@@ -524,7 +518,7 @@ def _taken(pattern: str, text: str, passing: Collection[str]) -> list[str]:
 def _falsified(one: Plant, text: str, name: str, passing: Collection[str]) -> tuple[str, list[str]]:
     """The text with another value in the first expectation of each test, and the names of these tests. Not every runner
     names the tests that pass: then all of the file are meant."""
-    known = set(_taken(one.names, text, passing))
+    known = set(_test_names_in_file(one.names, text, passing))
     starts = list(re.finditer(one.names, text))
     made, taken = [text[: starts[0].start()] if starts else text], list[str]()
     for at, match in enumerate(starts):

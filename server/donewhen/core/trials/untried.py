@@ -163,7 +163,7 @@ def more_suppressed(
             mark = re.compile(suppression.mark)
             before, now, came = 0, 0, list[Suppressed]()
             for path, (was, is_now) in changes.items():
-                old, new = _lines(was), _lines(is_now)
+                old, new = _decoded_lines(was), _decoded_lines(is_now)
                 before += sum(len(mark.findall(line)) for line in old)
                 now += sum(len(mark.findall(line)) for line in new)
                 came += _came(path, old, new, mark)
@@ -177,11 +177,11 @@ def no_longer_checked(changes: Mapping[str, tuple[bytes | None, bytes | None]]) 
     sources = tuple(suffix for ecosystem in ECOSYSTEMS for suffix in ecosystem.sources)
     found: list[str] = []
     for path, (was, now) in sorted(changes.items()):
-        lines = {line.strip() for line in _lines(was)} - {""}
+        lines = {line.strip() for line in _decoded_lines(was)} - {""}
         if now is not None or not lines or not path.endswith(sources):
             continue
         kin = (new for other, (_, new) in changes.items() if splitext(other)[1] == splitext(path)[1])
-        there = {line.strip() for new in kin for line in _lines(new)}
+        there = {line.strip() for new in kin for line in _decoded_lines(new)}
         if 2 * len(lines & there) <= len(lines):
             found.append(path)
     return tuple(found[:MAX_SUPPRESSIONS])
@@ -193,7 +193,7 @@ def _came(path: str, old: list[str], new: list[str], mark: re.Pattern[str]) -> l
     return [Suppressed(path, number, line.strip()[:120]) for number, line in lines_that_came(marked, known)]
 
 
-def _lines(content: bytes | None) -> list[str]:
+def _decoded_lines(content: bytes | None) -> list[str]:
     return [] if content is None or b"\0" in content else content.decode("utf-8", "replace").splitlines()
 
 

@@ -1,0 +1,36 @@
+"""How counts, lists and long texts are put in sentences, for people and for models. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 test`, `1,204 tests`; the plural is given where it isn't the noun with an `s`."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def listed(names: Sequence[str], most: int = 3, by: str = ", ") -> str:
+    """`a, b, c and 3 more`; empty without names."""
+    more = len(names) - most
+    return by.join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def quoted(names: Sequence[str], most: int = 3) -> str:
+    """The same with each name as code: `` `a` and 2 more ``."""
+    return listed([f"`{name}`" for name in names], most)
+
+
+def one_line(text: str, most: int) -> str:
+    """White space as single blanks, and the end of what is longer than `most` characters replaced by an ellipsis."""
+    return shortened(" ".join(text.split()), most)
+
+
+def shortened(text: str, most: int) -> str:
+    """At most `most` characters: the end of what is longer is replaced by an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def sentence(text: str) -> str:
+    """With a capital first."""
+    return text[:1].upper() + text[1:]
