@@ -63,11 +63,19 @@ def test_init_says_what_nothing_will_decide_unless_a_judge_does(tmp_path: Path) 
 
 def test_check_refuses_a_goal_that_is_not_there(tmp_path: Path) -> None:
     call = desk(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a\n.goal.md").write_text("# A")
     assert call("check", "OTHER.md") == 2
-    assert "no goal file OTHER.md" in call.err
-    (tmp_path / "GOAL.md").unlink()
-    assert call("check") == 2
-    assert "donewhen init" in call.err
+    assert "there is no goal file OTHER.md: the goal files here are GOAL.md, sub/a\\n.goal.md\n" in call.err
+    for number in range(9):
+        (tmp_path / f"{number}.goal.md").write_text("# N")
+    assert call("run", "OTHER.goal.md") == 2
+    assert "6.goal.md and 3 more\n" in call.err
+    for path in tmp_path.rglob("*.md"):
+        path.unlink()
+    for argv in (["check"], ["check", "OTHER.md"]):
+        assert call(*argv) == 2
+        assert ": `donewhen init` drafts one" in call.err
 
 
 @pytest.mark.parametrize(("kind", "said"), [

@@ -63,6 +63,9 @@ def test_common_options_stand_before_or_after_the_command(argv: list[str]) -> No
         (["run", "--jsno"], "'--json'"),
         (["answer", "--worksapce", "x"], "'--workspace'"),
         (["--vesion"], "'--version'"),
+        (["--worksapce", "x", "status"], "'--workspace'"),
+        (["--worksapce=x", "chekc"], "'--workspace'"),
+        (["--json", "--", "chekc"], "'check'"),
     ],
 )
 def test_an_unknown_word_names_the_nearest(argv: list[str], near: str, tmp_path: Path) -> None:
@@ -70,6 +73,22 @@ def test_an_unknown_word_names_the_nearest(argv: list[str], near: str, tmp_path:
     assert call(*argv) == 2
     assert f"did you mean {near}" in call.err
     assert call.out == ""
+
+
+@each_row(
+    "argv, said",
+    [
+        (["--max-iterations", "3", "run"], "'--max-iterations' follows its command: `donewhen run --max-iterations`"),
+        (["--no-try", "init", "x"], "'--no-try' follows its command: `donewhen init --no-try`"),
+        (["--worker", "human", "run"], "'--worker' follows its command: `donewhen run --worker`"),
+        (["list", "--no-try"], "there is no option '--no-try'; see `donewhen list --help`"),
+        (["--blue", "x", "status"], "there is no option '--blue'; see `donewhen --help`"),
+    ],
+)
+def test_an_option_in_the_wrong_place_says_where_it_belongs(argv: list[str], said: str, tmp_path: Path) -> None:
+    call = desk(tmp_path)
+    assert call(*argv) == 2
+    assert call.err == f"donewhen: error: {said}\n"
 
 
 @each_row(

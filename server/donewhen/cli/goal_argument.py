@@ -15,6 +15,7 @@ from donewhen.cli.calling import Call
 from donewhen.cli.formatting import count, one_line, shown_path
 from donewhen.core.errors import GoalFileError, UsageError
 from donewhen.goalfile.draft import draft, draft_notes, draft_path, draft_without_objective
+from donewhen.goalfile.files import find_goals
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import FileProblem, ParsedGoalFile, Span
 from donewhen.regular import read_bytes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Verb = Literal["status", "pause", "resume", "stop", "clear"]
 VERBS: tuple[Verb, ...] = ("status", "pause", "resume", "stop", "clear")
 
+_MOST_NAMED = 8
 _PREFIX = re.compile(r"/goal(?:\s+|$)")
 
 
@@ -95,7 +97,16 @@ def goal_path(text: str, root: Path) -> str:
         raise UsageError(f"{text} is a folder, not a goal file; with --workspace {text} its goal is pursued")
     if _exists(Path(text).expanduser()) or _exists(root / text):
         raise UsageError(f"{text} is not a regular file: name a goal file")
-    raise UsageError(f"there is no goal file {text}: `donewhen init` drafts one")
+    raise UsageError(f"there is no goal file {text}{_goals_instead(root)}")
+
+
+def _goals_instead(root: Path) -> str:
+    """How a message that a named goal file is not there goes on: with those that are, else with how one is drafted."""
+    found = [shown_path(path) for path in find_goals(root)]
+    if not found:
+        return ": `donewhen init` drafts one"
+    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    return f": the goal files here are {', '.join(found[:_MOST_NAMED])}{more}"
 
 
 def the_goal(root: Path) -> str:

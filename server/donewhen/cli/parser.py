@@ -345,18 +345,24 @@ def _serve_arguments(parser: Parser) -> None:
 def _refuse_unknown(argv: Sequence[str], parser: Parser, commands: dict[str, Parser]) -> None:
     """Runs before argparse, which would complain about something else first, and suggests nothing."""
     name = _command_word(argv)
-    if name is not None and name not in commands:
-        raise UsageError(f"there is no command {name!r}{_nearest(name, tuple(COMMANDS))}; see `donewhen --help`")
-    own = _option_strings(commands[name] if name else parser)
-    known = own | _option_strings(parser)
+    command = commands.get(name or "")
+    known = _option_strings(parser)
     for word in argv:
+        if word == "--" or (word == name and command is None):
+            break
+        if word == name and command is not None:
+            known |= _option_strings(command)
         option = word.partition("=")[0]
-        if word == "--":
-            return
         looks_like_option = option.startswith("-") and not option[1:2].isdigit() and len(option) > 1
         if looks_like_option and option not in known:
-            where = f"donewhen {name}" if name else "donewhen"
-            raise UsageError(f"there is no option {option!r}{_nearest(option, sorted(own))}; see `{where} --help`")
+            where = f"donewhen {name}" if command else "donewhen"
+            takes = [one for one, other in commands.items() if option in _option_strings(other)]
+            if takes and (command is None or name in takes):
+                raise UsageError(f"{option!r} follows its command: `donewhen {name if command else takes[0]} {option}`")
+            near = _nearest(option, sorted(_option_strings(command or parser)))
+            raise UsageError(f"there is no option {option!r}{near}; see `{where} --help`")
+    if name is not None and command is None:
+        raise UsageError(f"there is no command {name!r}{_nearest(name, tuple(COMMANDS))}; see `donewhen --help`")
 
 
 def _command_word(argv: Sequence[str]) -> str | None:

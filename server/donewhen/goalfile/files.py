@@ -88,7 +88,8 @@ def _content(root: Path, relative: str) -> bytes:
             f"{relative} is a link that leads out of the workspace: copy the file here instead"
         ) from None
     except FileNotFoundError:
-        raise GoalFileError(f"there is no {relative} here", typed=": `donewhen init` drafts one") from None
+        init = ": `donewhen init` drafts one" if relative == GOAL_FILE else ""
+        raise GoalFileError(f"there is no {relative} here", typed=init) from None
     except (OSError, ValueError) as error:
         if (root / relative).is_dir():
             raise GoalFileError(f"{relative} is a folder: name the goal file in it") from None
