@@ -65,6 +65,24 @@ async def test_a_file_that_a_worker_changes_is_a_diff_against_the_tree_before_th
     assert (edited.diff, edited.added, edited.removed, edited.path) == ("@@ -1 +1 @@\n-bad\n+good", 1, 1, "a.py")
 
 
+async def test_a_file_that_is_not_text_is_called_deleted_or_changed(world: World) -> None:
+    supervisor = world.supervisor()
+    world.workspace.edit("gone.png", b"\0")
+    world.workspace.edit("kept.png", b"\0")
+    (world.folder / "kept.png").write_bytes(b"\0\0")
+
+    def changed(turn: Turn, context: TurnContext, world: World) -> None:
+        world.workspace.edit("gone.png", None)
+        world.workspace.edit("kept.png", b"\0\0")
+
+    world.worker.plays = [changed, writes("a.py", "good")]
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    seen: dict[str, RunStep] = {}
+    async for _ in supervisor.follow(run_id):
+        seen |= await steps(supervisor, run_id)
+    assert {title for title in seen if title.endswith(".png")} == {"edits deleted gone.png", "edits changed kept.png"}
+
+
 async def test_what_a_worker_prints_is_there_while_it_works_and_afterwards(world: World) -> None:
     printed, go_on = asyncio.Event(), asyncio.Event()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,18 +152,19 @@ class Steps:
                     raise ValueError("the file may contain something else by now")
             except (DoneWhenError, OSError, ValueError):
                 self._texts.pop(edit.path, None)
-                self._name(edit)
+                gone = live and not await asyncio.to_thread(os.path.lexists, self._root / edit.path)
+                self._name(edit, "deleted" if gone else "changed")
                 continue
             self._texts[edit.path] = after
             if before != after:
                 await self._show(edit, before, after)
             self._unmade.pop(edit.step, None)
 
-    def _name(self, edit: _Edit) -> None:
-        """An edit whose change can no longer be determined. What a tool edited is a step already."""
+    def _name(self, edit: _Edit, word: str) -> None:
+        """An edit that can't be shown. What a tool edited is a step already."""
         at, by = self._unmade.pop(edit.step, (0.0, ""))
         if by and edit.path not in self._by_tool:
-            self._put(edit.step, at, "edits", f"{'you ' if by == 'person' else ''}edited {edit.path}", path=edit.path)
+            self._put(edit.step, at, "edits", f"{'you ' if by == 'person' else ''}{word} {edit.path}", path=edit.path)
 
     async def _text(self, tree: str | None, path: str, files: FileSource, *, known: bool = False) -> str | None:
         """What a file holds in a tree, or as it was last `known`. Raises ValueError if that is not text to show."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
 from donewhen.ports import Turn, TurnContext
 from donewhen.workers import WorkerParts
 
 WAITING = "waiting for your edits"
 MAX_STEPS = 50
+_DONE = (("edit", "edited"), ("delete", "deleted"))
 
 
 class HumanWorker:
@@ -20,11 +25,15 @@ class HumanWorker:
         """Returns after the next settled change of the workspace."""
         context.activity(WAITING)
         tree = await context.settled()
-        count = len(tree.changed)
-        edited = "edited 1 file" if count == 1 else f"edited {count} files"
-        summary = edited if count else "the editor's diagnostics changed"
-        steps = tuple(WorkerStep("edit", path) for path in tree.changed[:MAX_STEPS])
-        return TurnResult(Claim(), Usage(), steps=steps, summary=summary)
+        steps = _steps(context.workspace.root, tree.changed)
+        counted = [(word, sum(step.kind == kind for step in steps)) for kind, word in _DONE]
+        done = ", ".join(f"{word} {f'{count} files' if count > 1 else '1 file'}" for word, count in counted if count)
+        summary = done or "the editor's diagnostics changed"
+        return TurnResult(Claim(), Usage(), steps=steps[:MAX_STEPS], summary=summary)
+
+
+def _steps(root: Path, changed: Sequence[str]) -> tuple[WorkerStep, ...]:
+    return tuple(WorkerStep("edit" if os.path.lexists(root / path) else "delete", path) for path in changed)
 
 
 def make(parts: WorkerParts) -> HumanWorker:
