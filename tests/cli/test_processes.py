@@ -217,6 +217,15 @@ def test_what_was_proven_is_stale_once_the_code_changes_and_fresh_once_it_is_bac
     said = place.run("status").stdout
     assert "was complete until files changed" in said
     assert "every requirement is proven" not in said
+    assert "run `donewhen check`" in said
+    for content, code, words in (("bad\n", 1, "did not prove the goal"), ("good, too\n", 0, "proved the goal")):
+        (place.root / "code.txt").write_text(content)
+        assert place.run("check").returncode == code
+        said = place.run("status").stdout
+        assert f"code.txt; a later check {words} on the present files: donewhen report " in said
+        assert "run `donewhen check`" not in said
+    (place.root / "code.txt").write_text("bad again\n")
+    assert "run `donewhen check`" in place.run("status").stdout
     (place.root / "code.txt").write_text("good\n")
     again = place.newest()
     assert (again["complete"], again["freshness"]["fresh"], again["freshness"]["changedFiles"]) == (True, True, [])

@@ -152,8 +152,9 @@ def closing(view: RunView) -> list[str]:
     ]
 
 
-def stale_lines(view: RunView) -> list[str]:
-    """That its result is about other content than the present one, and what changed; nothing if it isn't."""
+def stale_lines(view: RunView, checked: RunView | None = None) -> list[str]:
+    """That its result is about other content than the present one, and what changed; nothing if it isn't. `checked` is
+    a later check of its goal on the present files."""
     if view.present is None or not view.stale:
         return []
     changed = [shown_path(path) for path in view.present.changed or ()]
@@ -161,7 +162,11 @@ def stale_lines(view: RunView) -> list[str]:
     what = f": {one_line(', '.join(changed[:5]))}{more}" if changed else ""
     if view.state.guard is not None and view.state.audit_due:
         return []  # it is being proven again
-    return [f"stale: files changed since this result{what}; run `donewhen check` to check again"]
+    then = "run `donewhen check` to check again"
+    if checked is not None:
+        proven = "proved the goal" if _all_settled(checked) else "did not prove the goal"
+        then = f"a later check {proven} on the present files: donewhen report {checked.state.run_id}"
+    return [f"stale: files changed since this result{what}; {then}"]
 
 
 def _ended_as(state: RunState) -> str:

@@ -33,14 +33,24 @@ async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -
             return 1
         if follow:
             return await _follow(call, runs, view)
+        checked = await _checked_since(runs, view)
     if call.json:
         call.show(view)
     else:
-        for line in status_lines(view):
+        for line in status_lines(view, checked):
             call.terminal.result(line)
         for line in steering(view) if view.state.active else what_next(view):
             call.terminal.message(line)
     return 0
+
+
+async def _checked_since(runs: Runs, view: RunView) -> RunView | None:
+    """A later check of a stale run's goal on the files as they are."""
+    if not view.stale or view.state.mode == "audit":
+        return None
+    checks = [one for one in await runs.views(view.state.goal.path) if one.state.mode == "audit" and one.state.audits]
+    same = (one for one in checks if one.state.goal.requirements == view.state.goal.requirements)
+    return next((one for one in same if one.present is not None and not one.stale), None)
 
 
 def steering(view: RunView) -> list[str]:
@@ -83,7 +93,7 @@ def unreadable_line(summary: RunSummary) -> str:
     return f"run {summary.run_id} can't be read: {one_line(summary.unreadable or '', 500)}"
 
 
-def status_lines(view: RunView) -> list[str]:
+def status_lines(view: RunView, checked: RunView | None = None) -> list[str]:
     """A run as text, its status first: its requirements, findings and questions."""
     state = view.state
     stale = (", on guard" if state.guard is not None else "") + (", stale now" if view.stale else "")
@@ -96,7 +106,7 @@ def status_lines(view: RunView) -> list[str]:
         lines += [f"{asked.id} {asked.kind}: {one_line(asked.title, 500)}", *preview_lines(asked)]
     lines += [f"now: {one_line(view.live.activity)}"] if state.active and view.live.activity else []
     # Its first line already has the word for how it ended.
-    return [*lines, *closing(view)[1 if state.active and not state.reason else 0 :], *stale_lines(view)]
+    return [*lines, *closing(view)[1 if state.active and not state.reason else 0 :], *stale_lines(view, checked)]
 
 
 def _halt_data(state: RunState) -> list[str]:
