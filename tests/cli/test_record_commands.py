@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -280,6 +282,38 @@ def test_a_defect_is_one_line_with_its_log(tmp_path: Path) -> None:
     call.environ["DONEWHEN_DEBUG"] = "1"
     assert call("run") == 4
     assert "Traceback" in call.err
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+        ImportError("/x/y.so: failed to map segment from shared object"),
+    ],
+)
+def test_too_little_memory_is_said_in_one_sentence(error: Exception, tmp_path: Path) -> None:
+    later = ValueError("what followed")
+    later.__context__ = error
+    said = "donewhen: crashed: there is too little memory, or too few threads, to go on: free some, or raise the limit"
+    asyncio_log = logging.getLogger("asyncio")
+    for raised in (error, later):
+        call = desk(tmp_path, view(), error=raised)  # type: ignore[arg-type]
+        try:
+            assert call("check") == 4
+        finally:
+            asyncio_log.disabled = False
+        assert call.err.startswith(said)
+        assert call.err.count("\n") == 1
+    assert not list(tmp_path.glob("crash-*.log"))
+
+
+def test_a_check_that_breaks_off_says_why(tmp_path: Path) -> None:
+    call = desk(tmp_path, view(red=True, mode="audit", ended=True, end_status="crashed", reason="no memory"))
+    assert call("check") == 4
+    assert "the check broke off: no memory\n" in call.out
+    assert "not proven" not in call.out
 
 
 def test_a_workspace_that_is_no_folder_is_refused(tmp_path: Path) -> None:

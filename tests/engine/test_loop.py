@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from donewhen.core.errors import AlreadyRunning, NotResumable, UnknownInterrupt, UsageError
+from donewhen.core.evidence import CheckResult
 from donewhen.core.work import Answer, Claim, TurnResult
 from donewhen.engine.api import LimitChanges, RunView
 from donewhen.engine.runs import Supervisor
@@ -63,6 +64,16 @@ async def test_c08_repeated_errors_end_the_run_as_crashed_with_the_reason(world:
     assert view.state.status == "crashed"
     assert "no such model" in view.state.reason
     assert view.state.iterations[0].error == "no such model"
+
+
+async def test_too_little_memory_ends_a_check_with_what_to_do(world: World) -> None:
+    def starved(world: World) -> CheckResult:
+        raise RuntimeError("can't start new thread")
+
+    world.checker.behaviours = dict.fromkeys(world.checker.behaviours, starved)
+    view = await world.supervisor().check(GOAL)
+    assert view.state.end_status == "crashed"
+    assert view.state.reason.startswith("there is too little memory")
 
 
 @pytest.mark.conformance("C9")

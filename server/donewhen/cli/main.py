@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import os
 import time
 import traceback
@@ -19,7 +20,7 @@ from donewhen.cli.calling import Call, ServeOptions, call_of
 from donewhen.cli.outcome import COMPLETE, CRASHED, PAUSED_BY_CTRL_C, USAGE, error_code, error_text
 from donewhen.cli.parser import build, parse
 from donewhen.cli.terminal import OutputClosed, Terminal, process_terminal
-from donewhen.core.errors import DoneWhenError
+from donewhen.core.errors import DoneWhenError, out_of_memory
 
 Command = Callable[[Call], int | Awaitable[int]]
 
@@ -138,6 +139,10 @@ def _leave_output(terminal: Terminal) -> None:
 
 
 def _crashed(defect: Exception, terminal: Terminal, argv: Sequence[str], folder: Path | None) -> int:
+    if refused := out_of_memory(defect):
+        logging.getLogger("asyncio").disabled = True  # what it reports of other tasks is the same
+        terminal.message(f"donewhen: crashed: {refused}")
+        return CRASHED
     if terminal.environ.get("DONEWHEN_DEBUG") == "1":
         terminal.message("".join(traceback.format_exception(defect)).rstrip())
     log = _logged(defect, argv, folder)

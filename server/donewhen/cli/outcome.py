@@ -22,6 +22,8 @@ def exit_code(state: RunState) -> int:
     from donewhen.core.proof import satisfied
 
     if state.mode == "audit":
+        if state.end_status == "crashed":
+            return CRASHED
         return COMPLETE if state.end_status is None and satisfied(state) else NOT_COMPLETE
     if state.status == "complete":
         return COMPLETE

@@ -137,6 +137,8 @@ def closing(view: RunView) -> list[str]:
     """How it ended, and what remains."""
     state = view.state
     counts = met_of_total(view)
+    if state.mode == "audit" and state.end_status == "crashed":
+        return [f"the check broke off: {one_line(state.reason, 500)}"]
     if state.mode == "audit":
         word = "proven" if _all_settled(view) else "not proven"
         return [" · ".join((f"{word}: {counts}", *spending(state.judge_usage))) + held_out_untried(state)]

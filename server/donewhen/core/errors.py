@@ -31,11 +31,14 @@ DoneWhenError
 
 from __future__ import annotations
 
+import errno
 from typing import Literal
 
 from donewhen.core.trouble import CallRole, ModelTrouble, TroubleKind
 from donewhen.core.work import Usage
 
+_REFUSED = ("can't start new thread", "failed to map segment from shared object")
+"""How Python and the loader of libraries say it."""
 Lack = Literal["model", "models", "key", "worker"]
 """What has to be there first: a model that is named, what calls models, a provider's key, the worker's program."""
 
@@ -57,6 +60,19 @@ class DoneWhenError(Exception):
         super().__init__(f"{message}{typed}")
         self.said = message
         self.lacks: Lack | None = lacks
+
+
+def out_of_memory(error: BaseException | None) -> str:
+    """What to say of an error that comes of too little memory, or too few threads; empty for any other."""
+    while error is not None:
+        refused = isinstance(error, OSError) and error.errno == errno.ENOMEM
+        if isinstance(error, MemoryError) or refused or any(one in str(error) for one in _REFUSED):
+            return (
+                "there is too little memory, or too few threads, to go on: free some, or raise the limit "
+                "(`ulimit -v`, `ulimit -u`, or that of the container), then try again"
+            )
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 class InvalidGoal(DoneWhenError, ValueError):

@@ -17,7 +17,7 @@ from donewhen.core.decide import (
     Stop,
     decide,
 )
-from donewhen.core.errors import DoneWhenError, LedgerError
+from donewhen.core.errors import DoneWhenError, LedgerError, out_of_memory
 from donewhen.core.events import EndStatus, InterruptOpened, RevisionConfirmed, RunEnded, RunPaused, Warned
 from donewhen.core.proof import proven
 from donewhen.engine.active import ActiveRun
@@ -44,12 +44,13 @@ async def pursue(run: ActiveRun) -> None:
         raise  # what can't be recorded must not happen: the supervisor reports it
     except (DoneWhenError, OSError) as error:
         if not on_disk or await asyncio.to_thread(root.is_dir):
-            await run.append(RunEnded("crashed", str(error)))
+            await run.append(RunEnded("crashed", out_of_memory(error) or str(error)))
         else:  # moved or deleted meanwhile: nothing failed, and a person puts it back
             await run.append(RunPaused(f"the workspace folder {root} is gone: put it back, then resume", "run"))
     except Exception as error:  # noqa: BLE001  # invariant 8: a defect is this run's end, with its reason
         place = traceback.extract_tb(error.__traceback__)[-1].name
-        await run.append(RunEnded("crashed", f"a defect in {place}: {type(error).__name__}: {error}"))
+        defect = f"a defect in {place}: {type(error).__name__}: {error}"
+        await run.append(RunEnded("crashed", out_of_memory(error) or defect))
 
 
 async def _step(run: ActiveRun) -> None:  # noqa: C901  # one branch for each action
