@@ -48,7 +48,9 @@ def environment(folder: Path) -> dict[str, str]:
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     places = {name: str(folder / name.lower()) for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
-    return {**places, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    own = str(Path(sys.executable).parent)  # where a `donewhen` is that no person has
+    path = [one for one in os.environ["PATH"].split(os.pathsep) if one != own]
+    return {**places, "PATH": os.pathsep.join([str(python.parent), *path])}
 
 
 @contextmanager

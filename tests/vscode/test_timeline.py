@@ -103,7 +103,7 @@ def test_an_open_timeline_follows_the_run_and_takes_nothing_away(
     window.notices.wait_bar(BAR, "1 of 1 met", 60)
     window.until(lambda: "1 of 1 met" in timeline.row(2).inner_text(), "in the open timeline: the next iteration")
     window.until(lambda: "over 2 iterations: the score went from 0 % to 100 %" in timeline.said(), "in the chart too")
-    assert "What it cost is not known." in timeline.said()
+    assert "The cost is not known." in timeline.said()
     assert not any("cost unknown" in timeline.row(number).inner_text() for number in (1, 2))
     # Neither what has the focus nor what is open was taken away; a screen reader heard of the end, not of every step.
     assert timeline.evaluate("() => document.activeElement === window.before")

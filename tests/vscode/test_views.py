@@ -74,6 +74,7 @@ def test_a_run_is_steered_and_read_in_the_view_which_says_at_first_what_to_do(
             calls("write_file", path="test_calc.py", content=SKIPPED),
             says("add adds now."),
             says("There is nothing left to do."),
+            says("There still is nothing left to do."),
         )
     )
     window = open_window(server, folder)
