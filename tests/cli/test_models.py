@@ -156,6 +156,29 @@ def test_preflight_does_without_a_model_and_survives_one_that_fails(tmp_path: Pa
     assert "the model gave no hints: down" in call.err
 
 
+@each_row(
+    "boxes, argv, said",
+    [
+        ("`true` passes", (), "no judge is set: the checks decide when it is done, not the words of the objective\n"),
+        ("`true` passes", ("--judge-model", "openai/j"),
+         "the checks decide when it is done, not the words of the objective\n"),
+        ("`src/a.py` quotes all fields", ("--judge-model", "openai/j"),
+         "the words of R1 are decided by the judge, openai/j, and by no check\n"),
+        ("It quotes all fields\n  - check: `true`", (), "no judge is set: the checks decide"),
+        ("`src/a.py` quotes all fields", (), "no check decides R1, and no judge is configured: write a check below it"),
+    ],
+)  # fmt: skip
+def test_preflight_says_once_who_decides_about_the_words(
+    boxes: str, argv: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    call = desk(tmp_path)
+    (tmp_path / "GOAL.md").write_text(f"# Quote the fields\n\nAll of them.\n\n- [ ] {boxes}\n")
+    assert call("preflight", *argv) == 0
+    assert call.out == ""
+    assert call.err.count(said) == 1
+    assert ("nothing to add" in call.err) == ("no check decides" not in said)
+
+
 # ------------------------------------------------------------------------------------------------ options
 
 

@@ -30,7 +30,7 @@ from donewhen.cli.terminal import OutputClosed, ending_signals
 from donewhen.core.errors import DoneWhenError, UsageError
 from donewhen.core.proof_files import Group, ProofBasis
 from donewhen.engine.api import Runs, RunView
-from donewhen.goalfile.draft import GREEN, draft_from_issue
+from donewhen.goalfile.draft import CHECKS_ALONE, GREEN, draft_from_issue
 from donewhen.goalfile.issue import Issue, Taken, read_issue
 from donewhen.goalfile.parse import SIZE_LIMIT
 from donewhen.goalfile.preflight import GoalHint, hints_of
@@ -205,9 +205,22 @@ async def preflight(call: Call) -> int:
     for hint in hints:
         label = "goal" if hint.number is None else f"R{hint.number}"
         call.terminal.result(f"{label}: {one_line(hint.message, 500)}")
-    if not hints:
+    if not _say_who_decides(call, path) and not hints:
         call.terminal.message("nothing to add: each requirement can be proven as it stands")
     return 0
+
+
+def _say_who_decides(call: Call, path: str) -> bool:
+    """What the checks of the goal don't decide, and who does; True if nobody does as it stands."""
+    goal = read_goal(call.root / path).goal
+    judge = call.settings.pick("judge_model") or (goal and goal.judge_model)
+    if judge is None and (labels := _undecided(call.root / path)):
+        say_undecided(call, labels, path)
+        return True
+    worded = [one.label for one in goal.requirements if not one.sole_check] if goal and judge else []
+    words = f"the words of {', '.join(worded)} are decided by the judge, {judge}, and by no check"
+    call.terminal.message(words if worded else CHECKS_ALONE if judge else f"no judge is set: {CHECKS_ALONE}")
+    return False
 
 
 async def _models_hints(call: Call, path: str) -> tuple[Sequence[GoalHint], Usage | None]:

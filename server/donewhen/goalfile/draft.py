@@ -26,6 +26,7 @@ _RESERVED = frozenset(["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("
 
 GREEN = "every check passes already, so a run would end at once: add a check that fails first"
 """The note of a draft in which nothing has to change for it to be met."""
+CHECKS_ALONE = "the checks decide when it is done, not the words of the objective"
 
 
 def draft(
@@ -77,7 +78,7 @@ def draft_notes(
         notes.append("no check was drafted: write the command that shows that it is done, after `check:`")
     elif parsed.outline and all(one.sole_check for one in parsed.outline):
         if not judged:
-            notes.append("no judge is set: the checks decide when it is done, not the words of the objective")
+            notes.append(f"no judge is set: {CHECKS_ALONE}")
         if found.green:
             notes.append(GREEN)
     return tuple(notes)
