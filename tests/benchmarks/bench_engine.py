@@ -56,12 +56,12 @@ class TimedLedger(SqliteLedger):
 
     async def append(
         self, run_id: str, event: Event, at: float, *, durable: bool = True, seconds: float | None = None,
-        after: int | None = None,
+        after: int | None = None, alone: bool = False,
     ) -> Entry:  # fmt: skip
         begun = time.perf_counter()
         self.syncs += durable
         try:
-            return await super().append(run_id, event, at, durable=durable, seconds=seconds, after=after)
+            return await super().append(run_id, event, at, durable=durable, seconds=seconds, after=after, alone=alone)
         finally:
             self.seconds += time.perf_counter() - begun
 

@@ -23,12 +23,11 @@ from donewhen.core.evidence import CheckResult, Evidence, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.work import Claim, TurnResult, WorkerStep
 from donewhen.engine.records import Records
-from donewhen.store.chain import START
 from donewhen.store.codec import CODEC_VERSION, encode
 from donewhen.store.opening import open_ledger
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.store.summary import RunRecord, updated
-from donewhen.store.tables import put_record, transaction
+from donewhen.store.tables import START, linked, put_record, transaction
 
 RUN = "10000000"
 GOAL = Goal("Long", "A long run", (Requirement("r-1", 1, "holds", checks=(Check("c-1", "true"),)),), path="GOAL.md")
@@ -57,7 +56,7 @@ def events(iterations: int, entries: int) -> Iterator[e.Event]:
 
 def generate(path: Path, iterations: int = 1_000, entries: int = 1_000_000) -> int:
     """Puts such a run on record, by the statements of the ledger but in one transaction. Returns how many entries."""
-    connection, chain, _ = open_ledger(path)
+    connection, _ = open_ledger(path)
     with contextlib.closing(connection):
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN")
@@ -67,7 +66,7 @@ def generate(path: Path, iterations: int = 1_000, entries: int = 1_000_000) -> i
         for count, event in enumerate(events(iterations, entries), 1):
             body, at, kind = encode(event), float(count), type(event).__name__
             known = event.evidence.id if isinstance(event, e.CheckFinished) else None
-            before = chain.link(before, (RUN, count, at, CODEC_VERSION, kind, 0.01, known), body.encode("ascii"))
+            before = linked(before, (RUN, count, at, CODEC_VERSION, kind, 0.01, known), body.encode("ascii"))
             record = updated(record, event, at)
             connection.execute(
                 "INSERT INTO entries (run_id, sequence, at, version, type, body, evidence_id, digest, seconds) "
@@ -77,7 +76,7 @@ def generate(path: Path, iterations: int = 1_000, entries: int = 1_000_000) -> i
         connection.execute("COMMIT")
         assert record is not None
         with transaction(connection):
-            put_record(connection, chain, RUN, record, before)
+            put_record(connection, record, before)
     return count
 
 

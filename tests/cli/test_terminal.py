@@ -118,13 +118,13 @@ def test_the_live_view_tells_what_the_worker_does_step_by_step() -> None:
 def test_lines_say_once_that_a_model_is_silent() -> None:
     log, shown = Log(), view()
 
-    def told(activity: str | None) -> list[str]:
-        changed = replace(shown, live=replace(shown.live, activity=activity))
+    def told(silent: int) -> list[str]:
+        changed = replace(shown, live=replace(shown.live, silent=silent))
         return [line for line in log.lines(changed) if "nothing for" in line]
 
-    said = [told(one) for one in ("thinking", "thinking, 14 s", "thinking, 16 s", "thinking, 18 s", None)]
+    said = [told(one) for one in (0, 14, 16, 18, 0)]
     assert said == [[], [], [f"  the model has said nothing for 16 s: {STILL}"], [], []]
-    assert told("asking the judge, 15 s")  # another silence
+    assert told(15)  # another silence
 
 
 def test_a_closed_output_is_told_apart_from_a_closed_error_output() -> None:

@@ -14,7 +14,7 @@ from donewhen.core.calls import Message
 from donewhen.core.errors import JudgeOutage, ModelFailed, UsageError, WorkerFailed
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal, Requirement
-from donewhen.core.trouble import FailedTry, ModelTrouble, Retrying, TroubleKind, waited
+from donewhen.core.trouble import FailedTry, ModelTrouble, Retrying, TroubleKind
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.engine.api import RunView
 from donewhen.engine.steps import Steps
@@ -251,11 +251,12 @@ async def test_how_long_a_model_says_nothing_is_told_as_it_goes_on(tmp_path: Pat
     world, _ = made(tmp_path, transport, Waits())
     supervisor = world.supervisor()
     run_id = (await supervisor.start(GOAL)).state.run_id
-    first = await until(supervisor, run_id, lambda one: waited(one.live.activity or "") > 0)
+    first = await until(supervisor, run_id, lambda one: one.live.silent > 0)
     assert re.fullmatch(r"thinking, \d+ s", first.live.activity or "")
     then = await until(supervisor, run_id, lambda one: one.live.activity != first.live.activity)
     assert re.fullmatch(r"thinking, \d+ s", then.live.activity or "")
-    assert f" · {then.live.activity} · " in view_of(snapshot(then, tmp_path)).status.text
+    assert then.live.silent > first.live.silent
+    assert f" · {then.live.activity} · " in view_of(snapshot(then, tmp_path), silent=True).status.text
     transport.gate.set()
     assert (await ended(supervisor, run_id)).live.activity is None
     await world.close()

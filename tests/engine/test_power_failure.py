@@ -32,7 +32,7 @@ class Disk(MemoryLedger):
 
     async def append(
         self, run_id: str, event: Event, at: float, *, durable: bool = True, seconds: float | None = None,
-        after: int | None = None,
+        after: int | None = None, alone: bool = False,
     ) -> Entry:  # fmt: skip
         if self.power is not None and len(self.written) >= self.power:
             await self.close()

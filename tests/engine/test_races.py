@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from donewhen.core.errors import LedgerUnavailable
+from donewhen.core.errors import LedgerUnavailable, UsageError
 from donewhen.core.events import (
     CheckpointTaken,
     Entry,
@@ -26,6 +26,7 @@ from donewhen.core.fold.dispatch import fold_all
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.ports import Workspace
 from donewhen.store.memory import MemoryLedger
+from donewhen.store.sqlite import SqliteLedger
 from donewhen.workspace.memory import MemoryWorkspace
 from tests.core.builders import goal, requirement
 from tests.engine.test_time import MemoryClock
@@ -326,6 +327,41 @@ async def test_an_act_during_which_the_run_is_resumed_reaches_who_pursues_it(loo
     assert list((await owner.view(run_id)).state.hints) == ["be quick"]
     world.worker.gate.set()
     assert (await ended(owner, run_id)).state.status == "capped"
+
+
+@pytest.mark.parametrize("look", [1, 6, 8])
+async def test_files_that_are_put_back_while_the_run_is_resumed_do_not_end_it(
+    look: int, world: World, tmp_path: Path
+) -> None:
+    """Before that look at the record; the last one is right before it is put on record that they were. Whoever pursues
+    the run takes no entry of another process for one of Done When's."""
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=1)
+    world.checker.behaviours["check"] = lambda world: False
+    world.worker.plays = [writes("a.py", "half")]
+    owner = world.supervisor(ledger=await SqliteLedger.open(tmp_path / "ledger.sqlite"))
+    run_id = (await owner.start(GOAL, StartOptions())).state.run_id
+    await ended(owner, run_id)
+    world.worker.gate = asyncio.Event()
+    world.worker.started.clear()
+
+    class Resumed(SqliteLedger):
+        looks = 0
+
+        async def entries(self, run_id: str, after: int = 0) -> Any:
+            self.looks += 1
+            if self.looks == look:
+                await owner.resume(run_id, LimitChanges(max_iterations=2))
+                await world.worker.started.wait()
+            return await super().entries(run_id, after)
+
+    ledger = Resumed(tmp_path / "ledger.sqlite")
+    await ledger._opened()
+    with pytest.raises(UsageError, match="pause the run first"):
+        await world.supervisor(ledger=ledger).revert(run_id, 0)
+    assert ledger.looks >= look
+    world.worker.gate.set()
+    assert (await ended(owner, run_id)).state.status == "capped"
+    await ledger.close()
 
 
 async def test_an_act_whose_owner_lets_go_before_it_reads_it_is_done_without_it(world: World) -> None:

@@ -12,7 +12,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
-from donewhen.core.errors import LedgerError, LedgerUnavailable, Overtaken
+from donewhen.core.errors import LedgerError, LedgerUnavailable, Overtaken, RecordChanged
 from donewhen.core.events import Entry, Event
 from donewhen.ports import Live, Reply, Request, RunSummary
 from donewhen.store.codec import encode
@@ -137,6 +137,8 @@ class Connection(MemoryLedger):
         self._host = host
         self._record = disk.record._record
         self._free_at = 0.0
+        self._last: dict[str, int] = {}
+        """The last entry of each run by this process."""
         self._others_wrote = asyncio.Event()
 
     @property
@@ -153,11 +155,15 @@ class Connection(MemoryLedger):
         durable: bool = True,
         seconds: float | None = None,
         after: int | None = None,
+        alone: bool = False,
     ) -> Entry:
         def do() -> Entry:
+            if alone and self._record.lengths[run_id] != self._last[run_id]:
+                raise RecordChanged(run_id, "another process put something on record of a run that this one pursues")
             if after is not None and self._record.lengths.get(run_id, 0) != after:
                 raise Overtaken(f"run {run_id} went on after entry {after}")
             entry = self._disk.append(self._host, run_id, event, at, durable, seconds)
+            self._last[run_id] = entry.sequence
             self._disk.wake_others(self._others_wrote)
             return entry
 

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from donewhen.core.errors import DoneWhenError, LedgerError
-from donewhen.core.events import AuditFinished, Entry, RevisionConfirmed
+from donewhen.core.events import AuditFinished, Entry, RevisionConfirmed, RunEnded
 from donewhen.core.fold.dispatch import begin, fold
 from donewhen.core.state import RunState
 from donewhen.engine.api import LimitChanges
@@ -273,6 +273,8 @@ class Simulation:
         books = self.books.setdefault(run_id, self._new_books())
         books.write(entry)
         self._looked(run_id, books, entry)
+        if isinstance(entry.event, RunEnded) and entry.event.broken:
+            self.machine.broken.append(f"a run ends, and nothing has changed its record: {entry.event.reason}")
         if self.machine.tracing:
             self.machine.tell(f"{run_id[:4]} {entry.sequence}: {_short(entry)}")
 

@@ -163,8 +163,8 @@ async def test_live_is_the_last_that_was_set(ledger: Ledger, connect: Connect) -
     other = await connect()
     assert await other.live("a") == Live()
     await ledger.set_live("a", Live("reading", 1.0))
-    await ledger.set_live("a", Live(None, 2.5))
-    assert await other.live("a") == Live(None, 2.5)
+    await ledger.set_live("a", Live("thinking, 3 s", 2.5, 1.5, 3))
+    assert await other.live("a") == Live("thinking, 3 s", 2.5, 1.5, 3)
 
 
 async def test_a_request_is_handed_out_once_and_answered(ledger: Ledger, connect: Connect) -> None:

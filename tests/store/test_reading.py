@@ -60,7 +60,7 @@ async def test_what_only_the_journal_of_a_killed_process_holds_is_read(path: Pat
     await writer.append("run-1", last, 2.0)
     left = tmp_path / "left"
     left.mkdir()
-    for name in ("ledger.sqlite", "ledger.sqlite-wal", "ledger.key"):
+    for name in ("ledger.sqlite", "ledger.sqlite-wal"):
         shutil.copyfile(path.with_name(name), left / name)
     await writer.close()
     before = contents(left)

@@ -97,7 +97,7 @@ def changed(path: Path, statement: str) -> None:
         "UPDATE snapshots SET body = replace(body, 'r10', 'r11')",
         "UPDATE snapshots SET sequence = sequence - 1",
         "UPDATE snapshots SET version = 'another'",
-        "UPDATE snapshots SET seal = zeroblob(32)",
+        "UPDATE snapshots SET digest = zeroblob(32)",
         "UPDATE snapshots SET run_id = 'other'",
         "DELETE FROM snapshots",
     ],

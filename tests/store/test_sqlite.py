@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from donewhen.core import events as e
-from donewhen.core.errors import LedgerError, LedgerTooNew, LedgerUnavailable
+from donewhen.core.errors import LedgerError, LedgerTooNew, LedgerUnavailable, RecordChanged
 from donewhen.core.evidence import ObservedCommand
 from donewhen.ports import RunSummary
 from donewhen.store import tables
 from donewhen.store.codec import CODEC_VERSION
-from donewhen.store.opening import MIGRATIONS, SCHEMA_VERSION, key_file, ledger_error, migrate, open_ledger
+from donewhen.store.opening import MIGRATIONS, SCHEMA_VERSION, ledger_error, migrate, open_ledger
 from donewhen.store.sqlite import SqliteLedger
 
 from .samples import evidence, started
@@ -58,13 +58,12 @@ async def test_an_older_ledger_is_migrated_with_all_it_holds(path: Path, version
     path.parent.mkdir()
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.executescript((OLD / f"schema_{version}.sql").read_text())
-    if version >= 5:
-        key_file(path).write_bytes(bytes(32))  # its entries have digests, by this key
     ledger = await SqliteLedger.open(path)
     assert ledger.notices == ()
     assert [entry.sequence for entry in await ledger.entries("old")] == [1, 2]
     assert await ledger.evidence("old", "E1") == e.Evidence("E1", "r", "r", 0, ObservedCommand("ls", 0, 0.5, "a"))
     assert await ledger.runs() == [RunSummary("old", "pursue", "Title", None, "waiting", 1.0, 2.0)]
+    assert await ledger.snapshot("old") is None, "it is made again, by the code of today"
     assert [request.id for request in await ledger.take_requests(["old"])] == [7]
     assert (await ledger.append("old", e.RunResumed(), 4.0)).sequence == 3
     await ledger.close()
@@ -86,7 +85,7 @@ def test_a_migration_that_fails_leaves_the_old_ledger(tmp_path: Path) -> None:
         connection.executescript((OLD / "schema_1.sql").read_text())
         before = list(connection.iterdump())
         with pytest.raises(RuntimeError):
-            migrate(connection, lambda one: None, (*MIGRATIONS, broken))
+            migrate(connection, (*MIGRATIONS, broken))
         assert list(connection.iterdump()) == before
 
 
@@ -214,20 +213,6 @@ async def test_what_this_version_can_not_read_is_named(path: Path) -> None:
     await ledger.close()
 
 
-async def test_the_key_of_the_chain_is_for_its_user_alone_and_stays(path: Path) -> None:
-    await filled(path, 1)
-    key = path.with_suffix(".key")
-    assert (key.stat().st_mode & 0o777, len(key.read_bytes())) == (0o600, 32)
-    before = key.read_bytes()
-    await (await SqliteLedger.open(path)).close()
-    assert key.read_bytes() == before
-    key.unlink()
-    ledger = await SqliteLedger.open(path)
-    with pytest.raises(LedgerError, match="entry 1 is not as it was written"):
-        await ledger.entries("run-1")
-    await ledger.close()
-
-
 async def test_an_entry_that_is_put_in_the_place_of_another_is_no_evidence(path: Path) -> None:
     ledger = await SqliteLedger.open(path)
     await ledger.append("run-1", started(), 1.0)
@@ -239,6 +224,26 @@ async def test_an_entry_that_is_put_in_the_place_of_another_is_no_evidence(path:
     )
     assert await ledger.evidence("run-1", "E1") is None
     await ledger.close()
+
+
+async def test_who_writes_a_run_alone_goes_on_after_no_entry_of_another(path: Path) -> None:
+    ledger, other = await SqliteLedger.open(path), await SqliteLedger.open(path)
+    await ledger.append("run-1", started(), 1.0)
+    await other.append("run-1", e.RunPaused("x"), 2.0)
+    await ledger.append("run-1", e.RunResumed(), 3.0)
+    await ledger.append("run-1", e.Warned("n", "mine"), 4.0, alone=True)
+    await other.append("run-1", e.RequirementWaived("r-1", "it is fine", False), 5.0)
+    for late in (e.Warned("n", "late"), e.RunEnded("complete", "")):
+        with pytest.raises(RecordChanged, match="entry 5 is not by the process that pursues the run"):
+            await ledger.append("run-1", late, 6.0, alone=True)
+    with pytest.raises(RecordChanged):
+        await ledger.append("run-1", e.Warned("n", "next"), 6.0, after=4, alone=True)
+    ended = e.RunEnded("crashed", "it was changed", broken=True)
+    await ledger.append("run-1", ended, 7.0, alone=True)
+    assert [one.event for one in await other.entries("run-1", 5)] == [ended]
+    assert [run.status for run in await other.runs()] == ["crashed"]
+    await ledger.close()
+    await other.close()
 
 
 # ------------------------------------------------------------------------------------------- changes by others
@@ -416,12 +421,12 @@ def test_damage_met_while_running_is_looked_for_at_the_next_start(path: Path) ->
     asyncio.run(filled(path, 200))
     overwritten(path)
     # A file that is too large to be read through at every start.
-    connection, chain, notices = open_ledger(path, checked_bytes=0)
+    connection, notices = open_ledger(path, checked_bytes=0)
     with contextlib.closing(connection), pytest.raises(sqlite3.DatabaseError) as met:
-        tables.entries(connection, chain, "run-1", 0)
+        tables.entries(connection, "run-1", 0)
     assert notices == ()
     assert "the next start moves it aside" in str(ledger_error(met.value, path))
     for expected in (1, 0):
-        connection, _, notices = open_ledger(path, checked_bytes=0)
+        connection, notices = open_ledger(path, checked_bytes=0)
         connection.close()
         assert len(notices) == expected

@@ -13,7 +13,6 @@ from donewhen.core.integrity import TRIAL_FINDINGS
 from donewhen.core.proof import satisfied
 from donewhen.core.state import IterationRecord, KnownFinding, RunState
 from donewhen.core.summary import room_text
-from donewhen.core.trouble import waited
 from donewhen.core.verdict import RequirementView, graded
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunStep, RunView
@@ -91,7 +90,7 @@ class Log:
 
     def _silence(self, view: RunView) -> Iterator[str]:
         """That the model has said nothing for a while, once for each silence."""
-        before, self._silent = self._silent, waited(view.live.activity or "")
+        before, self._silent = self._silent, view.live.silent
         if before < SILENT <= self._silent:
             yield f"  the model has said nothing for {self._silent} s: {STILL}"
 

@@ -4,7 +4,6 @@ what people are shown."""
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -113,21 +112,3 @@ class Retrying:
         failed, left = self.failed, math.ceil(self.at - now)
         when = f"trying again in {left} s" if left > 0 else "trying again"
         return f"{failed.trouble.brief}, {when} ({failed.next_try} of {failed.tries})"
-
-
-# A model that was asked and has said nothing yet.
-
-WAITED_FROM = 1.0
-"""Seconds after which it is said."""
-_WAITED = re.compile(r", (\d+) s$")
-
-
-def with_wait(activity: str, seconds: float) -> str:
-    """What is going on, with how long it has taken: `thinking (reading 1,785 tokens), 12 s`."""
-    return activity if seconds < WAITED_FROM else f"{activity}, {math.floor(seconds)} s"
-
-
-def waited(activity: str) -> int:
-    """The seconds that `with_wait` said; 0 if it said none."""
-    found = _WAITED.search(activity)
-    return int(found[1]) if found else 0

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from donewhen.core.calls import CallStarted
 from donewhen.core.changing import replace
-from donewhen.core.errors import LedgerError, Overtaken, RecordChanged, RecordGone
+from donewhen.core.errors import DoneWhenError, LedgerError, Overtaken, RecordChanged, RecordGone
 from donewhen.core.events import (
     Entry,
     Event,
@@ -32,7 +32,6 @@ from donewhen.core.goal import Goal
 from donewhen.core.integrity import ChangedProof
 from donewhen.core.plugging import PluginOff, PluginState, PluginStateSet, ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
-from donewhen.core.trouble import with_wait
 from donewhen.core.work import Actor, Answer, Interrupt, Usage
 from donewhen.engine.setup import EditorActivity
 from donewhen.engine.tasks import Preemption, cancel_all, result_of
@@ -135,6 +134,8 @@ class ActiveRun:
         """Calls whose tool has run, and whose wrappers have not returned yet."""
         self.last_turn: int | None = None
         """The iteration after which it pauses: whoever resumed it asked for so many turns. None: it goes on."""
+        self.alone = False
+        """This process pursues the run: an entry that another one appends is not Done When's."""
         self.failed = False
         """The record itself could not be kept: this process does nothing more with the run."""
         self.leftovers = False
@@ -212,7 +213,7 @@ class ActiveRun:
         now, seconds = self.parts.clock.now(), self.watch.lap()
         try:
             entry = await self.parts.ledger.append(
-                self.run_id, event, now, durable=durable, seconds=seconds, after=after
+                self.run_id, event, now, durable=durable, seconds=seconds, after=after, alone=self.alone
             )
         except BaseException:
             self.watch.add(seconds)  # they were worked, though this is not on record
@@ -393,12 +394,13 @@ class ActiveRun:
     def live(self) -> Live:
         """What it is doing now, how long a model has said nothing meanwhile, and since when."""
         now = self.parts.clock.now()
-        retrying, activity = self.state.retrying, self.activity
+        retrying, activity, silent = self.state.retrying, self.activity, 0
         if retrying is not None:
             activity = retrying.text(now)
         elif activity is not None and self._asked_at is not None and self.state.open_calls:
-            activity = with_wait(activity, now - self._asked_at)
-        return Live(activity, now, self.state.elapsed_after(self.watch.look()))
+            silent = max(0, int(now - self._asked_at))
+            activity = f"{activity}, {silent} s" if silent else activity
+        return Live(activity, now, self.state.elapsed_after(self.watch.look()), silent)
 
     async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
         """Keeps the time, and leaves a sign of life and the activity for followers in other processes, until it is
@@ -448,11 +450,13 @@ class ActiveRun:
             self._stirred.clear()
             await self._stirred.wait()
 
-    def crash(self, error: RecordChanged) -> None:
-        """What is on record of the run was changed by something else, and ends there for whoever reads it: so does
-        the run. Nothing more is put on record."""
-        ended = RunEnded("crashed", error.why, broken=True)
-        self.state = fold(self.state, Entry(self.state.sequence + 1, self.parts.clock.now(), ended, 0.0))
+    async def crash(self, error: RecordChanged) -> None:
+        """What is on record of the run was changed by something else: the run ends there, for whoever reads it later
+        too. An entry that was added shows by nothing else that it isn't Done When's."""
+        now, ended = self.parts.clock.now(), RunEnded("crashed", error.why, broken=True)
+        self.state = fold(self.state, Entry(self.state.sequence + 1, now, ended, 0.0))
+        with contextlib.suppress(DoneWhenError):
+            await self.parts.ledger.append(self.run_id, ended, now, seconds=0.0)
         self.touch()
 
     def fail(self, error: Exception) -> None:

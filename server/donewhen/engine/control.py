@@ -415,28 +415,29 @@ class Control(Reading):
         return found.id
 
     async def _act(self, run_id: str, event: e.Event) -> int | None:
-        """As `_record`. Raises Overtaken where another process put something on record meanwhile: it may have resumed
-        the run, and would not hear of this."""
+        """As `_record`. Raises Overtaken too where another process put anything on record meanwhile: it may matter to
+        this."""
         return await self._record(run_id, event, unless_overtaken=True)
 
     async def _record(self, run_id: str, event: e.Event, *, unless_overtaken: bool = False) -> int | None:
-        """Appends to a run of this process, or to one that nobody works on: then its number is returned."""
+        """Appends to a run of this process, or to one that nobody works on: then its number is returned. Raises
+        Overtaken where another process pursues it by now, which takes in nothing that it didn't put on record itself.
+        """
         run = self._active.get(run_id)
         if run is not None:
             await run.append(event)
             return None
         state = await self._records.state(run_id)
         owner = self._setup.lock.owner()  # in this order: whoever takes it over writes after that state
-        if unless_overtaken and owner is not None and owner.run_id == run_id:
+        if owner is not None and owner.run_id == run_id and (unless_overtaken or state.active):
             raise Overtaken(f"run {run_id} is pursued again")
+        now = self._setup.clock.now()
         try:
-            entry = await self._setup.ledger.append(
-                run_id,
-                event,
-                self._setup.clock.now(),
-                seconds=0.0,
-                after=state.sequence if unless_overtaken else None,
-            )
+            entry = await self._setup.ledger.append(run_id, event, now, seconds=0.0, after=state.sequence)
+        except Overtaken:
+            if unless_overtaken or (await self._records.state(run_id)).sequence == state.sequence:
+                raise
+            return await self._record(run_id, event)
         except RecordChanged:
             await self._read_anew(run_id)
             raise

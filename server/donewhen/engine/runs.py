@@ -503,6 +503,7 @@ class Supervisor(Control):
 
     def _launch(self, run: ActiveRun) -> None:
         self._elsewhere.discard(run.run_id)
+        run.alone = True
         self._tasks[run.run_id] = asyncio.ensure_future(self._supervise(run))
         self._serve_requests()
 
@@ -512,7 +513,7 @@ class Supervisor(Control):
             done, _ = await asyncio.wait({beat, driving}, return_when=asyncio.FIRST_COMPLETED)
             (driving if driving in done else beat).result()
         except RecordChanged as error:
-            run.crash(error)
+            await run.crash(error)
             self._records.forget(run.run_id)
         except DoneWhenError as error:
             self.failure = error

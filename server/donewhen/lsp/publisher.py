@@ -265,7 +265,7 @@ def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]
     for finding in cast("list[dict[str, Any]]", document["integrity"]):
         _convert(finding, texts)
     if session.profile.views:
-        shown = view_of(Snapshot.model_validate(document))
+        shown = view_of(Snapshot.model_validate(document), silent=view.live.silent > 0)
         document["view"] = shown.model_dump(mode="json", by_alias=True)
     return document
 

@@ -75,11 +75,13 @@ class Reply:
 @dataclass(frozen=True, slots=True)
 class Live:
     """Stream chatter of a run that is not an event: what it does now, and the last sign of life of its supervisor: when
-    (epoch seconds), and the run's seconds of work by then."""
+    (epoch seconds), and the run's seconds of work by then. `silent`: the seconds that a model which was asked has said
+    nothing, which `activity` ends with; 0 in the first."""
 
     activity: str | None = None
     alive_at: float = 0.0
     elapsed: float = 0.0
+    silent: int = 0
 
 
 class Ledger(Protocol):
@@ -99,12 +101,14 @@ class Ledger(Protocol):
         durable: bool = True,
         seconds: float | None = None,
         after: int | None = None,
+        alone: bool = False,
     ) -> Entry:
         """Appends with the next sequence of that run; `at` and `seconds` are those of its `Entry`. `durable=False`
         (NORMAL sync) is for results: it outlives this process, and is on disk with the next durable append at the
         latest. With `after`, a sequence, nothing is appended unless that is the run's last: raises Overtaken, whichever
-        connection wrote meanwhile. Raises RecordChanged if what is on record of the run is not as it was written:
-        nothing goes on from there."""
+        connection wrote meanwhile. Raises RecordChanged if what is on record of the run is not as it was written, or,
+        where this connection writes the run `alone`, if it isn't all there is since its last append: nothing goes on
+        from there but a RunEnded that is `broken`, which says so."""
         ...
 
     @property

@@ -66,6 +66,7 @@ class MemoryLedger:
         durable: bool = True,
         seconds: float | None = None,
         after: int | None = None,
+        alone: bool = False,
     ) -> Entry:
         if after is not None and self._record.lengths.get(run_id, 0) != after:
             raise Overtaken(f"run {run_id} went on after entry {after}")

@@ -13,14 +13,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from donewhen.core.errors import LedgerError, LedgerTooNew, LedgerUnavailable
-from donewhen.store.chain import Chain, key_of, key_to_read_with
 from donewhen.store.codec import CODEC_VERSION
-from donewhen.store.tables import chain_entries
+from donewhen.store.tables import link_entries
 
 BUSY_SECONDS = 10.0
 """Seconds that one statement waits for another process that is writing."""
@@ -38,14 +36,8 @@ Stamp = tuple[tuple[int, int, int] | None, ...]
 """The state of a file and its journal that was read: inode, size and time of each, None if it doesn't exist."""
 
 
-def key_file(path: Path) -> Path:
-    """The path of the key for a ledger's chain."""
-    return path.with_suffix(".key")
-
-
-def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqlite3.Connection, Chain, tuple[str, ...]]:
-    """A connection to the ledger at `path`, created or migrated as needed, its chain, which checks the entries, and
-    notices for a person.
+def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqlite3.Connection, tuple[str, ...]]:
+    """A connection to the ledger at `path`, created or migrated as needed, and notices for a person.
 
     Raises LedgerTooNew and LedgerUnavailable.
     """
@@ -55,23 +47,18 @@ def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqli
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if is_damaged(path, checked_bytes):
             notices = (_move_aside(path),)
-        chain = Chain(key_of(key_file(path)))
-        return _connect(path, chain), chain, notices
+        return _connect(path), notices
     except (sqlite3.Error, OSError) as error:
         raise ledger_error(error, path) from error
 
 
-def read_ledger(path: Path) -> tuple[sqlite3.Connection, Chain, Stamp | None]:
+def read_ledger(path: Path) -> tuple[sqlite3.Connection, Stamp | None]:
     """A connection to a ledger that can't be written: to the file itself, else to a copy in memory together with the
     stamp of what was copied. Raises LedgerTooNew and LedgerUnavailable."""
     try:
         _refuse_others(path)
-        chain = Chain(key_to_read_with(key_file(path)))
         connection = _unchanged(path)
-        if connection is not None:
-            return connection, chain, None
-        copy, stamp = _copied(path, chain)
-        return copy, chain, stamp
+        return _copied(path) if connection is None else (connection, None)
     except (sqlite3.Error, ForeignDatabase, OSError) as error:
         raise LedgerUnavailable(f"the record of runs {path} can't be read ({error})") from error
 
@@ -112,7 +99,7 @@ def _unchanged(path: Path) -> sqlite3.Connection | None:
 _UNOPENED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR})
 
 
-def _copied(path: Path, chain: Chain) -> tuple[sqlite3.Connection, Stamp]:
+def _copied(path: Path) -> tuple[sqlite3.Connection, Stamp]:
     for _ in range(_COPIES):
         before = stamp_of(path)
         memory = sqlite3.connect(":memory:", isolation_level=None)
@@ -120,7 +107,7 @@ def _copied(path: Path, chain: Chain) -> tuple[sqlite3.Connection, Stamp]:
         try:
             _copy(path, memory, journal=bool(before[1] and before[1][1]))
             if stamp_of(path) == before:
-                migrate(memory, partial(chain_entries, chain=chain))
+                migrate(memory)
                 return memory, before
         except sqlite3.DatabaseError:
             if stamp_of(path) == before:
@@ -221,7 +208,7 @@ def _is_sound(connection: sqlite3.Connection) -> bool:
     return connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
 
 
-def _connect(path: Path, chain: Chain) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     # Created before SQLite does it: SQLite would let others read the file, and its journal too.
     path.touch(mode=0o600)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
@@ -229,7 +216,7 @@ def _connect(path: Path, chain: Chain) -> sqlite3.Connection:
     try:
         _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
         connection.execute("PRAGMA synchronous = FULL")
-        migrate(connection, partial(chain_entries, chain=chain))
+        migrate(connection)
         _suspicion(path).unlink(missing_ok=True)
     except BaseException:
         connection.close()
@@ -303,8 +290,7 @@ def _keep_seconds(connection: sqlite3.Connection) -> None:
 
 
 def _chain_entries(connection: sqlite3.Connection) -> None:
-    """Each entry gets a digest that covers the one before it; each line of the list gets one that covers itself and the
-    last entry; each request says who signed it. `migrate` accepts existing entries as they are."""
+    """Each entry gets a digest, each line of the list a seal, both made with a key; each request says who signed it."""
     connection.execute("ALTER TABLE entries RENAME COLUMN checksum TO digest")
     connection.execute("ALTER TABLE runs ADD COLUMN seal BLOB")
     connection.execute("ALTER TABLE requests ADD COLUMN signed TEXT NOT NULL DEFAULT '{}'")
@@ -321,22 +307,26 @@ def _keep_runs(connection: sqlite3.Connection) -> None:
     )
 
 
+def _drop_key(connection: sqlite3.Connection) -> None:
+    """Digests are made without a key, so that of every older entry is made anew, of the entry as it is; a line of the
+    list names the digest of the last entry. Snapshots can always be made again. How long a model has said nothing is
+    stored as a number."""
+    connection.execute("ALTER TABLE runs RENAME COLUMN seal TO last_digest")
+    connection.execute("ALTER TABLE snapshots RENAME COLUMN seal TO digest")
+    connection.execute("DELETE FROM snapshots")
+    link_entries(connection)
+    connection.execute("ALTER TABLE live ADD COLUMN silent INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
-    _create, _index_evidence, _sum_bodies, _keep_seconds, _chain_entries, _keep_runs
+    _create, _index_evidence, _sum_bodies, _keep_seconds, _chain_entries, _keep_runs, _drop_key
 )  # fmt: skip
 
 SCHEMA_VERSION = len(MIGRATIONS)
-_CHAINED = 5
-"""The first schema whose entries are chained."""
 
 
-def migrate(
-    connection: sqlite3.Connection,
-    chained: Callable[[sqlite3.Connection], None],
-    migrations: Sequence[Migration] = MIGRATIONS,
-) -> None:
-    """Brings a ledger to the newest schema in one transaction; `chained` gives the entries of an older ledger their
-    digests. Raises LedgerTooNew before it writes anything."""
+def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Brings a ledger to the newest schema in one transaction. Raises LedgerTooNew before it writes anything."""
     if versions(connection) == (len(migrations), CODEC_VERSION):
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -345,8 +335,6 @@ def migrate(
         schema, _ = versions(connection)
         for step in migrations[schema:]:
             step(connection)
-        if 0 < schema < _CHAINED:
-            chained(connection)
         connection.executemany(
             "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
             [("schema", len(migrations)), ("codec", CODEC_VERSION)],

@@ -1,7 +1,7 @@
 """The state of a long run, as its entries added up to it: who reads the run goes on from there.
 
-A snapshot is a cache. It counts only if it was sealed by this ledger's key, for an entry that is as it was written, by
-the same code: else all entries are read, as if there were none.
+A snapshot is a cache. It counts only if it is as it was written, after an entry that is, by the same code: else all
+entries are read, as if there were none.
 """
 
 from __future__ import annotations

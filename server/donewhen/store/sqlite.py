@@ -16,7 +16,6 @@ from donewhen.core.evidence import Evidence
 from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store import tables
-from donewhen.store.chain import Chain
 from donewhen.store.opening import Stamp, ledger_error, open_ledger, read_ledger, stamp_of
 
 Fault = Callable[[str], None]
@@ -64,9 +63,8 @@ class SqliteLedger:
         # `_full` needs a lock.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._connection: sqlite3.Connection | None = None
-        self._chain = Chain(b"")
         self._heads: dict[str, tables.Head] = {}
-        """Where the chain of each run ended after this process's last append."""
+        """Where each run ended after this process's last append."""
         self._was_read: set[str] = set()
         self._full = True
         self._file: tuple[int, int] | None = None
@@ -115,23 +113,24 @@ class SqliteLedger:
         durable: bool = True,
         seconds: float | None = None,
         after: int | None = None,
+        alone: bool = False,
     ) -> Entry:
-        return await self._in_thread(self._append, run_id, event, at, durable, seconds, after)
+        return await self._in_thread(self._append, run_id, event, at, durable, seconds, after, alone)
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
         return await self._in_thread(self._entries, run_id, after)
 
     async def runs(self) -> Sequence[RunSummary]:
-        return await self._in_thread(tables.runs, self._chain)
+        return await self._in_thread(tables.runs)
 
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
-        return await self._in_thread(tables.evidence, self._chain, run_id, evidence_id)
+        return await self._in_thread(tables.evidence, run_id, evidence_id)
 
     async def trouble(self, run_id: str) -> Trouble | None:
-        return await self._in_thread(tables.trouble, self._chain, run_id)
+        return await self._in_thread(tables.trouble, run_id)
 
     async def snapshot(self, run_id: str) -> RunState | None:
-        found = await self._in_thread(tables.snapshot, self._chain, run_id)
+        found = await self._in_thread(tables.snapshot, run_id)
         if found is not None:
             self._was_read.add(run_id)
         return found
@@ -226,10 +225,10 @@ class SqliteLedger:
 
     def _open(self) -> None:
         if self._refusal is None:
-            self._connection, self._chain, self.notices = open_ledger(self._path)
+            self._connection, self.notices = open_ledger(self._path)
             self._file = self._present()
         else:
-            self._connection, self._chain, self._copy_of = read_ledger(self._path)
+            self._connection, self._copy_of = read_ledger(self._path)
 
     def _version(self, connection: sqlite3.Connection) -> object:
         """Differs from the last value once another connection has written."""
@@ -237,7 +236,7 @@ class SqliteLedger:
             return tables.data_version(connection)
         try:
             if stamp_of(self._path) != self._copy_of:
-                self._connection, self._chain, self._copy_of = read_ledger(self._path)
+                self._connection, self._copy_of = read_ledger(self._path)
                 connection.close()
         except OSError as error:
             raise LedgerUnavailable(f"the record of runs {self._path} can't be read ({error})") from error
@@ -252,12 +251,13 @@ class SqliteLedger:
         durable: bool,
         seconds: float | None,
         after: int | None,
+        alone: bool,
     ) -> Entry:
         self._sync(connection, full=durable)
         known = self._heads.get(run_id)
         was_read = run_id in self._was_read
         entry, head = tables.append(
-            connection, self._chain, run_id, event, at, seconds, after, known, was_read=was_read
+            connection, run_id, event, at, seconds, after, known, was_read=was_read, alone=alone
         )
         self._heads[run_id] = head
         if self._fault is not None:
@@ -265,14 +265,14 @@ class SqliteLedger:
         return entry
 
     def _entries(self, connection: sqlite3.Connection, run_id: str, after: int) -> list[Entry]:
-        found = tables.entries(connection, self._chain, run_id, after)
+        found = tables.entries(connection, run_id, after)
         if found:
             self._was_read.add(run_id)
         return found
 
     def _keep_snapshot(self, connection: sqlite3.Connection, state: RunState) -> None:
         self._sync(connection, full=False)
-        tables.keep_snapshot(connection, self._chain, state)
+        tables.keep_snapshot(connection, state)
 
     def _keep(self, connection: sqlite3.Connection, run_id: str, on: bool) -> None:
         self._sync(connection, full=True)

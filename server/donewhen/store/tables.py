@@ -24,7 +24,6 @@ from donewhen.core.evidence import Evidence
 from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
-from donewhen.store.chain import START, Chain, same
 from donewhen.store.codec import CODEC_VERSION, NAMING_TREES, UnreadableEvent, decode, encode, trees_in
 from donewhen.store.snapshots import fold_version, read_state, write_state
 from donewhen.store.summary import RunRecord, removed_run, updated
@@ -49,6 +48,9 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
 Head = tuple[int, bytes]
 """The last entry of a run, and its digest."""
 
+START = bytes(32)
+"""Stands for the digest before a run's first entry."""
+
 _BODY = "CAST(body AS BLOB)"
 """Text that is not UTF-8 can't be read as text; an entry with such text must be named like any other damaged one."""
 
@@ -67,10 +69,14 @@ class _Row:
     digest: Any
     body: Any
 
-    def linked(self, chain: Chain, before: object) -> bytes:
+    def linked(self, before: bytes) -> bytes:
         """The digest that this entry must have if it follows the entry with the digest `before`."""
-        said = (self.run_id, self.sequence, self.at, self.version, self.type, self.seconds, self.evidence_id)
-        return chain.link(before, said, self.body)
+        fields = (self.run_id, self.sequence, self.at, self.version, self.type, self.seconds, self.evidence_id)
+        return linked(before, fields, self.body)
+
+    def follows(self, before: object) -> bool:
+        """True if this entry is as it was written after the entry with the digest `before`."""
+        return isinstance(before, bytes) and self.digest == self.linked(before)
 
     def event(self) -> Event:
         """Raises UnreadableRun."""
@@ -91,9 +97,14 @@ class _Row:
         return Entry(self.sequence, self.at, event, self.seconds)
 
 
+def linked(before: bytes, fields: tuple[object, ...], body: bytes) -> bytes:
+    """The digest of a row with that text and those other fields, after the entry with the digest `before`."""
+    rest = repr(fields).encode("utf-8", "backslashreplace")
+    return sha256(b"".join((before, len(rest).to_bytes(8, "big"), rest, body))).digest()
+
+
 def append(
     connection: sqlite3.Connection,
-    chain: Chain,
     run_id: str,
     event: Event,
     at: float,
@@ -102,33 +113,36 @@ def append(
     known: Head | None = None,
     *,
     was_read: bool = False,
+    alone: bool = False,
 ) -> tuple[Entry, Head]:
     """Appends with the next sequence of the run and updates its summary. Raises UnknownRun if the run `was_read` and
     has no entries any more, and Overtaken if `after` is given and isn't the last sequence. `known` is where the run
     ended when this process last wrote it. Raises RecordChanged if that entry, or, when the run ends, any entry, is no
-    longer as it was written."""
+    longer as it was written, or if another entry follows it though this process writes `alone`. That a run is `broken`
+    is put on record all the same."""
     body = encode(event)
     evidence_id = event.evidence.id if isinstance(event, CheckFinished | EvidenceRecorded) else None
     with transaction(connection):
         last, end = _end(connection, run_id)
         if (last == 0 and was_read) or _is_being_removed(connection, run_id):
             raise removed_run(run_id)
+        ends = isinstance(event, RunEnded)
+        if (known != (last, end) or ends) and not (ends and event.broken):
+            _refuse_changed(connection, run_id, known, whole=ends, alone=alone)
         if after is not None and last != after:
             raise Overtaken(f"run {run_id} went on after entry {after}")
-        if known != (last, end) or isinstance(event, RunEnded):
-            _refuse_changed(connection, chain, run_id, known, whole=isinstance(event, RunEnded))
         row = _Row(
             run_id, last + 1, float(at), CODEC_VERSION, type(event).__name__, seconds, evidence_id, None, _bytes(body)
         )
-        digest = row.linked(chain, end)
-        record = updated(_record(connection, chain, run_id, end), event, at)
+        digest = row.linked(end)
+        record = updated(_record(connection, run_id), event, at)
         connection.execute(
             "INSERT INTO entries (run_id, sequence, at, version, type, body, evidence_id, digest, seconds) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (run_id, row.sequence, row.at, CODEC_VERSION, row.type, body, evidence_id, digest, seconds),
         )
         if record is not None:
-            put_record(connection, chain, run_id, record, digest)
+            put_record(connection, record, digest)
     return Entry(row.sequence, at, event, seconds), (row.sequence, digest)
 
 
@@ -139,34 +153,36 @@ def _bytes(body: str) -> bytes:
 def _end(connection: sqlite3.Connection, run_id: str) -> tuple[int, Any]:
     """The last entry's sequence and digest; 0 and START for a run without entries."""
     row = connection.execute(
-        "SELECT sequence, digest FROM entries WHERE run_id = ? ORDER BY sequence DESC LIMIT 1", (run_id,)
+        "SELECT sequence, CAST(COALESCE(digest, '') AS BLOB) FROM entries WHERE run_id = ? "
+        "ORDER BY sequence DESC LIMIT 1",
+        (run_id,),
     ).fetchone()
     return (0, START) if row is None else row
 
 
 def _refuse_changed(
-    connection: sqlite3.Connection, chain: Chain, run_id: str, known: Head | None, *, whole: bool
+    connection: sqlite3.Connection, run_id: str, known: Head | None, *, whole: bool, alone: bool
 ) -> None:
     """Checks what others wrote since this process last wrote, or everything. Raises RecordChanged."""
     since = known
-    if known is None and not whole and (snapshot := _sealed(connection, chain, run_id)) is not None:
+    if known is None and not whole and (snapshot := _fitting(connection, run_id)) is not None:
         since = snapshot.head
-    rows, why = _as_written(connection, chain, run_id, None if whole else since)
+    rows, why = _as_written(connection, run_id, None if whole else since)
     if known is not None and not why:
         # The entries after it may fit an entry that was put in its place.
         last, end = _end(connection, run_id)
         there = end if last == known[0] else next((row.digest for row in rows if row.sequence == known[0]), None)
         if last < known[0]:
             why = _missing(last + 1)
-        elif (whole or last == known[0]) and not same(known[1], there):
+        elif (whole or last == known[0]) and known[1] != there:
             why = _not_as_written(known[0])
+        elif alone and last > known[0]:
+            why = f"entry {known[0] + 1} is not by the process that pursues the run"
     if why:
         raise RecordChanged(run_id, f"{why}; {CHANGED_BY_OTHERS}")
 
 
-def _as_written(
-    connection: sqlite3.Connection, chain: Chain, run_id: str, after: Head | None = None
-) -> tuple[list[_Row], str]:
+def _as_written(connection: sqlite3.Connection, run_id: str, after: Head | None = None) -> tuple[list[_Row], str]:
     """The unchanged entries that follow one, and why the next entry is not as it was written; that reason is empty if
     there is no such entry. After None: all entries, with a check that none is missing at the end."""
     sequence, before = after or (0, START)
@@ -180,12 +196,12 @@ def _as_written(
         expected = sequence + len(found) + 1
         if row.sequence != expected:
             return found, _missing(expected)
-        if not same(row.linked(chain, before), row.digest):
+        if not row.follows(before):
             return found, _not_as_written(expected)
         found.append(row)
         before = row.digest
-    ended = after is None and found and _cut_off(connection, chain, run_id, found)
-    return found, _missing(sequence + len(found) + 1) if ended else ""
+    cut_off = after is None and found and _end_on_list(connection, run_id) not in (None, before)
+    return found, _missing(sequence + len(found) + 1) if cut_off else ""
 
 
 def _missing(sequence: int) -> str:
@@ -196,30 +212,21 @@ def _not_as_written(sequence: int) -> str:
     return f"entry {sequence} is not as it was written"
 
 
-def _cut_off(connection: sqlite3.Connection, chain: Chain, run_id: str, rows: Sequence[_Row]) -> bool:
-    """True if the run's line in the list names another last entry. A line in which something else was changed is
-    rebuilt from the entries, as always."""
-    line = connection.execute(f"SELECT {_COLUMNS}, seal FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
-    if line is None or same(chain.seal(line[:-1], rows[-1].digest), line[-1]):
-        return False
-    try:
-        record: RunRecord | None = None
-        for row in rows:
-            record = updated(record, row.event(), row.at)
-    except UnreadableRun:
-        return False  # the run is reported as unreadable anyway
-    return record is None or not same(chain.seal(_line(record), rows[-1].digest), line[-1])
+def _end_on_list(connection: sqlite3.Connection, run_id: str) -> object:
+    """The digest of the last entry of a run, as its line in the list has it; None for a run that is not listed."""
+    row = connection.execute("SELECT last_digest FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    return None if row is None else row[0]
 
 
-def entries(connection: sqlite3.Connection, chain: Chain, run_id: str, after: int) -> list[Entry]:
+def entries(connection: sqlite3.Connection, run_id: str, after: int) -> list[Entry]:
     """See `ports.Ledger`."""
     with _one_moment(connection):
         if _is_being_removed(connection, run_id):
             return []
-        before = _checked(connection, chain, run_id, after) if after > 0 else None
+        before = _checked(connection, run_id, after) if after > 0 else None
         if after > 0 and before is None:
             return []  # the caller already knows that nothing counts from there on
-        rows, why = _as_written(connection, chain, run_id, None if before is None else (after, before.digest))
+        rows, why = _as_written(connection, run_id, None if before is None else (after, before.digest))
         if not rows and after <= 0 and _is_listed(connection, run_id):
             raise UnreadableRun(run_id, f"{why or 'it has no entries'}; {CHANGED_BY_OTHERS}")
     found = [row.entry() for row in rows]
@@ -230,7 +237,7 @@ def entries(connection: sqlite3.Connection, chain: Chain, run_id: str, after: in
     return found
 
 
-def _checked(connection: sqlite3.Connection, chain: Chain, run_id: str, sequence: int) -> _Row | None:
+def _checked(connection: sqlite3.Connection, run_id: str, sequence: int) -> _Row | None:
     """One entry; None if it is not as it was written after the one before it."""
     rows = connection.execute(
         f"SELECT run_id, sequence, at, version, type, seconds, evidence_id, digest, {_BODY} FROM entries "  # noqa: S608  # constant
@@ -239,35 +246,33 @@ def _checked(connection: sqlite3.Connection, chain: Chain, run_id: str, sequence
     ).fetchall()
     before = _Row(*rows[0]).digest if len(rows) == 2 else START if sequence == 1 else None
     row = _Row(*rows[-1]) if rows else None
-    if row is None or row.sequence != sequence or not same(row.linked(chain, before), row.digest):
-        return None
-    return row
+    return row if row is not None and row.sequence == sequence and row.follows(before) else None
 
 
-def evidence(connection: sqlite3.Connection, chain: Chain, run_id: str, evidence_id: str) -> Evidence | None:
+def evidence(connection: sqlite3.Connection, run_id: str, evidence_id: str) -> Evidence | None:
     """The latest evidence with that id; None if it is not as it was written."""
     found = connection.execute(
         "SELECT sequence FROM entries WHERE run_id = ? AND evidence_id = ? ORDER BY sequence DESC",
         (run_id, evidence_id),
     )
     for (sequence,) in found.fetchall():
-        row = _checked(connection, chain, run_id, sequence)
+        row = _checked(connection, run_id, sequence)
         event = None if row is None else row.event()
         if isinstance(event, CheckFinished | EvidenceRecorded):
             return event.evidence
     return None
 
 
-def trouble(connection: sqlite3.Connection, chain: Chain, run_id: str) -> Trouble | None:
+def trouble(connection: sqlite3.Connection, run_id: str) -> Trouble | None:
     """What is wrong with a run on the list; None if it is as it was written and can be read, or was removed. Of a long
     run, only what came after its snapshot is looked at."""
     with _one_moment(connection):
-        snapshot = _sealed(connection, chain, run_id)
+        snapshot = _fitting(connection, run_id)
         if snapshot is not None and snapshot.version == fold_version():
-            rows, why = _as_written(connection, chain, run_id, snapshot.head)
+            rows, why = _as_written(connection, run_id, snapshot.head)
             if not why and all(row.version == CODEC_VERSION for row in rows):
                 return None
-        rows, why = _as_written(connection, chain, run_id)
+        rows, why = _as_written(connection, run_id)
         if not rows and not _is_listed(connection, run_id):
             return None
     if not rows:
@@ -293,7 +298,7 @@ def _one_moment(connection: sqlite3.Connection) -> Generator[None]:
         connection.execute("COMMIT")
 
 
-def chain_entries(connection: sqlite3.Connection, chain: Chain) -> None:
+def link_entries(connection: sqlite3.Connection) -> None:
     """Gives every existing entry of a ledger its digest, as it is."""
     ends: dict[str, bytes] = {}
     rows = connection.execute(
@@ -303,12 +308,11 @@ def chain_entries(connection: sqlite3.Connection, chain: Chain) -> None:
     digests: list[tuple[bytes, int]] = []
     for rowid, *values in rows:
         row = _Row(*values)
-        ends[row.run_id] = row.linked(chain, ends.get(row.run_id, START))
+        ends[row.run_id] = row.linked(ends.get(row.run_id, START))
         digests.append((ends[row.run_id], rowid))
     connection.executemany("UPDATE entries SET digest = ? WHERE rowid = ?", digests)
-    lines = connection.execute(f"SELECT {_COLUMNS} FROM runs").fetchall()  # noqa: S608  # constant
-    seals = [(chain.seal(line, ends.get(line[0])), line[0]) for line in lines]
-    connection.executemany("UPDATE runs SET seal = ? WHERE run_id = ?", seals)
+    lines = [(end, run_id) for run_id, end in ends.items()]
+    connection.executemany("UPDATE runs SET last_digest = ? WHERE run_id = ?", lines)
 
 
 def _is_listed(connection: sqlite3.Connection, run_id: str) -> bool:
@@ -324,28 +328,21 @@ def _is_time(value: object) -> bool:
 _COLUMNS = "run_id, mode, title, goal_path, standing, started_at, updated_at, open_interrupts"
 
 
-def runs(connection: sqlite3.Connection, chain: Chain) -> list[RunSummary]:
-    last = "(SELECT digest FROM entries WHERE entries.run_id = runs.run_id ORDER BY sequence DESC LIMIT 1)"
-    rows = connection.execute(f"SELECT {_COLUMNS}, seal, {last} FROM runs ORDER BY rowid DESC").fetchall()  # noqa: S608  # constant
-    return [_told(connection, chain, tuple(line), seal, end).summary() for *line, seal, end in rows]
+def runs(connection: sqlite3.Connection) -> list[RunSummary]:
+    lines = connection.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY rowid DESC").fetchall()  # noqa: S608  # constant
+    return [(_as_record(line) or _again(connection, line)).summary() for line in lines]
 
 
-def _record(connection: sqlite3.Connection, chain: Chain, run_id: str, end: object) -> RunRecord | None:
-    row = connection.execute(f"SELECT {_COLUMNS}, seal FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
-    return None if row is None else _told(connection, chain, row[:-1], row[-1], end)
-
-
-def _told(connection: sqlite3.Connection, chain: Chain, line: tuple[Any, ...], seal: object, end: object) -> RunRecord:
-    """What a line of the list says; a line that is not as it was written is rebuilt."""
-    known = _as_record(line) if same(chain.seal(line, end), seal) else None
-    return known or _again(connection, chain, line)
+def _record(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
+    line = connection.execute(f"SELECT {_COLUMNS} FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
+    return None if line is None else _as_record(line) or _again(connection, line)
 
 
 _STANDINGS = frozenset({None, "running", "waiting", "paused", "interrupted", *END_STATUSES})
 
 
 def _as_record(row: tuple[Any, ...]) -> RunRecord | None:
-    """None if the row is not as it was written."""
+    """None if the row holds what is never written."""
     run_id, mode, title, goal_path, standing, started_at, updated_at, interrupts = row
     texts = (run_id, title, "" if goal_path is None else goal_path)
     if not all(isinstance(one, str) for one in texts) or mode not in ("pursue", "audit") or standing not in _STANDINGS:
@@ -362,41 +359,37 @@ def _as_record(row: tuple[Any, ...]) -> RunRecord | None:
     return RunRecord(run_id, mode, title, goal_path, standing, started_at, updated_at, ids)
 
 
-def _again(connection: sqlite3.Connection, chain: Chain, row: tuple[Any, ...]) -> RunRecord:
-    """Rebuilds a run's line from its readable entries: the one on record is not as it was written."""
+def _again(connection: sqlite3.Connection, row: tuple[Any, ...]) -> RunRecord:
+    """Rebuilds a run's line from its readable entries: the one on record holds what is never written."""
     run_id = str(row[0])
     record: RunRecord | None = None
     try:
-        for found in _as_written(connection, chain, run_id)[0]:
+        for found in _as_written(connection, run_id)[0]:
             record = updated(record, found.event(), found.at)
     except UnreadableRun:
         record = None
     return record or RunRecord(run_id, "pursue", str(row[2]), None, None, 0.0, 0.0)
 
 
-def put_record(connection: sqlite3.Connection, chain: Chain, run_id: str, record: RunRecord, end: bytes) -> None:
+def put_record(connection: sqlite3.Connection, record: RunRecord, end: bytes) -> None:
     """Writes a run's line in the list, after the entry with that digest."""
-    line = _line(record)
     connection.execute(
-        f"INSERT INTO runs ({_COLUMNS}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO UPDATE SET "  # noqa: S608  # constant
+        f"INSERT INTO runs ({_COLUMNS}, last_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608  # constant
+        "ON CONFLICT (run_id) DO UPDATE SET "
         "mode = excluded.mode, title = excluded.title, goal_path = excluded.goal_path, standing = excluded.standing, "
         "started_at = excluded.started_at, updated_at = excluded.updated_at, "
-        "open_interrupts = excluded.open_interrupts, seal = excluded.seal",
-        (*line, chain.seal(line, end)),
-    )
-
-
-def _line(record: RunRecord) -> tuple[Any, ...]:
-    """A run's line in its stored form."""
-    return (
-        record.run_id,
-        record.mode,
-        record.title,
-        record.goal_path,
-        record.standing,
-        float(record.started_at),
-        float(record.updated_at),
-        json.dumps(sorted(record.open_interrupts)),
+        "open_interrupts = excluded.open_interrupts, last_digest = excluded.last_digest",
+        (
+            record.run_id,
+            record.mode,
+            record.title,
+            record.goal_path,
+            record.standing,
+            float(record.started_at),
+            float(record.updated_at),
+            json.dumps(sorted(record.open_interrupts)),
+            end,
+        ),
     )
 
 
@@ -410,48 +403,43 @@ class _Snapshot:
     body: bytes
 
 
-def snapshot(connection: sqlite3.Connection, chain: Chain, run_id: str) -> RunState | None:
+def snapshot(connection: sqlite3.Connection, run_id: str) -> RunState | None:
     """A state from which reading can go on."""
     with _one_moment(connection):
-        found = _sealed(connection, chain, run_id)
+        found = _fitting(connection, run_id)
     return read_state(found.body) if found is not None and found.version == fold_version() else None
 
 
-def keep_snapshot(connection: sqlite3.Connection, chain: Chain, state: RunState) -> None:
-    body = write_state(state)
+def keep_snapshot(connection: sqlite3.Connection, state: RunState) -> None:
+    body, version = write_state(state), fold_version()
     with transaction(connection):
-        row = _checked(connection, chain, state.run_id, state.sequence)
+        row = _checked(connection, state.run_id, state.sequence)
         if row is None or _is_being_removed(connection, state.run_id):
             return
-        seal = chain.seal(_snapshot_line(state.run_id, state.sequence, fold_version(), body), row.digest)
+        digest = linked(row.digest, (state.run_id, state.sequence, version), body)
         connection.execute(
-            "INSERT OR REPLACE INTO snapshots (run_id, sequence, version, body, seal) VALUES (?, ?, ?, ?, ?)",
-            (state.run_id, state.sequence, fold_version(), body, seal),
+            "INSERT OR REPLACE INTO snapshots (run_id, sequence, version, body, digest) VALUES (?, ?, ?, ?, ?)",
+            (state.run_id, state.sequence, version, body, digest),
         )
 
 
-def _sealed(connection: sqlite3.Connection, chain: Chain, run_id: str) -> _Snapshot | None:
+def _fitting(connection: sqlite3.Connection, run_id: str) -> _Snapshot | None:
     """The snapshot of a run as it was written, after an entry that is as it was written, of a run whose line in the
     list names its last entry: that none is missing at the end is not seen otherwise."""
     kept = connection.execute(
-        "SELECT sequence, version, body, seal FROM snapshots WHERE run_id = ?", (run_id,)
+        "SELECT sequence, version, body, digest FROM snapshots WHERE run_id = ?", (run_id,)
     ).fetchone()
     if kept is None:
         return None
-    sequence, version, body, seal = kept
+    sequence, version, body, digest = kept
     if not isinstance(sequence, int) or not isinstance(version, str) or not isinstance(body, bytes):
         return None
-    row = _checked(connection, chain, run_id, sequence)
-    if row is None or not same(chain.seal(_snapshot_line(run_id, sequence, version, body), row.digest), seal):
+    row = _checked(connection, run_id, sequence)
+    if row is None or digest != linked(row.digest, (run_id, sequence, version), body):
         return None
-    line = connection.execute(f"SELECT {_COLUMNS}, seal FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
-    if line is None or not same(chain.seal(line[:-1], _end(connection, run_id)[1]), line[-1]):
+    if _end_on_list(connection, run_id) != _end(connection, run_id)[1]:
         return None
     return _Snapshot((sequence, row.digest), version, body)
-
-
-def _snapshot_line(run_id: str, sequence: int, version: str, body: bytes) -> tuple[object, ...]:
-    return ("snapshot", run_id, sequence, version, sha256(body).hexdigest())
 
 
 # ------------------------------------------------------------------------------------- keeping and removing
@@ -536,17 +524,24 @@ def compact(connection: sqlite3.Connection) -> None:
 
 def set_live(connection: sqlite3.Connection, run_id: str, live: Live) -> None:
     connection.execute(
-        "INSERT OR REPLACE INTO live (run_id, activity, alive_at, elapsed) VALUES (?, ?, ?, ?)",
-        (run_id, live.activity, live.alive_at, live.elapsed),
+        "INSERT OR REPLACE INTO live (run_id, activity, alive_at, elapsed, silent) VALUES (?, ?, ?, ?, ?)",
+        (run_id, live.activity, live.alive_at, live.elapsed, live.silent),
     )
 
 
 def live(connection: sqlite3.Connection, run_id: str) -> Live:
-    row = connection.execute("SELECT activity, alive_at, elapsed FROM live WHERE run_id = ?", (run_id,)).fetchone()
+    row = connection.execute(
+        "SELECT activity, alive_at, elapsed, silent FROM live WHERE run_id = ?", (run_id,)
+    ).fetchone()
     if row is None:
         return Live()
-    activity, *times = row
-    return Live(None if activity is None else str(activity), *(at if _is_time(at) else 0.0 for at in times))
+    activity, alive_at, elapsed, silent = row
+    return Live(
+        None if activity is None else str(activity),
+        alive_at if _is_time(alive_at) else 0.0,
+        elapsed if _is_time(elapsed) else 0.0,
+        silent if isinstance(silent, int) else 0,
+    )
 
 
 def data_version(connection: sqlite3.Connection) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
-from donewhen.core.trouble import Repair, waited
+from donewhen.core.trouble import Repair
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.work import WEAK_JUDGE, ResponseKind
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
@@ -211,15 +211,15 @@ class WireSnapshot(Snapshot):
     view: WireView
 
 
-def view_of(run: Snapshot) -> WireView:
-    """The view of a run, or of a bare check."""
+def view_of(run: Snapshot, *, silent: bool = False) -> WireView:
+    """The view of a run, or of a bare check. `silent`: a model that was asked says nothing."""
     repairs = _repairs(run)
     return WireView(
         goal=run.goal_uri or f"run:{run.run_id}",
         title=unmarked(run.title),
         state=state_in_words(run),
         tally=tally(run.counts.met, run.counts.total, run.counts.waived),
-        status=_status_line(run),
+        status=_status_line(run, silent=silent),
         active=_active(run),
         asking=_asking(run),
         halted=run.halt.reason if _halted(run) and run.halt is not None else None,
@@ -547,7 +547,7 @@ def _status_icon(run: Snapshot) -> str:
     return _RUN_ICONS.get(run.status, "target")
 
 
-def _status_line(run: Snapshot) -> WireStatusLine:
+def _status_line(run: Snapshot, *, silent: bool) -> WireStatusLine:
     """`Goal: iteration 3/10 · 2 of 5 met · $0.12`. What a person waived is said where the goal is complete, since the
     numbers would belie it; else the tooltip says it. While anything is asked, it says that first; what a model that
     says nothing was asked for, it says with the seconds."""
@@ -561,7 +561,7 @@ def _status_line(run: Snapshot) -> WireStatusLine:
     ]
     offered = ["take over?"] if run.take_over else []
     doing = run.activity or ""
-    trouble = doing if waited(doing) else "" if run.model_trouble is None else doing or state_in_words(run)
+    trouble = doing or state_in_words(run) if run.model_trouble is not None else doing if silent else ""
     asked = run.interrupts[0].title if run.interrupts else ""
     facts = [
         state_in_words(run),
