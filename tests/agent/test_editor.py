@@ -30,6 +30,7 @@ def test_what_the_model_says_is_streamed_as_it_comes(room: Room) -> None:
     assert last["activity"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A2", "A20", "C13")
 def test_a_person_approves_edits_and_denies_and_their_unsaved_text_stays(room: Room) -> None:
     room.configure(approve="ask", sandbox="off")
@@ -204,6 +205,7 @@ def test_a_model_host_that_dies_is_started_again(room: Room) -> None:
     assert [one.pid for one in room.hosts()] != [host.pid]
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A20", "A10")
 def test_what_a_person_types_and_saves_during_a_turn_is_theirs(room: Room) -> None:
     """A goal that is saved in the middle of a turn is amended; the agent goes on with the new one."""

@@ -84,6 +84,7 @@ def test_a_budget_in_tokens_ends_the_run_before_it_is_passed(room: Room) -> None
     assert 0 < used <= 30_000
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C4")
 def test_the_time_limit_interrupts_a_call(room: Room) -> None:
     room.configure(timeout="1s")
@@ -94,6 +95,7 @@ def test_the_time_limit_interrupts_a_call(room: Room) -> None:
     assert len(room.asked("worker")) == 1
 
 
+@pytest.mark.slow
 def test_calls_are_limited_by_turn_and_circles_are_broken(room: Room) -> None:
     room.configure(maxToolCalls=4, maxIterations=1)
     room.play(worker=lambda call: calls("write_file", path=f"limits/{call.number}.txt", content="x\n"))
@@ -135,6 +137,7 @@ def test_a_long_conversation_is_compacted_and_keeps_what_matters(room: Room) -> 
     assert "number 40" in end
 
 
+@pytest.mark.slow
 def test_a_prompt_that_is_too_long_is_shortened_and_sent_once_more(room: Room) -> None:
     room.write("limits/big.txt", "0123456789" * 2_000 + "\n")
     sent: list[int] = []
@@ -152,6 +155,7 @@ def test_a_prompt_that_is_too_long_is_shortened_and_sent_once_more(room: Room) -
     assert sent[5] < sent[4]
 
 
+@pytest.mark.slow
 def test_several_calls_of_one_reply_are_all_answered_in_their_order(room: Room) -> None:
     room.play(
         worker=[
@@ -180,6 +184,7 @@ def test_an_agent_that_only_answers_garbage_ends_crashed_with_the_reason(room: R
     assert [bool(one["error"]) for one in last["iterations"]] == [True] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A4", "C8")
 def test_a_failed_turn_is_no_answer_and_the_next_one_is_told(room: Room) -> None:
     def worker(call: ModelCall) -> Reply:

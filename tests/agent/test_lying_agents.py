@@ -61,6 +61,7 @@ def test_a_lie_over_acp_is_refused(way: str, site: Site, tmp_path: Path) -> None
     assert last["iterations"][0]["error"] is None
 
 
+@pytest.mark.slow
 def test_a_lie_by_any_other_command_is_refused(site: Site) -> None:
     refused(site, "--worker", "command", "--worker-command", f"echo {shlex.quote(LIE)}", variables={})
 

@@ -54,6 +54,7 @@ def repair() -> list[dict[str, object]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_model_that_only_answers_in_text_repairs_a_project_under_a_schema(site: Site) -> None:
     project(site)
     worker = ProseModel(repair())
@@ -71,13 +72,8 @@ def test_a_model_that_only_answers_in_text_repairs_a_project_under_a_schema(site
         assert worker.asked[seen:] == ["json_schema"] * 3
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        pytest.param("report, impossible", marks=pytest.mark.slow),
-        '{"name": "report", "arguments": {"state": "impossible"}}',
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("said", ["report, impossible", '{"name": "report", "arguments": {"state": "impossible"}}'])
 def test_a_claim_that_is_only_written_down_changes_nothing(site: Site, said: str) -> None:
     project(site)
     with ScriptedModels({"worker": lambda call: says(said)}) as models:

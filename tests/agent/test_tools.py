@@ -26,6 +26,7 @@ def results(room: Room, name: str, worker: list[Reply]) -> list[str]:
     return tool_results(room.asked("worker")[-1])
 
 
+@pytest.mark.slow
 def test_an_edit_must_fit_exactly_once_and_keeps_how_a_file_is_written(room: Room) -> None:
     dos = "\ufefffirst\r\nsecond\r\nthird\r\n".encode()
     room.write("tools/dos.txt", dos)
@@ -53,6 +54,7 @@ def test_an_edit_must_fit_exactly_once_and_keeps_how_a_file_is_written(room: Roo
     assert (room.root / "tools/dos2.txt").read_bytes() == b"a\n"
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C9")
 def test_what_lies_outside_or_in_git_is_not_touched(room: Room) -> None:
     outside = room.root.parent / "outside"
@@ -89,6 +91,7 @@ def test_what_lies_outside_or_in_git_is_not_touched(room: Room) -> None:
     assert not (room.root / ".git").exists()
 
 
+@pytest.mark.slow
 def test_bad_calls_are_answered_with_what_to_send(room: Room) -> None:
     binary = bytes(range(256)) * 8
     room.write("tools/picture.bin", binary)
@@ -118,6 +121,7 @@ def test_bad_calls_are_answered_with_what_to_send(room: Room) -> None:
     assert not (room.root / "tools/half.txt").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A2", "A10")
 def test_the_goal_and_what_runs_by_itself_ask_even_where_commands_need_not(room: Room) -> None:
     room.configure(approve="ask")

@@ -96,6 +96,7 @@ def test_the_first_that_is_proven_stops_the_others_and_is_proven_here(bench: Ben
     assert [one["mode"] for one in json.loads(bench.run("list", "--json").stdout)] == ["audit"]
 
 
+@pytest.mark.slow
 def test_the_cheapest_of_all_that_are_proven_is_applied(bench: Bench) -> None:
     make = "echo $PWD > done.txt"
     done = bench.attempt("--attempts", "2", "--keep", "cheapest", "--json", command=worker(f"sleep 1; {make}", make))
@@ -117,6 +118,7 @@ def test_nothing_is_applied_of_attempts_that_prove_nothing(bench: Bench) -> None
     assert (bench.listed(), bench.folders()) == ([], [])
 
 
+@pytest.mark.slow
 def test_attempts_begin_with_what_is_here_uncommitted_ignored_and_linked(bench: Bench) -> None:
     root = bench.root
     subprocess.run(["git", "init", "-q", root], check=True)
@@ -174,6 +176,7 @@ def test_a_person_compares_looks_at_a_diff_and_chooses(bench: Bench) -> None:
     assert bench.files()["done.txt"] == "two\n2\n"
 
 
+@pytest.mark.slow
 def test_copies_that_were_cut_off_while_they_were_made_go_with_the_next_attempts(bench: Bench) -> None:
     bench.attempt("--attempts", "2", "--keep", "ask", command="true")
     [record] = bench.kept_files("group.json")
@@ -184,6 +187,7 @@ def test_copies_that_were_cut_off_while_they_were_made_go_with_the_next_attempts
     assert len(bench.kept_files("ledger.sqlite")) == 2
 
 
+@pytest.mark.slow
 def test_attempts_whose_record_cant_be_read_are_left_alone(bench: Bench) -> None:
     bench.attempt("--attempts", "2", "--keep", "ask", command="true")
     [record] = bench.kept_files("group.json")
@@ -196,6 +200,7 @@ def test_attempts_whose_record_cant_be_read_are_left_alone(bench: Bench) -> None
     assert len(listed.stdout.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_size_of_attempts_is_no_reason_to_remove_runs(bench: Bench) -> None:
     for number in range(3):
         (bench.root / "other.txt").write_text(f"{number}\n", "utf-8")
@@ -209,6 +214,7 @@ def test_the_size_of_attempts_is_no_reason_to_remove_runs(bench: Bench) -> None:
     assert len(bench.folders()) == 2
 
 
+@pytest.mark.slow
 def test_a_proof_that_an_attempt_weakened_is_settled_before_it_comes_home(bench: Bench) -> None:
     bench.goal("`sh test_it.sh` passes")
     (bench.root / "test_it.sh").write_text("test -f done.txt\n", "utf-8")
@@ -223,6 +229,7 @@ def test_a_proof_that_an_attempt_weakened_is_settled_before_it_comes_home(bench:
     assert bench.files()["test_it.sh"] == "true\n"
 
 
+@pytest.mark.slow
 def test_attempts_take_their_workers_in_turn(bench: Bench) -> None:
     script = bench.root.parent / "script.yaml"
     script.write_text("turns:\n  - writes: {done.txt: scripted}\n", "utf-8")
@@ -263,6 +270,7 @@ def test_an_action_on_attempts_that_are_not_there_is_refused(bench: Bench, argv:
     assert refused.stderr.startswith("donewhen: error: ")
 
 
+@pytest.mark.slow
 @posix
 def test_ctrl_c_pauses_all_and_resume_goes_on(bench: Bench) -> None:
     command = "test -f ../../go || { touch here.txt; sleep 60; }; touch done.txt"

@@ -79,6 +79,7 @@ def test_what_the_options_do_not_keep_goes_and_a_dry_run_says_so_before(tmp_path
     assert "0 runs removed" in place.call("gc", "--keep-runs", "2").err
 
 
+@pytest.mark.slow
 def test_what_stays_is_reported_and_compared_as_before(tmp_path: Path) -> None:
     place = place_with_goal(tmp_path)
     old = pursued(place, "one")

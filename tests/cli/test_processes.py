@@ -302,6 +302,7 @@ def test_a_worker_can_not_waive_what_it_is_to_prove(place: Place) -> None:
     assert place.run("waive", shown["runId"], "R1", "--reason", "a person may").returncode == 0
 
 
+@pytest.mark.slow
 @posix
 def test_a_check_that_is_held_out_is_tried_and_the_worker_learns_its_name(place: Place) -> None:
     """The worker does what the goal's check asks for and nothing else, until it hears of the other one."""
@@ -407,6 +408,7 @@ os.execv(sys.executable, [sys.executable, "-m", "donewhen", *sys.argv[3:]])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="user namespaces are Linux's")
 def test_a_user_that_the_system_does_not_know_needs_no_home(place: Place) -> None:
     place.goal("`true` passes")
@@ -444,6 +446,7 @@ def test_another_process_reaches_the_run(place: Place) -> None:
     assert json.loads(stopped.stdout)["status"] == "cancelled"
 
 
+@pytest.mark.slow
 def test_the_record_of_a_deleted_folder_can_be_read(place: Place) -> None:
     place.goal("`exit 0` passes")
     assert place.run("check").returncode == 0

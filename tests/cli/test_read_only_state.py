@@ -75,6 +75,7 @@ def test_the_command_line_reads_and_refuses_to_write(kept: Path) -> None:
     kept.chmod(0o555)
 
 
+@pytest.mark.slow
 def test_the_language_server_reads_and_refuses_to_write(kept: Path) -> None:
     root = kept.parent / "workspace"
     before = listing(kept)

@@ -78,6 +78,7 @@ NEEDLESS: dict[str, set[str]] = {
 }
 
 
+@pytest.mark.slow
 def test_no_command_loads_what_it_does_not_use(workspace: Path) -> None:
     """With a run on record, so that there is something to read."""
     (workspace / "GOAL.md").write_text("# Nothing\n\n- [ ] `true` passes\n", encoding="utf-8")

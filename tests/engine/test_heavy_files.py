@@ -61,6 +61,7 @@ async def heavy(tmp_path: Path, check: str) -> AsyncIterator[tuple[Supervisor, l
 WORK = StartOptions(worker="command", worker_command=f"{sys.executable} work.py")
 
 
+@pytest.mark.slow
 async def test_heavy_files_do_not_keep_a_run_from_its_end(tmp_path: Path) -> None:
     async with heavy(tmp_path, "test -f made") as (runs, gaps):
         view = await ended(runs, (await runs.start("GOAL.md", WORK)).state.run_id)

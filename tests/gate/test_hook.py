@@ -235,6 +235,7 @@ def test_an_edited_proof_is_refused_and_then_a_person_is_asked(tmp_path: Path) -
     assert "NOT proven" in place.stop().note
 
 
+@pytest.mark.slow
 def test_work_after_a_proof_in_the_same_session_is_compared_with_its_start(tmp_path: Path) -> None:
     place = adding(tmp_path, WRONG)
     place.start()
@@ -246,6 +247,7 @@ def test_work_after_a_proof_in_the_same_session_is_compared_with_its_start(tmp_p
     assert "original_fails" in place.stop().block
 
 
+@pytest.mark.slow
 def test_a_goal_that_is_proven_at_the_start_is_held_to_how_it_was_then(tmp_path: Path) -> None:
     place = adding(tmp_path, RIGHT)
     place.start()

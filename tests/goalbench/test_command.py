@@ -38,6 +38,7 @@ def bench(folder: Path, *arguments: str) -> Called:
     return Called(code, stdout.getvalue(), stderr.getvalue())
 
 
+@pytest.mark.slow
 def test_without_a_model_the_scripted_judges_are_measured(tmp_path: Path) -> None:
     called = bench(tmp_path, "--case", "lie-nothing-done", "judged-names-an-option-only", "judged-every-file")
 

@@ -128,6 +128,7 @@ def test_a_loop_with_a_workspace_runs_the_command_itself(tmp_path: Path, judge: 
     assert (result.stop_reason, len(result.attempts)) == ("satisfied", 2)
 
 
+@pytest.mark.slow
 def test_a_goal_in_python_that_says_it_in_words_has_the_command_bound(tmp_path: Path) -> None:
     goal = Goal("T", "", (Requirement("r-1", 1, "It works, and `python -m pytest -q` passes"),))
     outcome = run_goal(goal, liar, yes, workspace=red(tmp_path), max_iterations=1, durable=False)

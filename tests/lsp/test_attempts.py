@@ -74,6 +74,7 @@ def test_attempts_are_compared_as_on_the_command_line_with_words_besides(made: M
     assert made.editor.goodbye() == 0
 
 
+@pytest.mark.slow
 def test_what_an_attempt_changed_is_read_on_both_sides(made: Made) -> None:
     told = made.editor.execute("donewhen.attempts.changes", {"id": made.id, "number": 2})
     assert told["title"] == "Changes of attempt 2: GOAL.md"
@@ -101,6 +102,7 @@ def test_one_is_applied_and_proven_here_and_the_others_stay_where_a_person_chose
     assert made.editor.goodbye() == 0
 
 
+@pytest.mark.slow
 def test_an_attempt_that_proves_nothing_is_applied_and_said_to_prove_nothing(made: Made) -> None:
     done = made.editor.execute("donewhen.attempts.apply", {"id": made.id, "number": 1})
     assert done["message"] == "Attempt 1 is applied; 1 file changed here. It isn't proven here: 0 of 1 met."
@@ -108,6 +110,7 @@ def test_an_attempt_that_proves_nothing_is_applied_and_said_to_prove_nothing(mad
     assert made.editor.goodbye() == 0
 
 
+@pytest.mark.slow
 def test_files_in_the_way_are_named_and_nothing_is_changed(made: Made) -> None:
     file = made.root / "a.txt"
     file.write_text("a person's\n", "utf-8")
@@ -127,6 +130,7 @@ def test_files_in_the_way_are_named_and_nothing_is_changed(made: Made) -> None:
     assert made.editor.goodbye() == 0
 
 
+@pytest.mark.slow
 def test_the_others_go_once_it_is_proven_where_nobody_was_to_choose(tmp_path: Path) -> None:
     # By its own rule the group would have been applied: a person's edit was in the way.
     edited = f"echo edited > {tmp_path / 'workspace' / 'a.txt'}"
@@ -141,6 +145,7 @@ def test_the_others_go_once_it_is_proven_where_nobody_was_to_choose(tmp_path: Pa
     made.close()
 
 
+@pytest.mark.slow
 def test_attempts_are_dropped_one_by_one_and_wholly(made: Made) -> None:
     made.keep("ask", WORK)
     newest, older = (one["id"] for one in made.listed(compare=False)["groups"])

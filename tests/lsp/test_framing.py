@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.lsp.protocol import Server
 from donewhen.lsp.transport import MAX_HEADER, BrokenFrame, Reader
+from tests.tools import examples
 
 
 def frame(body: bytes) -> bytes:
@@ -38,7 +39,7 @@ async def bodies_of(pieces: Iterable[bytes], *, strict: bool = False) -> list[by
     return found
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=5), st.data())
 def test_bodies_come_out_as_they_went_in_however_the_stream_is_cut(bodies: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(frame(body) for body in bodies)
@@ -105,7 +106,7 @@ MESSAGES = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(MESSAGES | ANY_JSON, max_size=8))
 def test_every_request_is_answered_exactly_once(messages: list[Any]) -> None:
     asyncio.run(_converse(messages))

@@ -162,6 +162,7 @@ def test_many_slow_requests_do_not_freeze_the_server(ready: RawClient) -> None:
     assert ready.wait_exit() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_closed_stdout_ends_the_server_quietly(ready: RawClient) -> None:
     client = ready

@@ -40,6 +40,7 @@ def test_checks_of_each_folder_run_with_its_own_interpreter(tmp_path: Path) -> N
     editor.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the programs are shell scripts")
 def test_checks_are_suggested_where_what_they_need_is_installed(tmp_path: Path) -> None:
     bare, equipped = tmp_path / "bare", tmp_path / "equipped"

@@ -157,6 +157,7 @@ def test_a_halt_is_told_and_answered_from_the_editor(room: Room) -> None:
     assert editor.goodbye() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C23")
 def test_a_halted_run_is_as_it_was_for_the_next_server(room: Room) -> None:
     first = room.editor()

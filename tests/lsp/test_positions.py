@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
 from donewhen.lsp.documents import OpenDocuments
 from donewhen.lsp.positions import Encoding, choose_encoding, from_client, split_keeping_ends, split_lines, to_client
-from tests.tools import each_row
+from tests.tools import each_row, examples
 
 LINE = "aé🎯b\u0301z"
 
@@ -32,7 +32,7 @@ def test_a_position_within_a_character_is_its_start_and_past_the_end_the_end() -
     assert to_client(LINE, 99, "utf-16") == 7
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.text(), st.integers(0, 40), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
 def test_there_and_back(line: str, column: int, encoding: Encoding) -> None:
     column = min(column, len(line))

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ class Listening(Editor):
         self.told.append(self.inbox[-1])
 
 
+@pytest.mark.slow
 @given(acts=st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(ACTS)), max_size=24))
 @examples(10, deadline=None)
 def test_no_message_about_one_folder_names_another(acts: list[tuple[str, str]]) -> None:

@@ -12,7 +12,7 @@ from tests.wire.patch import applied
 from .editor import Editor
 from .rawclient import Message
 
-MANY = 40
+MANY = 20
 FEATURES = {"views": True, "interrupts": True, "snapshotChanges": True}
 
 
@@ -60,10 +60,10 @@ def test_all_changes_in_their_order_are_the_whole_snapshot(own_editor: Editor, t
     run_id = opened(editor, root, FEATURES)
     followed = Followed(editor, run_id)
     followed.until(lambda one: one["counts"]["unmet"] == MANY)
-    for number in range(0, MANY, 10):
-        for one in range(number, number + 10):
+    for number in range(0, MANY, 5):
+        for one in range(number, number + 5):
             (root / f"f{one}").touch()
-        followed.until(lambda one, met=number + 10: one["counts"]["met"] == met)
+        followed.until(lambda one, met=number + 5: one["counts"]["met"] == met)
     followed.until(lambda one: one["status"] == "complete")
     assert followed.wholes == 1
     assert followed.changes >= 5

@@ -96,6 +96,7 @@ def test_nothing_is_imported_before_a_model_needs_it() -> None:
     assert not done.stdout.split()
 
 
+@pytest.mark.slow
 @loop
 async def test_nothing_of_the_environment_is_sent_along(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another key, organization or header may be for another address; a proxy never gets what stays on this machine."""

@@ -19,7 +19,7 @@ from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Mounter, Mounts, Shape
 from donewhen.workspace.rooms.places import hold, let_go, sweep
 from tests.rooms.conftest import Site, mounter, variables_of
-from tests.rooms.test_live import CONTAINED, Live, live_at
+from tests.rooms.test_live import CONTAINED, SLICE, Live, live_at
 from tests.rooms.test_overlay import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
@@ -102,7 +102,7 @@ def seen() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize("kind", BOTH_MOUNTERS)
+@pytest.mark.parametrize("kind", SLICE)
 async def test_no_link_leads_a_command_out(seen: Path, kind: str) -> None:
     live, before = built(seen, kind)
     async with live.rooms.open(Grants(guarded=("sub/file", "../file", "above/file"))) as room:

@@ -135,7 +135,7 @@ async def test_what_is_temporary_lasts_as_long_as_the_room(live: Live) -> None:
     assert "No such file" in (await live.once("cat /tmp/one")).output
 
 
-@pytest.mark.parametrize("live", CONTAINED, indirect=True)
+@pytest.mark.parametrize("live", SLICE, indirect=True)
 async def test_what_git_and_editors_keep_stays_as_it_is(live: Live) -> None:
     (live.root / ".git" / "hooks").mkdir(parents=True)
     (live.root / ".git" / "config").write_text("[core]\n")

@@ -60,6 +60,7 @@ def changes(before: Tree, after: Tree) -> list[Change]:
     return [Change(path, before.get(path), after.get(path)) for path in sorted(differ)]
 
 
+@pytest.mark.slow
 @examples(1_000, deadline=None)
 @given(TREES, TREES, TREES)
 def test_what_a_person_changed_meanwhile_is_never_overwritten(before: Tree, after: Tree, persons: Tree) -> None:
