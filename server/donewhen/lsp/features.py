@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 from lsprotocol import types
 
 if TYPE_CHECKING:
-    from donewhen.lsp.session import ClientViews, Session
+    from donewhen.lsp.publisher import Publisher
+    from donewhen.lsp.session import Session
 
 Handler = Callable[["Session", Any], Awaitable[Any] | Any]
 
@@ -98,7 +99,6 @@ COMMANDS = (
     "donewhen.attempts.drop",
 )
 
-VIEWS = Feature("publisher", "Publisher")
 EARLY_IMPORTS = (
     Feature("commands", "execute"),
     Feature("goal_view", "goal_view"),
@@ -106,11 +106,13 @@ EARLY_IMPORTS = (
 )
 
 
-def make_views(session: Session) -> ClientViews:
-    """Makes the views for the client. Called in a thread: its imports would block the loop for too long."""
+def make_views(session: Session) -> Publisher:
+    """Makes what shows things to the client. Called in a thread: its imports would block the loop for too long."""
+    from donewhen.lsp.publisher import Publisher
+
     for feature in EARLY_IMPORTS:
         feature.load()
-    return cast("Callable[[Session], ClientViews]", VIEWS.load())(session)
+    return Publisher(session)
 
 
 def register(session: Session) -> None:
