@@ -130,7 +130,7 @@ def house() -> str:
         raise SystemExit(f"say in PACKAGES what these are: {sorted(set(graph) ^ set(PACKAGES))}")
     floors = _floors(graph)
     top = 78
-    step, width, height, gap = 118, 136, 52, 10
+    step, width, height, gap = 90, 136, 52, 10
     wide = max(len(floor) for floor in floors) * (width + gap) + 40
     picture = Picture(wide, top + step * len(floors) - 20, "The packages of Done When, each above what it imports")
     picture.text(24, 34, "The house", size=17, bold=True, anchor="start")
