@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from lsprotocol import types
 
 if TYPE_CHECKING:
-    from donewhen.lsp.publisher import Publisher
-    from donewhen.lsp.session import Session
+    from donewhen.lsp.session import ClientViews, Session
 
 Handler = Callable[["Session", Any], Awaitable[Any] | Any]
 
@@ -99,6 +98,7 @@ COMMANDS = (
     "donewhen.attempts.drop",
 )
 
+VIEWS = Feature("publisher", "Publisher")
 EARLY_IMPORTS = (
     Feature("commands", "execute"),
     Feature("goal_view", "goal_view"),
@@ -106,13 +106,11 @@ EARLY_IMPORTS = (
 )
 
 
-def make_views(session: Session) -> Publisher:
-    """Makes what shows things to the client. Called in a thread: its imports would block the loop for too long."""
-    from donewhen.lsp.publisher import Publisher
-
+def make_views(session: Session) -> ClientViews:
+    """Makes the views for the client. Called in a thread: its imports would block the loop for too long."""
     for feature in EARLY_IMPORTS:
         feature.load()
-    return Publisher(session)
+    return cast("Callable[[Session], ClientViews]", VIEWS.load())(session)
 
 
 def register(session: Session) -> None:

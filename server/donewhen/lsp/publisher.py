@@ -102,7 +102,7 @@ class Publisher:
             )
 
     def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
-        """From now on the client gets every new step of the run since `version`; None ends that."""
+        """See `ClientViews.follow`."""
         before = self._followed.pop(run_id, None)
         if before is not None:
             before.stop()
@@ -148,7 +148,7 @@ class Publisher:
             self._refresh.trigger()
 
     def send_whole(self, run_id: str) -> None:
-        """The next snapshot of the run is sent whole, also to a client that takes changes: it has lost track."""
+        """See `ClientViews.send_whole`."""
         self._sent.pop(run_id, None)
 
     def _send_snapshot(self, run_id: str, document: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lsprotocol import types
 
@@ -24,20 +24,81 @@ from donewhen.lsp.protocol import ClientSilent
 from donewhen.ports import EditorSilent, no_editor_to_ask
 
 if TYPE_CHECKING:
+    from donewhen.engine.api import RunView
     from donewhen.goalfile.source import ParsedGoalFile
     from donewhen.goalfile.survey import Survey
-    from donewhen.lsp.diagnostics import Diagnostics
     from donewhen.lsp.documents import OpenDocuments
     from donewhen.lsp.host import Folder, Host
     from donewhen.lsp.opening import OpenWorkspace
     from donewhen.lsp.protocol import Server
-    from donewhen.lsp.publisher import Publisher
     from donewhen.lsp.transport import TokenGuard
 
 logger = logging.getLogger(__name__)
 
 LONG_TEXT = 20_000
 """Longer goal files are parsed in a thread, so that the loop is not blocked."""
+
+
+# The views that show things to the client: imported and made only when there is something to show.
+
+
+class DiagnosticsView(Protocol):
+    """The diagnostics of every file."""
+
+    def at(self, path: Path) -> list[types.Diagnostic]: ...
+
+    async def pull(self, path: Path) -> list[types.Diagnostic]: ...
+
+    def closed(self, path: Path) -> None: ...
+
+
+class ProgressView(Protocol):
+    """The progress reports in the editor."""
+
+    async def cancel(self, token: object) -> None:
+        """The person cancelled a progress: its run is paused."""
+        ...
+
+
+class InterruptsView(Protocol):
+    """The messages that ask a person."""
+
+    def ask_again(self, folder: Folder, view: RunView, interrupt_id: str) -> None: ...
+
+    def offer_resume(self, folder: Folder, view: RunView) -> None: ...
+
+    def offer_overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None: ...
+
+
+class ClientViews(Protocol):
+    """Everything that one client is shown."""
+
+    @property
+    def diagnostics(self) -> DiagnosticsView: ...
+
+    @property
+    def progress(self) -> ProgressView: ...
+
+    @property
+    def interrupts(self) -> InterruptsView: ...
+
+    def run_changed(self, folder: Folder, view: RunView) -> None: ...
+
+    def goal_changed(self, root: Path, path: str) -> None: ...
+
+    def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
+        """From now on the client gets every new step of the run since `version`; None ends that."""
+        ...
+
+    def send_whole(self, run_id: str) -> None:
+        """The next snapshot of the run is sent as a whole, also to a client that takes changes: it has lost track."""
+        ...
+
+    def ask_to_pull_again(self) -> None: ...
+
+    async def settle_diagnostics(self) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 class Session:
@@ -47,7 +108,7 @@ class Session:
         self,
         server: Server,
         host: Host,
-        make_views: Callable[[Session], Publisher],
+        make_views: Callable[[Session], ClientViews],
         guard: TokenGuard | None = None,
     ) -> None:
         self._make_views = make_views
@@ -67,7 +128,7 @@ class Session:
         """The results of a folder's checks when they were tried for a draft, and the time of that (monotonic)."""
         self._edited_at: dict[Path, float] = {}
         self._parsed: dict[Path, tuple[str, ParsedGoalFile]] = {}
-        self._views: Publisher | None = None
+        self._views: ClientViews | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._changed_early: set[tuple[Path, str]] = set()
 
@@ -95,13 +156,13 @@ class Session:
         return self.server.workspace
 
     @property
-    def views(self) -> Publisher:
+    def views(self) -> ClientViews:
         """Available once the session has begun."""
         assert self._views is not None
         return self._views
 
     @property
-    def diagnostics(self) -> Diagnostics:
+    def diagnostics(self) -> DiagnosticsView:
         return self.views.diagnostics
 
     async def begin(self) -> None:
