@@ -117,24 +117,22 @@ def append(
 ) -> tuple[Entry, Head]:
     """Appends with the next sequence of the run and updates its summary. Raises UnknownRun if the run `was_read` and
     has no entries any more, and Overtaken if `after` is given and isn't the last sequence. `known` is where the run
-    ended when this process last wrote it. Raises RecordChanged if that entry, or, when the run ends, any entry, is no
-    longer as it was written, or if another entry follows it though this process writes `alone`. That a run is `broken`
-    is put on record all the same."""
+    ended when this process last wrote it; it writes the run `alone` if nobody else may. Raises RecordChanged where what
+    is on record isn't what was written; that the run is `broken` is put on record all the same."""
     body = encode(event)
     evidence_id = event.evidence.id if isinstance(event, CheckFinished | EvidenceRecorded) else None
     with transaction(connection):
-        last, end = _end(connection, run_id)
+        last, before = end = _end(connection, run_id)
         if (last == 0 and was_read) or _is_being_removed(connection, run_id):
             raise removed_run(run_id)
-        ends = isinstance(event, RunEnded)
-        if (known != (last, end) or ends) and not (ends and event.broken):
-            _refuse_changed(connection, run_id, known, whole=ends, alone=alone)
+        if not (isinstance(event, RunEnded) and event.broken):
+            _refuse_changed(connection, run_id, end, known, whole=isinstance(event, RunEnded), alone=alone)
         if after is not None and last != after:
             raise Overtaken(f"run {run_id} went on after entry {after}")
         row = _Row(
             run_id, last + 1, float(at), CODEC_VERSION, type(event).__name__, seconds, evidence_id, None, _bytes(body)
         )
-        digest = row.linked(end)
+        digest = row.linked(before)
         record = updated(_record(connection, run_id), event, at)
         connection.execute(
             "INSERT INTO entries (run_id, sequence, at, version, type, body, evidence_id, digest, seconds) "
@@ -150,7 +148,7 @@ def _bytes(body: str) -> bytes:
     return body.encode("ascii")
 
 
-def _end(connection: sqlite3.Connection, run_id: str) -> tuple[int, Any]:
+def _end(connection: sqlite3.Connection, run_id: str) -> Head:
     """The last entry's sequence and digest; 0 and START for a run without entries."""
     row = connection.execute(
         "SELECT sequence, CAST(COALESCE(digest, '') AS BLOB) FROM entries WHERE run_id = ? "
@@ -161,23 +159,19 @@ def _end(connection: sqlite3.Connection, run_id: str) -> tuple[int, Any]:
 
 
 def _refuse_changed(
-    connection: sqlite3.Connection, run_id: str, known: Head | None, *, whole: bool, alone: bool
+    connection: sqlite3.Connection, run_id: str, end: Head, known: Head | None, *, whole: bool, alone: bool
 ) -> None:
-    """Checks what others wrote since this process last wrote, or everything. Raises RecordChanged."""
-    since = known
-    if known is None and not whole and (snapshot := _fitting(connection, run_id)) is not None:
-        since = snapshot.head
-    rows, why = _as_written(connection, run_id, None if whole else since)
-    if known is not None and not why:
-        # The entries after it may fit an entry that was put in its place.
-        last, end = _end(connection, run_id)
-        there = end if last == known[0] else next((row.digest for row in rows if row.sequence == known[0]), None)
-        if last < known[0]:
-            why = _missing(last + 1)
-        elif (whole or last == known[0]) and known[1] != there:
-            why = _not_as_written(known[0])
-        elif alone and last > known[0]:
-            why = f"entry {known[0] + 1} is not by the process that pursues the run"
+    """Raises RecordChanged if the record doesn't end where this process, which writes the run `alone`, has left it.
+    Where others may have written since, and of the `whole` record, if anything is not as it was written."""
+    why = ""
+    if alone and known is not None and known != end:
+        (before, _), (last, _) = known, end
+        why = _not_as_written(before)
+        if last != before:
+            why = _missing(last + 1) if last < before else f"entry {before + 1} is not by the process that pursues it"
+    elif known != end or whole:
+        snapshot = None if whole else _fitting(connection, run_id)
+        _, why = _as_written(connection, run_id, snapshot.head if snapshot is not None else None)
     if why:
         raise RecordChanged(run_id, f"{why}; {CHANGED_BY_OTHERS}")
 
