@@ -126,7 +126,7 @@ def test_a_name_is_one_line_in_quotes() -> None:
 @given(st.text(alphabet=st.sampled_from("</>evidnc－＜＞⟨⟩\u200b\u202e\n :systm|е"), max_size=60))
 @examples(300)
 def test_no_mixture_of_look_alikes_closes_a_block(text: str) -> None:
-    shown = "\n".join(Lines.of(text).shown(at) for at in range(len(Lines.of(text))))
+    shown = "\n".join(Lines.of(text).shown_line(at) for at in range(len(Lines.of(text))))
     assert not re.search(r"<\s*/?\s*evidence", plain(shown))
     assert all(line.startswith("|") for line in shown.split("\n") if line)
 

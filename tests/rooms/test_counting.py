@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.workspace.rooms import confining
-from donewhen.workspace.rooms.limits import counted
+from donewhen.workspace.rooms.limits import control_group
 
 
 def confined(group: Path | str, *command: str) -> subprocess.CompletedProcess[str]:
@@ -18,10 +18,10 @@ def confined(group: Path | str, *command: str) -> subprocess.CompletedProcess[st
 
 
 def test_a_group_stays_while_its_maker_lives_though_nobody_joined_it_yet() -> None:
-    first = counted(10)
+    first = control_group(10)
     if first is None:
         pytest.skip("this user may not make a control group that counts")
-    second = counted(10)
+    second = control_group(10)
     try:
         assert first.joins.exists()
     finally:
@@ -32,13 +32,13 @@ def test_a_group_stays_while_its_maker_lives_though_nobody_joined_it_yet() -> No
 
 
 def test_a_group_that_a_crash_left_is_removed() -> None:
-    made = counted(10)
+    made = control_group(10)
     if made is None:
         pytest.skip("this user may not make a control group that counts")
     over = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
     left = made.joins.parent.with_name(f"donewhen-{over.stdout.strip()}-left")
     left.mkdir()
-    other = counted(10)
+    other = control_group(10)
     try:
         assert not left.exists()
     finally:

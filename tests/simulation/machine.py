@@ -376,8 +376,8 @@ class SimulatedFiles(MemoryWorkspace):
     def _lives(self) -> bool:
         return self._process is None or self._process.alive
 
-    def _look(self) -> None:
-        super()._look()
+    def _update_manifest(self) -> None:
+        super()._update_manifest()
         revision = self._found.revision
         if revision not in self._machine.truths:
             self._machine.truths[revision] = frozenset(one for one in CHECKS if self._machine.passes(one))

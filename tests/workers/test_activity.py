@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from donewhen.workers.activity import LiveOutput, activity_line, plain
+from donewhen.workers.activity import LiveOutput, activity_line, without_control
 from donewhen.workers.command import CommandWorker
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRooms
@@ -29,7 +29,7 @@ def test_activity_is_one_short_plain_line(line: str, told: str) -> None:
 
 
 def test_plain_text_keeps_its_lines() -> None:
-    assert plain("\x1b[1;31mred\x1b[0m\r\nnext\rlast") == "red\nnext\nlast"
+    assert without_control("\x1b[1;31mred\x1b[0m\r\nnext\rlast") == "red\nnext\nlast"
 
 
 async def test_a_flood_is_told_in_few_lines_and_the_last_one_is_kept(context: Context) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from donewhen.app.attempts import Group, Standing
 from donewhen.core.verdict import PROVEN, graded
+from donewhen.core.words import listed
 from donewhen.wire.view import duration, harmless, money
 
 NAMED = 5
@@ -158,12 +159,10 @@ def _reasons(one: Standing) -> list[str]:
 
 
 def _written(one: Standing) -> str:
-    files = len(one.files)
-    if files == 0:
+    if not one.files:
         return "It changed no file."
-    named = ", ".join(harmless(each.path) for each in one.files[:NAMED])
-    more = f" and {files - NAMED} more" if files > NAMED else ""
-    return f"Written here: {named}{more}. Nothing is, if one of them was changed here since the attempts began."
+    named = listed([harmless(each.path) for each in one.files], NAMED)
+    return f"Written here: {named}. Nothing is, if one of them was changed here since the attempts began."
 
 
 def _others(group: Group, all_of_them: int) -> str:

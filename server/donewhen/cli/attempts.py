@@ -12,7 +12,7 @@ from donewhen.app.attempts import Attempt, Attempts, Group, Plan, Standing
 from donewhen.app.comparing import document, lines_changed, met, outcome, working_with
 from donewhen.cli.calling import Call, snapshot_text
 from donewhen.cli.display import display_for
-from donewhen.cli.formatting import count, duration, money, one_line, shown_path, when
+from donewhen.cli.formatting import duration, money, one_line, shown_path, when
 from donewhen.cli.goal_commands import audited
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE, PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
 from donewhen.cli.progress import Log
@@ -20,6 +20,7 @@ from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
 from donewhen.core.answers import answer_example
 from donewhen.core.errors import UsageError, WorkspaceError
 from donewhen.core.verdict import graded
+from donewhen.core.words import counted, listed
 from donewhen.engine.api import RunView, StartOptions
 
 LISTED = 8
@@ -54,7 +55,7 @@ async def _say_what_is_kept(call: Call, attempts: Attempts) -> None:
     kept = [one for one in attempts.groups() if not one.proven]
     if kept:
         size = sum([await attempts.size(one) for one in kept]) // 1024**2
-        told = f"{count(len(kept), 'earlier group')} of attempts take {size:,} MB:"
+        told = f"{counted(len(kept), 'earlier group')} of attempts take {size:,} MB:"
         call.terminal.message(f"{told} `donewhen attempts` lists them, `donewhen attempts drop ID` removes one")
 
 
@@ -141,9 +142,8 @@ async def _applied(call: Call, attempts: Attempts, group: Group, number: int) ->
         call.terminal.message(f"put these files back as they were, or move them away, and apply it then:\n"
                               f"  donewhen attempts apply {number} {group.id}")  # fmt: skip
         return PERSON_NEEDED
-    named = ", ".join(shown_path(path) for path in changed[:LISTED])
-    more = f" and {len(changed) - LISTED} more" if len(changed) > LISTED else ""
-    call.terminal.message(f"attempt {number} is applied; changed here: {named or 'nothing'}{more}")
+    named = listed([shown_path(path) for path in changed], LISTED)
+    call.terminal.message(f"attempt {number} is applied; changed here: {named or 'nothing'}")
     return await _audited_here(call, attempts, group)
 
 
@@ -216,7 +216,7 @@ async def _list(call: Call, attempts: Attempts) -> int:
     for group, standing, size in told:
         proven = sum(one.result.proven for one in standing)
         kept = f", {group.applied} applied" if group.applied is not None else ""
-        numbers = f"{proven} of {count(len(standing), 'attempt')} proven{kept}"
+        numbers = f"{proven} of {counted(len(standing), 'attempt')} proven{kept}"
         goal = shown_path(group.goal_path)
         call.terminal.result(f"{group.id}  {when(group.began)}  {size // 1024**2:,} MB  {numbers}  {goal}")
     if not told:

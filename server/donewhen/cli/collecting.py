@@ -6,11 +6,12 @@ from collections import Counter
 from typing import Any
 
 from donewhen.cli.calling import Call
-from donewhen.cli.formatting import count, one_line
+from donewhen.cli.formatting import one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
 from donewhen.config import retention
 from donewhen.core.errors import UsageError
 from donewhen.core.retention import Because, Reason
+from donewhen.core.words import counted
 from donewhen.engine.api import Collected
 
 _REASONS: dict[Reason, str] = {
@@ -64,12 +65,12 @@ def _show(call: Call, done: Collected, *, dry_run: bool) -> None:
     if len(done.going) > _MOST:
         call.terminal.result(f"and {len(done.going) - _MOST} more")
     word = "would be removed" if dry_run else "removed"
-    call.terminal.message(f"{count(len(done.going), 'run')} {word}")
-    counted: Counter[Because] = Counter(because for _, because in done.staying)
-    for because, number in counted.most_common():
+    call.terminal.message(f"{counted(len(done.going), 'run')} {word}")
+    reasons: Counter[Because] = Counter(because for _, because in done.staying)
+    for because, number in reasons.most_common():
         call.terminal.message(f"{number} {'stays' if number == 1 else 'stay'}: {_STAYS[because]}")
     if not dry_run:
-        files = f"{count(done.files_before, 'file')} to {done.files_after}"
+        files = f"{counted(done.files_before, 'file')} to {done.files_after}"
         call.terminal.message(f"{files}, {_size(done.bytes_before)} to {_size(done.bytes_after)}")
     if done.problem:
         call.terminal.message(f"not all could be done, and nothing else is lost: {one_line(done.problem, 500)}")

@@ -18,6 +18,7 @@ from donewhen.cli.questions import given_answer
 from donewhen.cli.terminal import ending_signals
 from donewhen.core.answers import answers_usage, checked_answer
 from donewhen.core.errors import UsageError
+from donewhen.core.words import counted
 from donewhen.fleet.board import Board, Given, Standing
 from donewhen.fleet.iterating import EngineExecutor, Place
 from donewhen.fleet.local import LocalAsking, LocalFleet, opened_board
@@ -203,8 +204,7 @@ def _show(call: Call, board: Board) -> None:
 
 def _line(one: Standing) -> str:
     reason = f": {one_line(one.reason)}" if one.reason and one.end != "complete" else ""
-    turns = "1 iteration" if one.iteration == 1 else f"{one.iteration} iterations"
-    return f"{one.goal.id}  {one.end or one.state}  run {one.run_id}, {turns}{reason}"
+    return f"{one.goal.id}  {one.end or one.state}  run {one.run_id}, {counted(one.iteration, 'iteration')}{reason}"
 
 
 # ---------------------------------------------------------------------------------------------- where

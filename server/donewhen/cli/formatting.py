@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 from donewhen.core.state import RunState
+from donewhen.core.words import counted, shortened
 from donewhen.core.work import Usage
 
 _CONTROL = re.compile(
@@ -19,7 +20,7 @@ SYMBOLS = {"met": "✓", "unmet": "✗", "unverified": "?", "stale": "~", "waive
 def one_line(text: str, width: int = 200) -> str:
     """Text from files and programs on one line, without terminal control sequences."""
     line = _SPACE.sub(" ", plain(text)).strip()
-    return line if len(line) <= width else line[: width - 1] + "…"
+    return shortened(line, width)
 
 
 def plain(text: str) -> str:
@@ -83,7 +84,7 @@ def bounded(text: str, lines: int) -> list[str]:
     """As many lines of a preview as fit, with a mark for the cut."""
     shown = plain(text).rstrip().splitlines()
     cut = len(shown) - lines
-    return shown if cut <= 0 else [*shown[:lines], f"… {count(cut, 'more line')}"]
+    return shown if cut <= 0 else [*shown[:lines], f"… {counted(cut, 'more line')}"]
 
 
 def when(at: float) -> str:

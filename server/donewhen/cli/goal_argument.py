@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from donewhen.app.services import Look
 from donewhen.app.workspace_context import plugins_there
 from donewhen.cli.calling import Call
-from donewhen.cli.formatting import count, one_line, shown_path
+from donewhen.cli.formatting import one_line, shown_path
 from donewhen.core.errors import GoalFileError, UsageError
+from donewhen.core.words import counted
 from donewhen.goalfile.draft import draft, draft_notes, draft_path, draft_without_objective
 from donewhen.goalfile.files import find_goals
 from donewhen.goalfile.parse import parse
@@ -182,7 +183,7 @@ def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
             call.terminal.message(f"{place}: {problem.severity}: {one_line(problem.message, 1000)}")
     errors = sum(problem.severity == "error" for problem in problems)
     if errors:
-        raise GoalFileError(f"nothing was started: {shown_path(path)} has {count(errors, 'error')}, shown above")
+        raise GoalFileError(f"nothing was started: {shown_path(path)} has {counted(errors, 'error')}, shown above")
 
 
 def say_undecided(call: Call, labels: Sequence[str], path: str) -> None:

@@ -29,6 +29,7 @@ from donewhen.cli.outputs import annotate, commands_stopped, outputs_of, write_r
 from donewhen.cli.terminal import OutputClosed, ending_signals
 from donewhen.core.errors import DoneWhenError, UsageError
 from donewhen.core.proof_files import Group, ProofBasis
+from donewhen.core.words import counted, listed
 from donewhen.engine.api import Runs, RunView
 from donewhen.goalfile.draft import CHECKS_ALONE, GREEN, draft_from_issue
 from donewhen.goalfile.issue import Issue, Taken, read_issue
@@ -327,13 +328,11 @@ def say_what_proof_rests_on(call: Call, path: str, basis: ProofBasis) -> int:
             call.terminal.result(f"    and {len(group.files) - SHOWN} more: --json lists all")
     if not basis.groups:
         call.terminal.result("  no file: nothing here is proof")
-    changing = ", ".join(shown_path(path) for path in basis.may_change[:SHOWN])
-    if changing:
-        more = f" and {len(basis.may_change) - SHOWN} more" if len(basis.may_change) > SHOWN else ""
-        call.terminal.result(f"The goal wants these changed (may_change): {changing}{more}")
+    if changing := listed([shown_path(path) for path in basis.may_change], SHOWN):
+        call.terminal.result(f"The goal wants these changed (may_change): {changing}")
     _say_by_requirement(call, basis)
     call.terminal.result(
-        f"Everything else is product: {_files(basis.product)}. `proof:` in the goal file adds to the list."
+        f"Everything else is product: {counted(basis.product, 'file')}. `proof:` in the goal file adds to the list."
     )
     return 0
 
@@ -344,9 +343,8 @@ def _say_by_requirement(call: Call, basis: ProofBasis) -> None:
     for own in basis.own:
         call.terminal.result(f"  {own.label} ({', '.join(f'`{shown_path(command)}`' for command in own.checks)}):")
         for group in own.groups:
-            names = ", ".join(shown_path(one.path) for one in group.files[:SHOWN])
-            more = f" and {len(group.files) - SHOWN} more" if len(group.files) > SHOWN else ""
-            call.terminal.result(f"    {'part of ' if group.partly else ''}{names}{more}")
+            names = listed([shown_path(one.path) for one in group.files], SHOWN)
+            call.terminal.result(f"    {'part of ' if group.partly else ''}{names}")
         if not own.narrowed:
             call.terminal.result("    of the whole goal: all of the above; the commands don't tell what else they run")
         elif not own.groups:
@@ -354,11 +352,7 @@ def _say_by_requirement(call: Call, basis: ProofBasis) -> None:
 
 
 def _counted(group: Group) -> str:
-    return ("a part of " if group.partly else "") + _files(len(group.files))
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
+    return ("a part of " if group.partly else "") + counted(len(group.files), "file")
 
 
 def _document(path: str, basis: ProofBasis) -> dict[str, object]:

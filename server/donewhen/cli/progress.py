@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from donewhen.cli.formatting import SYMBOLS, bounded, count, duration, money, one_line, plain, shown_path, spending
+from donewhen.cli.formatting import SYMBOLS, bounded, duration, money, one_line, plain, shown_path, spending
 from donewhen.core.decide import held_out_untried
 from donewhen.core.evidence import CheckResult, reason_lines
 from donewhen.core.goal import Requirement
@@ -14,6 +14,7 @@ from donewhen.core.proof import satisfied
 from donewhen.core.state import IterationRecord, KnownFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.verdict import RequirementView, graded
+from donewhen.core.words import counted
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunStep, RunView
 from donewhen.wire.snapshot import halt_text, shown_halt
@@ -141,7 +142,7 @@ def closing(view: RunView) -> list[str]:
     if state.mode == "audit":
         word = "proven" if _all_settled(view) else "not proven"
         return [" · ".join((f"{word}: {counts}", *spending(state.judge_usage))) + held_out_untried(state)]
-    spent = [f"{count(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
+    spent = [f"{counted(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
     # The run's own reason was true at its end: the counts beside it are the present ones.
     ended = "was complete until files changed" if view.stale and state.status == "complete" else _ended_as(state)
     worked = [where] if (where := room_text(state.options)) else []
@@ -234,7 +235,7 @@ def _under_limits(view: RunView) -> str:
     options, limits = state.options, state.goal.limits
     parts = [f"worker {options.worker}" + (f" ({options.agent.model})" if options.agent is not None else "")]
     parts += [f"judge {options.judge}"] if options.judge else []
-    parts += [f"at most {count(int(cap), 'iteration')}"] if cap is not None else []
+    parts += [f"at most {counted(int(cap), 'iteration')}"] if cap is not None else []
     parts += [duration(timeout)] if timeout is not None else []
     parts += [money(limits.budget)] if limits.budget is not None else []
     parts += [f"{limits.token_budget:,} tokens"] if limits.token_budget is not None else []
@@ -346,4 +347,4 @@ def step_lines(step: RunStep) -> list[StepLine]:
 def _tail(text: str, lines: int) -> list[str]:
     found = plain(text).strip().splitlines()
     cut = len(found) - lines
-    return found if cut <= 0 else [f"… {count(cut, 'line')} before", *found[-lines:]]
+    return found if cut <= 0 else [f"… {counted(cut, 'line')} before", *found[-lines:]]

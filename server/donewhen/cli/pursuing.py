@@ -24,6 +24,7 @@ from donewhen.core.proof import findings_alone
 from donewhen.core.resume import goal_kept, putting_back
 from donewhen.core.state import RunState
 from donewhen.core.verdict import PROVEN
+from donewhen.core.words import listed
 from donewhen.engine.api import Runs, RunView
 
 MAX_OPEN = 12
@@ -198,8 +199,7 @@ def _still_open(view: RunView) -> str:
     """What prevents the goal from being complete, such as `R2 unmet, R3 unverified, F1 test_skipped`."""
     left = [f"R{one.number} {one.status}" for one in view.views if one.status not in PROVEN]
     left += [f"{known.id} {known.finding.kind}" for known in view.state.open_findings]
-    more = f" and {len(left) - MAX_OPEN} more" if len(left) > MAX_OPEN else ""
-    return f"still open: {', '.join(left[:MAX_OPEN]) or 'nothing'}{more}"
+    return f"still open: {listed(left, MAX_OPEN) or 'nothing'}"
 
 
 def _to_go_on(state: RunState) -> list[str]:

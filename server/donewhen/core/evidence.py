@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 from donewhen.core.errors import UsageError
 from donewhen.core.failure_text import clipped, failure_text
-from donewhen.core.words import quoted
+from donewhen.core.words import quoted, shortened
 
 Severity = Literal["error", "warning", "information"]
 
@@ -404,7 +404,7 @@ def short_name(name: str) -> str:
         short = f"{owner}.{unit['name']}"
     else:
         short = name.split("::", 1)[1].replace("::", ".") if "::" in name else name
-    return short if len(short) <= _LONGEST_NAME else short[: _LONGEST_NAME - 1] + "…"
+    return shortened(short, _LONGEST_NAME)
 
 
 def _test(test: TestCase) -> str:

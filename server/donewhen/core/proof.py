@@ -23,7 +23,7 @@ from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.state import MAX_DROPPED, Judged, KnownFinding, Regression, RunState, Unsettled
 from donewhen.core.verdict import PROVEN, DecidedBy, Grade, RequirementStatus, RequirementView
-from donewhen.core.words import listed
+from donewhen.core.words import counted, listed
 
 STABLE_PASSES = 3
 NOT_AFTER_A_FAILURE = "the last turn failed: the judge is asked once a turn ends without an error"
@@ -365,10 +365,7 @@ def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
 
 
 def _errors(report: EditorReport) -> str:
-    count = len(report.errors)
-    return reason_text(
-        f"the editor reports {count} error{'s' if count > 1 else ''}", *first_problems((), report.errors)
-    )
+    return reason_text(f"the editor reports {counted(len(report.errors), 'error')}", *first_problems((), report.errors))
 
 
 def _judged_view(state: RunState, requirement: Requirement, view: RequirementView) -> RequirementView:

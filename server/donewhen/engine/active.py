@@ -323,12 +323,12 @@ class ActiveRun:
         # Before it is on record: that may end the step which would have read it.
         self.goal_edited |= self.state.goal.path in persons
         if persons:
-            await self._moved(tree.revision, persons, "person")
+            await self._record_revision(tree.revision, persons, "person")
         if others or not persons:
-            await self._moved(tree.revision, others, by)
+            await self._record_revision(tree.revision, others, by)
         return tree.changed
 
-    async def _moved(self, revision: str, paths: tuple[str, ...], by: Actor) -> None:
+    async def _record_revision(self, revision: str, paths: tuple[str, ...], by: Actor) -> None:
         self.parts.editor_activity.note()
         kept = paths[: MAX_PERSONS_PATHS if by == "person" else MAX_PATHS]
         await self.append(RevisionChanged(revision, kept, by, len(paths)), durable=False)

@@ -73,10 +73,10 @@ async def _all(run: ActiveRun, commands: Sequence[tuple[Check, CheckResult, str]
 
     async def one(check: Check, last: CheckResult, command: str) -> None:
         async with places:
-            await _run(run, check, last, command, changed)
+            await _run_affected(run, check, last, command, changed)
 
     tasks = [asyncio.ensure_future(one(*each)) for each in commands]
-    together, moved = asyncio.gather(*tasks), asyncio.ensure_future(_moved(run))
+    together, moved = asyncio.gather(*tasks), asyncio.ensure_future(_next_revision(run))
     try:
         await asyncio.wait({together, moved}, return_when=asyncio.FIRST_COMPLETED)
         if together.done():
@@ -87,13 +87,13 @@ async def _all(run: ActiveRun, commands: Sequence[tuple[Check, CheckResult, str]
         run.set_activity(None)
 
 
-async def _moved(run: ActiveRun) -> None:
+async def _next_revision(run: ActiveRun) -> None:
     revision = run.state.revision
     while run.state.revision == revision and not run.failed:
         await run.changed(run.state.sequence)
 
 
-async def _run(run: ActiveRun, check: Check, last: CheckResult, command: str, changed: Sequence[str]) -> None:
+async def _run_affected(run: ActiveRun, check: Check, last: CheckResult, command: str, changed: Sequence[str]) -> None:
     before, turn = run.state.revision, run.state.turns_ended
     limit = min(run.state.goal.limits.check_timeout, last.seconds * PART)
     # Under a name of its own: what is known of how the whole check reports stays as it is.

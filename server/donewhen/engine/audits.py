@@ -27,6 +27,7 @@ from donewhen.core.integrity import BY_A_PERSON, STOOD_THERE, IntegrityFinding, 
 from donewhen.core.proof import needed_checks, needed_editor_reports
 from donewhen.core.questions import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.state import RunState
+from donewhen.core.words import quoted
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.affected import run_affected
 from donewhen.engine.halting import before_audit, report
@@ -99,8 +100,8 @@ async def _side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
 
     async def one(check: Check) -> None:
         async with places:
-            with _told(run, running, check):
-                await _check(run, check, alone=len(checks) == 1)
+            with _shown_running(run, running, check):
+                await _run_check(run, check, alone=len(checks) == 1)
 
     tasks = [asyncio.ensure_future(one(check)) for check in checks]
     try:
@@ -116,33 +117,33 @@ async def _side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
 
 async def _one_by_one(run: ActiveRun, checks: Sequence[Check]) -> None:
     for check in checks:
-        with _told(run, [], check):
-            await _check(run, check, alone=True)
+        with _shown_running(run, [], check):
+            await _run_check(run, check, alone=True)
 
 
 @contextmanager
-def _told(run: ActiveRun, running: list[str], check: Check) -> Generator[None]:
+def _shown_running(run: ActiveRun, running: list[str], check: Check) -> Generator[None]:
     """Reports what is running: of several commands the one that began first, because it is the one being waited for."""
     running.append(check.command)
-    _tell(run, running)
+    _show_running(run, running)
     try:
         yield
     finally:
         running.remove(check.command)
-        _tell(run, running)
+        _show_running(run, running)
 
 
-def _tell(run: ActiveRun, running: Sequence[str]) -> None:
+def _show_running(run: ActiveRun, running: Sequence[str]) -> None:
     if running:
-        run.set_activity(f"running `{running[0]}`" + (f" and {len(running) - 1} more" if running[1:] else ""))
+        run.set_activity(f"running {quoted(running, 1)}")
 
 
 async def run_check(run: ActiveRun, check: Check) -> Evidence:
     """One run of a check alone, outside of an audit: its result counts as any other."""
-    return await _check(run, check, alone=True)
+    return await _run_check(run, check, alone=True)
 
 
-async def _check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
+async def _run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
     """One run of one check. Alone, what changes is its own doing and is declared its output; side by side only what
     was so declared before."""
     parts, state = run.parts, run.state

@@ -188,7 +188,7 @@ class RevisionView:
         digest = workspace.digest(path)
         if digest is None:
             raise WorkspaceError(f"{path} is not a file of this workspace that the revision covers")
-        content, found = await asyncio.to_thread(_read, workspace, path)
+        content, found = await asyncio.to_thread(_content_and_digest, workspace, path)
         link = _link(workspace, path)
         if link is not None:
             raise WorkspaceError(f"{path} is a link to {link}: read that, as far as the revision covers it")
@@ -217,7 +217,7 @@ def _link(workspace: Workspace, path: str) -> str | None:
     return target.relative_to(root).as_posix() if target.is_relative_to(root) else "a place outside of the workspace"
 
 
-def _read(workspace: Workspace, path: str) -> tuple[bytes | None, str]:
+def _content_and_digest(workspace: Workspace, path: str) -> tuple[bytes | None, str]:
     """A file and the digest of its content. Blocks: for a thread, since both take long for a large one."""
     with contextlib.suppress(OSError):
         if (workspace.root / path).stat().st_size > LARGEST:

@@ -85,11 +85,11 @@ class Control(Reading):
     ) -> RevertOutcome:
         chosen = None if paths is None else list(paths)
         result = await self._ask_owner(run_id, "revert", {"iteration": iteration, "paths": chosen, "force": force})
-        return _outcome(result)
+        return _revert_outcome(result)
 
     async def revert_finding(self, run_id: str, finding_id: str, *, force: bool = False) -> RevertOutcome:
         arguments = {"finding_id": finding_id, "force": force}
-        return _outcome(await self._ask_owner(run_id, "revert_finding", arguments))
+        return _revert_outcome(await self._ask_owner(run_id, "revert_finding", arguments))
 
     async def amend(self, goal_path: str) -> None:
         run = self._pursuing(goal_path)
@@ -247,7 +247,7 @@ class Control(Reading):
             return
         if not state.active:
             raise UsageError(f"nothing to pause: run {run_id} is {state.status or 'an audit'}")
-        await self._record(run_id, e.PauseRequested(reason, by))
+        await self._append_event(run_id, e.PauseRequested(reason, by))
         await self._until(run_id, lambda now: not now.active)
 
     async def _stop(self, run_id: str, person: Person, reason: str) -> None:
@@ -255,7 +255,7 @@ class Control(Reading):
         if state.ended:
             raise UsageError(f"nothing to stop: run {run_id} has ended ({state.status or 'audit'})")
         if run_id in self._active:
-            await self._record(run_id, e.StopRequested(reason, person))
+            await self._append_event(run_id, e.StopRequested(reason, person))
             await self._until(run_id, lambda now: now.ended)
             return
         last = self._setup.lock.last_owner()
@@ -295,13 +295,13 @@ class Control(Reading):
             await take_accepted_goal(self._active[run_id])
 
     async def _waive(self, run_id: str, person: Person, requirement: str, reason: str, undo: bool) -> None:
-        found = await self._requirement(run_id, requirement)
+        found = await self._requirement_id(run_id, requirement)
         if not undo and not reason.strip():
             raise UsageError("waiving a requirement needs a reason")
         await self._act(run_id, e.RequirementWaived(found, reason, undo, person))
 
     async def _dispute(self, run_id: str, person: Person, requirement: str, reason: str) -> None:
-        found = await self._requirement(run_id, requirement)
+        found = await self._requirement_id(run_id, requirement)
         if (await self._now(run_id)).options.judge is None:
             raise UsageError("there is no judge to ask again: checks decide here; change the check, or waive it")
         await self._act(run_id, e.RequirementDisputed(found, reason, person))
@@ -321,7 +321,7 @@ class Control(Reading):
 
     async def _accept(self, run_id: str, person: Person, finding_id: str | None, reason: str, undo: bool) -> None:
         state = await self._steerable(run_id)
-        for found in _all(state, undo=undo) if finding_id is None else [_finding(state, finding_id)]:
+        for found in _all(state, undo=undo) if finding_id is None else [_known_finding(state, finding_id)]:
             await self._act(run_id, e.FindingAccepted(found.id, reason, undo, person))
         if run_id in self._active and not undo:
             await take_accepted_goal(self._active[run_id])
@@ -339,7 +339,7 @@ class Control(Reading):
     async def _revert_finding(
         self, run_id: str, person: Person, finding_id: str, force: bool = False
     ) -> dict[str, Any]:
-        found = _finding(await self._steerable(run_id), finding_id)
+        found = _known_finding(await self._steerable(run_id), finding_id)
         checkpoint, sequence = await self._records.before_finding(run_id, found.finding.key)
         now = (await self._now(run_id)).iteration
         return await self._put_back(run_id, person, now, checkpoint, sequence, [found.finding.path], force)
@@ -366,7 +366,7 @@ class Control(Reading):
             just_saved = await workspace.changed_between(before, None)  # and in no tree yet, whatever is forced
             kept = (*kept, *(path for path in just_saved if path in wanted and path not in kept))
             done = await workspace.restore(checkpoint, sorted(wanted), keep=kept)
-        await self._record(run_id, e.FilesReverted(iteration, tuple(done), kept, before, checkpoint, person))
+        await self._append_event(run_id, e.FilesReverted(iteration, tuple(done), kept, before, checkpoint, person))
         if run_id in self._active:
             await self._active[run_id].look("person")
         return {"changed": list(done), "kept": list(kept)}
@@ -406,7 +406,7 @@ class Control(Reading):
             raise UsageError(f"run {run_id} can't go on: {state.reason}")
         return state
 
-    async def _requirement(self, run_id: str, key: str) -> str:
+    async def _requirement_id(self, run_id: str, key: str) -> str:
         state = await self._steerable(run_id)
         found = state.goal.requirement(key)
         if found is None:
@@ -415,11 +415,11 @@ class Control(Reading):
         return found.id
 
     async def _act(self, run_id: str, event: e.Event) -> int | None:
-        """As `_record`. Raises Overtaken too where another process put anything on record meanwhile: it may matter to
-        this."""
-        return await self._record(run_id, event, unless_overtaken=True)
+        """As `_append_event`. Raises Overtaken too where another process put anything on record meanwhile: it may
+        matter to this."""
+        return await self._append_event(run_id, event, unless_overtaken=True)
 
-    async def _record(self, run_id: str, event: e.Event, *, unless_overtaken: bool = False) -> int | None:
+    async def _append_event(self, run_id: str, event: e.Event, *, unless_overtaken: bool = False) -> int | None:
         """Appends to a run of this process, or to one that nobody works on: then its number is returned. Raises
         Overtaken where another process pursues it by now, which takes in nothing that it didn't put on record itself.
         """
@@ -495,7 +495,7 @@ class Control(Reading):
             await asyncio.wait({task}, timeout=PAUSED_WITHIN)
 
 
-def _finding(state: RunState, finding_id: str) -> KnownFinding:
+def _known_finding(state: RunState, finding_id: str) -> KnownFinding:
     found = next((known for known in state.findings if known.id == finding_id), None)
     if found is None:
         known = ", ".join(one.id for one in state.findings) or "none"
@@ -521,5 +521,5 @@ def _unwrap(reply: Reply) -> Mapping[str, Any]:
     raise kind(message)
 
 
-def _outcome(result: Mapping[str, Any]) -> RevertOutcome:
+def _revert_outcome(result: Mapping[str, Any]) -> RevertOutcome:
     return RevertOutcome(tuple(result["changed"]), tuple(result["kept"]))

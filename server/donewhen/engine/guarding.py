@@ -156,17 +156,17 @@ class ResultWatcher:
 
     async def _watch(self, state: RunState, result: _WatchedResult) -> None:
         try:
-            await self._look(state, result)
+            await self._watch_result(state, result)
         except (DoneWhenError, OSError):
-            self._seen(state.run_id, result, None)  # the folder is gone, or can't be read: nothing is known
+            self._set_present(state.run_id, result, None)  # the folder is gone, or can't be read: nothing is known
         finally:
             if result.looked is not None:
                 result.looked.set()
             with contextlib.suppress(DoneWhenError, OSError):
                 await result.workspace.close()
 
-    async def _look(self, state: RunState, result: _WatchedResult) -> None:
-        self._seen(state.run_id, result, await reopened(state, result.workspace))
+    async def _watch_result(self, state: RunState, result: _WatchedResult) -> None:
+        self._set_present(state.run_id, result, await reopened(state, result.workspace))
         if result.looked is not None:
             result.looked.set()
         while True:
@@ -174,7 +174,7 @@ class ResultWatcher:
                 continue
             await self._moved_or_poked(result)
             tree = await result.workspace.current()
-            self._seen(state.run_id, result, present_of(tree, result.workspace))
+            self._set_present(state.run_id, result, present_of(tree, result.workspace))
             await asyncio.sleep(LOOKS_AGAIN)
 
     async def _acted(self, run_id: str, result: _WatchedResult) -> bool:
@@ -189,7 +189,7 @@ class ResultWatcher:
             await cancel_all(result.acting)
             result.acting = None
         tree = await result.workspace.current()
-        self._seen(run_id, result, present_of(tree, result.workspace))
+        self._set_present(run_id, result, present_of(tree, result.workspace))
         return tree.revision not in (before, result.revision)
 
     async def _moved_or_poked(self, result: _WatchedResult) -> None:
@@ -203,7 +203,7 @@ class ResultWatcher:
         for one in done:
             one.result()
 
-    def _seen(self, run_id: str, result: _WatchedResult, present: Present | None) -> None:
+    def _set_present(self, run_id: str, result: _WatchedResult, present: Present | None) -> None:
         if present != result.present and self._kept.get(run_id) is result:
             result.present = present
             self._changed(run_id)

@@ -14,6 +14,7 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
 from donewhen.core.trials.untried import Special
 from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.core.words import counted
 from donewhen.core.work import Usage
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.contexts import RevisionView
@@ -33,11 +34,11 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
     revision = run.state.revision
     cited = frozenset(key for one in run.state.judged.values() for key in one.verdict.evidence_ids)
     disputes = dict(run.state.disputes)
-    task = JudgeTask(run.run_id, run.state.goal, requirements, revision, _evidence(run), disputes, cited=cited)
-    reply = await _asked(run, task, f"judging {len(asked)} requirement{'s' if len(asked) > 1 else ''}")
+    task = JudgeTask(run.run_id, run.state.goal, requirements, revision, _citable_evidence(run), disputes, cited=cited)
+    reply = await _judgement(run, task, f"judging {counted(len(asked), 'requirement')}")
     if reply is None:
         return
-    await _look(run)
+    await _notice_changes(run)
     reason = run.parts.mask(reply.reason)
     verdict = _masked(reply.verdict, run.parts.mask)
     await run.append(
@@ -69,20 +70,20 @@ async def _ask_about_claim(run: ActiveRun) -> None:
     state = run.state
     open_ids = {view.requirement_id for view in assess(state) if view.status not in ("met", "waived")}
     unproven = tuple(r for r in state.goal.requirements if r.id in open_ids)
-    task = JudgeTask(run.run_id, state.goal, unproven, state.revision, _evidence(run), claim=state.claim)
-    reply = await _asked(run, task, "judging the worker's claim")
+    task = JudgeTask(run.run_id, state.goal, unproven, state.revision, _citable_evidence(run), claim=state.claim)
+    reply = await _judgement(run, task, "judging the worker's claim")
     if reply is not None:
-        await _look(run)
+        await _notice_changes(run)
         reason = run.parts.mask(reply.reason) or "the judge could not tell"
         await run.append(ClaimJudged(reply.confirmed, reason, reply.evidence_ids, reply.usage))
 
 
-async def _look(run: ActiveRun) -> None:
+async def _notice_changes(run: ActiveRun) -> None:
     """Whether files changed while the judge thought: then what it said is dropped."""
     await run.look("person" if run.state.waits_for_person else "check", everywhere=True)
 
 
-async def _asked(run: ActiveRun, task: JudgeTask, activity: str) -> Judgement | None:
+async def _judgement(run: ActiveRun, task: JudgeTask, activity: str) -> Judgement | None:
     """The judge's reply. None if there is none: that is on record then."""
     judge = run.parts.judge
     if judge is None:
@@ -107,7 +108,7 @@ async def _asked(run: ActiveRun, task: JudgeTask, activity: str) -> Judgement | 
     return None
 
 
-def _evidence(run: ActiveRun) -> tuple[Evidence, ...]:
+def _citable_evidence(run: ActiveRun) -> tuple[Evidence, ...]:
     """Fresh results and reports, and the commands that the worker ran, older ones included."""
     state = run.state
     known = [*state.results.values(), *state.editor.values()]
@@ -155,10 +156,10 @@ async def opinions(run: ActiveRun, specials: Sequence[Special], changed: Sequenc
     asked: list[Requirement] = []
     if specials:
         lines = [f"{one.path}:{one.line + 1}: {one.text}" for one in specials]
-        asked.append(_requirement("special-cases", _GENERAL, lines, [one.path for one in specials]))
+        asked.append(_unnumbered_requirement("special-cases", _GENERAL, lines, [one.path for one in specials]))
     if changed:
         told = [one.message for one in changed]
-        asked.append(_requirement("proof-change", _WANTED, told, [one.path for one in changed]))
+        asked.append(_unnumbered_requirement("proof-change", _WANTED, told, [one.path for one in changed]))
     if judge is None or not asked:
         return Opinions()
     results = [one for one in run.state.results.values() if isinstance(one.observation, CheckResult)]
@@ -175,7 +176,7 @@ async def opinions(run: ActiveRun, specials: Sequence[Special], changed: Sequenc
     return Opinions(_special(run, said.get("special-cases")), _advice(run, said.get("proof-change")), reply.usage)
 
 
-def _requirement(identity: str, text: str, details: Sequence[str], paths: Sequence[str]) -> Requirement:
+def _unnumbered_requirement(identity: str, text: str, details: Sequence[str], paths: Sequence[str]) -> Requirement:
     return Requirement(identity, 0, text, details=tuple(details), files=tuple(dict.fromkeys(p for p in paths if p)))
 
 

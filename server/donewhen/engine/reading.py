@@ -82,7 +82,7 @@ class Reading:
     async def _view(self, run_id: str) -> RunView:
         """The run as it is known, without a look at the workspace."""
         run = self._active.get(run_id)
-        return self._own_view(run) if run is not None else self._known(await self._records.view(run_id))
+        return self._own_view(run) if run is not None else self._watched_view(await self._records.view(run_id))
 
     async def view(self, run_id: str) -> RunView:
         run = self._active.get(run_id)
@@ -100,9 +100,9 @@ class Reading:
         if glance is None or not comparable(view.state):
             return self._offered(view)
         present = await self._watcher.looked_at(view.state) if self._watcher is not None else None
-        return self._offered(self._seen(view, present or await compared_once(view.state, glance())))
+        return self._offered(self._with_present(view, present or await compared_once(view.state, glance())))
 
-    def _seen(self, view: RunView, present: Present | None) -> RunView:
+    def _with_present(self, view: RunView, present: Present | None) -> RunView:
         """The view in a workspace that was looked at; unchanged where it wasn't."""
         if present is None or not comparable(view.state):
             return view
@@ -121,9 +121,11 @@ class Reading:
         except GoalFileError:
             return False
 
-    def _known(self, view: RunView) -> RunView:
+    def _watched_view(self, view: RunView) -> RunView:
         """The view in the workspace as far as it is watched."""
-        return self._offered(self._seen(view, self._watcher.present(view.state) if self._watcher is not None else None))
+        return self._offered(
+            self._with_present(view, self._watcher.present(view.state) if self._watcher is not None else None)
+        )
 
     def _offered(self, view: RunView) -> RunView:
         """The view, with whether the run is to be had: see `RunView.bereft`."""
@@ -162,9 +164,9 @@ class Reading:
         with contextlib.suppress(LedgerError):
             while self._watch_due:
                 self._watch_due = False
-                await watcher.keep(await self._results())
+                await watcher.keep(await self._comparable_results())
 
-    async def _results(self) -> list[RunState]:
+    async def _comparable_results(self) -> list[RunState]:
         newest = await self._records.newest()
         return [state for state in newest if comparable(state) and state.audits and not self._cleared(state)]
 
@@ -330,10 +332,10 @@ class Reading:
 
     def opened(self, run_id: str) -> contextlib.AbstractAsyncContextManager[Workspace]:
         """The run's workspace: its own where it is active here, else one opened for the occasion."""
-        return self._opened(run_id)
+        return self._run_workspace(run_id)
 
     @contextlib.asynccontextmanager
-    async def _opened(self, run_id: str) -> AsyncGenerator[Workspace]:
+    async def _run_workspace(self, run_id: str) -> AsyncGenerator[Workspace]:
         run = self._active.get(run_id)
         if run is not None:
             yield run.parts.workspace
@@ -397,7 +399,7 @@ class Reading:
             known = self._followed.get(summary.run_id)
             pursued = summary.status in ("running", "waiting")
             if pursued or known is None or known[0] != summary.updated_at:
-                await self._tell(summary, known)
+                await self._report_to_followers(summary, known)
         self._looked_at_others = True
 
     def _await_owner(self) -> None:
@@ -416,9 +418,9 @@ class Reading:
         await self._setup.lock.until_gone(owner)
         await self._find_dead()
 
-    async def _tell(self, summary: RunSummary, known: tuple[float, int, str | None] | None) -> None:
+    async def _report_to_followers(self, summary: RunSummary, known: tuple[float, int, str | None] | None) -> None:
         try:
-            view = self._known(await self._records.view(summary.run_id))
+            view = self._watched_view(await self._records.view(summary.run_id))
         except (UnreadableRun, UnknownRun):
             return  # it is listed as that, or was removed since it was listed
         now = (summary.updated_at, view.state.sequence, view.live.activity)

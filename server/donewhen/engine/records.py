@@ -289,15 +289,15 @@ class _Gathered:
     def add(self, entry: e.Entry) -> None:
         event = entry.event
         if isinstance(event, e.RunStarted):
-            self._begin(entry, 0, None)
+            self._begin_iteration(entry, 0, None)
         elif isinstance(event, e.TurnStarted):
-            self._begin(entry, event.iteration, event.checkpoint)
+            self._begin_iteration(entry, event.iteration, event.checkpoint)
         elif isinstance(event, e.CheckpointTaken) and event.iteration == self.number:
             self.checkpoint = event.checkpoint
         elif self.current == self.number:
             self._belongs(entry)
 
-    def _begin(self, entry: e.Entry, number: int, checkpoint: str | None) -> None:
+    def _begin_iteration(self, entry: e.Entry, number: int, checkpoint: str | None) -> None:
         self.current = number
         if number == self.number:
             self.seen, self.started_at, self.before = True, entry.at, checkpoint

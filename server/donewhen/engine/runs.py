@@ -76,10 +76,10 @@ class Supervisor(Control):
             await self._refuse_known(run_id)
         worker = self._setup.worker(start.options)
         token, run_id = self._new_token(), run_id or self._new_run_id()
-        await self._take(run_id, token)
+        await self._acquire_lock(run_id, token)
         try:
             guarded = await self._on_guard(start.goal.path)
-            run = await self._begin(run_id, token, "pursue", start, worker, guarded=guarded is not None)
+            run = await self._begin_run(run_id, token, "pursue", start, worker, guarded=guarded is not None)
             await self._pass_guard_on(run, guarded)
             for warning in start.warnings:
                 await run.append(e.Warned(warning.code, warning.message))
@@ -133,9 +133,9 @@ class Supervisor(Control):
         )
         self._setup.ready(state.goal, state.options)
         token = self._new_token()
-        leftovers = await self._take(state.run_id, token)
+        leftovers = await self._acquire_lock(state.run_id, token)
         try:
-            state = await self._taken(state.run_id)
+            state = await self._settled_state(state.run_id)
             raised = changed_limits(state.goal.limits, changes)
             check_resumable(state, raised)
             approve = tightened(state, options.approve if options is not None else None)
@@ -221,7 +221,7 @@ class Supervisor(Control):
         if not dry_run:
             self._may_write()
         await self._end_collecting()
-        return await Collector(self._setup, self._records).collect(policy, self._pursued(), dry_run=dry_run)
+        return await Collector(self._setup, self._records).collect(policy, self._pursued_runs(), dry_run=dry_run)
 
     async def keep(self, run_id: str, on: bool) -> None:
         self._may_write()
@@ -230,7 +230,7 @@ class Supervisor(Control):
     def _collect_later(self) -> None:
         """Removes what is old, now that a run ended: beside whatever comes next, which doesn't wait for it."""
         retention = self._setup.retention
-        if retention is None or self._setup.unwritable is not None or self._pursued():
+        if retention is None or self._setup.unwritable is not None or self._pursued_runs():
             return
         if self._collecting is None or self._collecting.done():
             self._collecting = asyncio.ensure_future(self._collect_old(retention()))
@@ -239,11 +239,11 @@ class Supervisor(Control):
         collector = Collector(self._setup, self._records)
         with contextlib.suppress(DoneWhenError, OSError):  # the next run is the next occasion
             if await asyncio.to_thread(collector.is_due):
-                done = await collector.collect(policy, self._pursued(), thorough=False)
+                done = await collector.collect(policy, self._pursued_runs(), thorough=False)
                 if done.line:
                     self._setup.tell(done.line)
 
-    def _pursued(self) -> list[str]:
+    def _pursued_runs(self) -> list[str]:
         return [run.run_id for run in self._active.values() if run.state.active]
 
     async def _end_collecting(self, within: float = 0.0) -> None:
@@ -284,7 +284,7 @@ class Supervisor(Control):
                     return state
         raise NotResumable("no run here can be resumed", typed=": `donewhen list` shows all")
 
-    async def _take(self, run_id: str, token: str) -> bool:
+    async def _acquire_lock(self, run_id: str, token: str) -> bool:
         """Becomes the supervisor, after ending what the last one left behind."""
         await self._refuse_second()
         if self._watcher is not None:
@@ -296,14 +296,14 @@ class Supervisor(Control):
         self._setup.lock.acquire(run_id, token)
         return ended > 0
 
-    async def _taken(self, run_id: str) -> RunState:
+    async def _settled_state(self, run_id: str) -> RunState:
         """The run as it is now that nobody else can change it, and that its process ended, if it did, is on record."""
         while (state := await self._records.state(run_id)).active:
             with contextlib.suppress(Overtaken):  # by whoever found it dead at the same time
                 await self._record_death(state)
         return state
 
-    async def _begin(
+    async def _begin_run(
         self,
         run_id: str,
         token: str,
@@ -396,9 +396,9 @@ class Supervisor(Control):
         state = await self._to_guard(run_id, goal_path)
         if on and state.guard is None:
             self._may_execute()
-            await self._record(state.run_id, e.GuardSet())
+            await self._append_event(state.run_id, e.GuardSet())
         elif not on and state.guard is not None:
-            await self._record(state.run_id, e.GuardLifted("a person lifted it"))
+            await self._append_event(state.run_id, e.GuardLifted("a person lifted it"))
         self._watch_again()
         return await self._view(state.run_id)
 
@@ -426,12 +426,12 @@ class Supervisor(Control):
 
     async def _pass_guard_on(self, run: ActiveRun, guarded: RunState | None) -> None:
         if guarded is not None:
-            await self._record(guarded.run_id, e.GuardLifted(f"run {run.run_id} works on the goal"))
+            await self._append_event(guarded.run_id, e.GuardLifted(f"run {run.run_id} works on the goal"))
 
     async def forget(self, goal_path: str) -> None:
         guarded = await self._on_guard(goal_path)
         if guarded is not None:
-            await self._record(guarded.run_id, e.GuardLifted("the goal was cleared"))
+            await self._append_event(guarded.run_id, e.GuardLifted("the goal was cleared"))
         await super().forget(goal_path)
 
     async def _keep_proven(self, run_id: str, workspace: Workspace) -> str:
@@ -537,7 +537,7 @@ class Supervisor(Control):
     async def _bare_audit(self, goal_path: str) -> RunView:
         start = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True))
         start = replace(start, options=replace(start.options, worker=None))
-        run = await self._begin(self._new_run_id(), self._new_token(), "audit", start, None)
+        run = await self._begin_run(self._new_run_id(), self._new_token(), "audit", start, None)
         beat = asyncio.ensure_future(run.heartbeat())
         try:
             await pursue(run)

@@ -4,16 +4,16 @@ files. It works for the runs of any process, and records nothing."""
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from donewhen.core import events as e
 from donewhen.core.acts import REFUSED, UNASKED, hint_in
 from donewhen.core.calls import CallFinished, CallRetried, CallStarted, MessageKept, ToolCall, ToolFinished, ToolStarted
+from donewhen.core.decoding import json_object
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.evidence import AffectedRun, CheckResult, Trial
 from donewhen.core.feedback import changed_lines, keep_ends
@@ -140,12 +140,12 @@ class Steps:
                 self._unmade.pop(edit.step, None)  # the later one shows both
                 continue
             try:
-                before = await self._text(edit.base, edit.path, files, known=True)
+                before = await self._text_in_tree(edit.base, edit.path, files, known=True)
                 after = edit.made(before) if edit.made is not None else None
                 if after is None and latest[edit.path] != at:
                     raise ValueError("the file contains something else by now")
                 if after is None and edit.tree is not None:
-                    after = await self._text(edit.tree, edit.path, files)
+                    after = await self._text_in_tree(edit.tree, edit.path, files)
                 elif after is None and live:
                     after = await asyncio.to_thread(self._on_disk, edit.path)
                 elif after is None:
@@ -153,20 +153,20 @@ class Steps:
             except (DoneWhenError, OSError, ValueError):
                 self._texts.pop(edit.path, None)
                 gone = live and not await asyncio.to_thread(os.path.lexists, self._root / edit.path)
-                self._name(edit, "deleted" if gone else "changed")
+                self._show_without_diff(edit, "deleted" if gone else "changed")
                 continue
             self._texts[edit.path] = after
             if before != after:
-                await self._show(edit, before, after)
+                await self._show_diff(edit, before, after)
             self._unmade.pop(edit.step, None)
 
-    def _name(self, edit: _Edit, word: str) -> None:
+    def _show_without_diff(self, edit: _Edit, word: str) -> None:
         """An edit that can't be shown. What a tool edited is a step already."""
         at, by = self._unmade.pop(edit.step, (0.0, ""))
         if by and edit.path not in self._by_tool:
             self._put(edit.step, at, "edits", f"{'you ' if by == 'person' else ''}{word} {edit.path}", path=edit.path)
 
-    async def _text(self, tree: str | None, path: str, files: FileSource, *, known: bool = False) -> str | None:
+    async def _text_in_tree(self, tree: str | None, path: str, files: FileSource, *, known: bool = False) -> str | None:
         """What a file holds in a tree, or as it was last `known`. Raises ValueError if that is not text to show."""
         if known and path in self._texts:
             return self._texts[path]
@@ -186,7 +186,7 @@ class Steps:
         except FileNotFoundError:
             return None
 
-    async def _show(self, edit: _Edit, before: str | None, after: str | None) -> None:
+    async def _show_diff(self, edit: _Edit, before: str | None, after: str | None) -> None:
         hunks = await asyncio.to_thread(changed_lines, (before or "").splitlines(), (after or "").splitlines())
         added = sum(line.startswith("+") for line in hunks)
         removed = sum(line.startswith("-") for line in hunks)
@@ -290,7 +290,8 @@ class Steps:
     def tool_started(self, event: ToolStarted, at: float) -> None:
         kind = _KINDS.get(event.tool, "tool")
         step = self._tools[event.call_id] = self._streams[event.call_id] = self._next("x")
-        arguments = _arguments(self._wanted.get(event.call_id))
+        call = self._wanted.get(event.call_id)
+        arguments = (json_object(call.arguments) if call is not None else None) or {}
         path = arguments.get("path")
         text = str(arguments.get("text") or "") if event.tool == "report" else ""
         title = "" if text else event.summary
@@ -306,10 +307,10 @@ class Steps:
         title = {} if kind in ("reads", "reports") and ok else {"title": shown.summary}
         text = {} if kind == "reports" or (kind == "edits" and ok) else {"text": event.message.text}
         self._change(step, state="done" if ok else "failed", **title, **text)
-        arguments = _arguments(call)
+        arguments = (json_object(call.arguments) if call is not None else None) or {}
         path = arguments.get("path", arguments.get("file_path"))
         if kind == "edits" and ok and isinstance(path, str):
-            edited = _relative(path, self._root)
+            edited = _entry_path(path, self._root)
             self._by_tool.add(edited)
             self._edits.append(_Edit(step, edited, self._base, _maker(shown.kind, arguments)))
 
@@ -367,12 +368,12 @@ class Steps:
     def judge_finished(self, event: e.JudgeFinished, at: float) -> None:
         found = event.verdict.findings if event.verdict is not None else ()
         said = [f"{self._label(one.requirement_id)}: {one.reason}" for one in found]
-        self._judged(at, "done" if event.verdict is not None else "failed", "\n".join(said) or event.reason)
+        self._end_judging(at, "done" if event.verdict is not None else "failed", "\n".join(said) or event.reason)
 
     def judge_failed(self, event: e.JudgeFailed, at: float) -> None:
-        self._judged(at, "failed", event.reason)
+        self._end_judging(at, "failed", event.reason)
 
-    def _judged(self, at: float, state: StepState, text: str) -> None:
+    def _end_judging(self, at: float, state: StepState, text: str) -> None:
         step, self._judge = self._judge or self._next("j"), None
         known = self._steps.get(step)
         title = "The judge was asked" if known is None else known.title.replace(" is asked", " was asked", 1)
@@ -382,7 +383,7 @@ class Steps:
         found = self._goal.requirement(requirement_id) if self._goal is not None else None
         return requirement_id if found is None else found.label
 
-    def opened(self, event: e.InterruptOpened, at: float) -> None:
+    def interrupt_opened(self, event: e.InterruptOpened, at: float) -> None:
         asked = event.interrupt
         self._put(f"i{asked.id}", at, "asks", asked.title, "running", text=asked.preview)
 
@@ -475,15 +476,6 @@ class Steps:
             self._steps[step] = replace(changed, version=self._version)
 
 
-def _arguments(call: ToolCall | None) -> Mapping[str, Any]:
-    """What a model sent with a call; nothing where that is not an object."""
-    try:
-        given: Any = json.loads(call.arguments) if call is not None else {}
-    except (ValueError, RecursionError):
-        return {}
-    return cast("Mapping[str, Any]", given) if isinstance(given, dict) else {}
-
-
 def _maker(tool: str, sent: Mapping[str, Any]) -> Callable[[str | None], str | None] | None:
     """What the call makes of a text, where its arguments say so."""
     old, new, content = sent.get("old"), sent.get("new"), sent.get("content")
@@ -495,7 +487,7 @@ def _maker(tool: str, sent: Mapping[str, Any]) -> Callable[[str | None], str | N
     return None
 
 
-def _relative(path: str, root: Path) -> str:
+def _entry_path(path: str, root: Path) -> str:
     """The file that a tool was told, as entries name it."""
     try:
         return (root / path).relative_to(root).as_posix()
@@ -531,7 +523,7 @@ _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {
     e.JudgeStarted: Steps.judge_started,
     e.JudgeFinished: Steps.judge_finished,
     e.JudgeFailed: Steps.judge_failed,
-    e.InterruptOpened: Steps.opened,
+    e.InterruptOpened: Steps.interrupt_opened,
     e.InterruptAnswered: Steps.answered,
     e.InterruptClosed: Steps.closed,
     e.RunPaused: Steps.stopped,

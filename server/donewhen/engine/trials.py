@@ -222,10 +222,12 @@ class _Trials:
         tree, standing_tree = await self._trees(checks)
         trees = [standing_tree if checks_files(check.command) else tree for check in checks]
         pairs = list(zip(checks, trees, strict=True))
-        concluded = await _side_by_side(self._check(check, of) for check, of in pairs)
+        concluded = await _side_by_side(self._try_check(check, of) for check, of in pairs)
         self._refuse_other()
         grades: dict[str, CheckGrade] = {one.check.id: one.found.grade for one in concluded}
-        findings = [self._finding(one, of) for one, of in zip(concluded, trees, strict=True) if _told(one, of)]
+        findings = [
+            self._refusal_finding(one, of) for one, of in zip(concluded, trees, strict=True) if _is_reported(one, of)
+        ]
         # Where no bound check runs tests, none of them is doubtful.
         doubtful = tree.parts.values() if any(of is tree for of in trees) else ()
         findings += await self._held_out(tree)
@@ -286,7 +288,7 @@ class _Trials:
 
     # --------------------------------------------------------------------------------- one check
 
-    async def _check(self, check: Check, tree: _Tree) -> _Outcome:
+    async def _try_check(self, check: Check, tree: _Tree) -> _Outcome:
         """The trials of one check, and those that must come before anything is refused."""
         state = self._run.state
         result = self._result(check)
@@ -392,14 +394,14 @@ class _Trials:
         async with self._places:
             self._refuse_other()
             what = f"`{check.command}`" if held is None else "a held-out check"
-            self._begin(what)
+            self._begin_trial(what)
             try:
-                trial = await self._tried(check, kind, tree, planted, held)
+                trial = await self._run_trial(check, kind, tree, planted, held)
             finally:
                 self._end(what)
             return trial
 
-    async def _tried(
+    async def _run_trial(
         self, check: Check, kind: TrialKind, tree: _Tree, planted: Planted | None, held: str | None
     ) -> Trial:
         run = self._run
@@ -508,7 +510,7 @@ class _Trials:
 
     # --------------------------------------------------------------------------------- what is told
 
-    def _finding(self, outcome: _Outcome, tree: _Tree) -> IntegrityFinding:
+    def _refusal_finding(self, outcome: _Outcome, tree: _Tree) -> IntegrityFinding:
         """What a person is asked about: the check, the reason, and how its proof changed. It stands at the changed
         file that a failing test is in, if there is one."""
         found, proof = outcome.found, tree.proof
@@ -525,7 +527,7 @@ class _Trials:
             key=f"{kind}:{outcome.check.id}",
             kind=kind,
             path=path,
-            line=_line(path, tree),
+            line=_first_changed_line(path, tree),
             message=_sentence(self._run.parts.mask(message)),
             fact=_fact(proof, tree),
             diff=self._run.parts.mask(_diffs(proof, tree)),
@@ -547,7 +549,7 @@ class _Trials:
         kept = [one for one in dict.fromkeys(said) if one[0] in covered][:MAX_PLACES]
         now = {path: _moves(path, tree) for path in {path for path, *_ in kept}}
         return tuple(
-            Problem(path, _moved(line, now[path]), mask(_told_line(what, why)), source="trial")
+            Problem(path, _moved_line(line, now[path]), mask(_told_line(what, why)), source="trial")
             for path, line, what, why in kept
         )
 
@@ -573,7 +575,7 @@ class _Trials:
             key=f"not_tried:{one.path}",
             kind="not_tried",
             path=one.path,
-            line=_line(one.path, tree),
+            line=_first_changed_line(one.path, tree),
             message=_sentence(one.doubt),
             fact=_fact((one.path,), tree),
             diff=self._run.parts.mask(_diffs((one.path,), tree)),
@@ -657,7 +659,7 @@ class _Trials:
         if self._run.state.revision != self._revision:
             raise OtherRevision
 
-    def _begin(self, what: str) -> None:
+    def _begin_trial(self, what: str) -> None:
         self._under_way.append(what)
         self._run.set_activity(f"trying {self._under_way[0]} in a room")
 
@@ -710,7 +712,7 @@ def _by_path(came: Sequence[Suppressed]) -> dict[str, list[Suppressed]]:
     return found
 
 
-def _told(outcome: _Outcome, tree: _Tree) -> bool:
+def _is_reported(outcome: _Outcome, tree: _Tree) -> bool:
     """What refuses is told; what can't tell only where the proof changed, or where the audit ran nothing: else its word
     stands."""
     found = outcome.found
@@ -727,7 +729,7 @@ def _differs(shown: Shown) -> bool:
     return isinstance(shown, bytes | Before)
 
 
-def _line(path: str, tree: _Tree) -> int:
+def _first_changed_line(path: str, tree: _Tree) -> int:
     """Where a changed file is shown to differ."""
     before, now = (content or b"" for content in tree.contents.get(path, (None, None)))
     return first_change(before.decode("utf-8", "replace"), now.decode("utf-8", "replace"))
@@ -752,7 +754,7 @@ def _moves(path: str, tree: _Tree) -> _Moves:
     return SequenceMatcher(None, old, new).get_opcodes() if max(len(old), len(new)) <= MOST_LINES else []
 
 
-def _moved(line: int, moves: _Moves) -> int:
+def _moved_line(line: int, moves: _Moves) -> int:
     """Where a line, 0-based, is now; one that is gone, where it stood."""
     last = max(0, moves[-1][4] - 1) if moves else line
     for _, start, end, there, there_end in moves:

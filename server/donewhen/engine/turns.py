@@ -29,6 +29,7 @@ from donewhen.core.plugging import Halt, Refine, ResumeDirective
 from donewhen.core.proof import assess, locations
 from donewhen.core.proof_files import ProofFiles
 from donewhen.core.state import OpenTurn, Resuming
+from donewhen.core.words import listed
 from donewhen.core.work import UNKNOWN, Claim, Interrupt, TurnResult, Usage
 from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.contexts import Context
@@ -68,7 +69,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
             return
         run.set_activity(None)
         await run.look(by, everywhere=not worker.waits_for_person)
-        changed = await _changed(run, checkpoint, suspended=suspended)
+        changed = await _changed_in_turn(run, checkpoint, suspended=suspended)
         if by == "worker":
             await note_changed_proof(run, changed)
         await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]), durable=False)
@@ -98,7 +99,7 @@ async def _prepared(run: ActiveRun, worker: Worker, iteration: int) -> tuple[boo
     return decide(run.state, run.watch.look()) == RunWorker(iteration), checkpoint
 
 
-async def _changed(run: ActiveRun, since: str | None, *, suspended: bool) -> tuple[str, ...]:
+async def _changed_in_turn(run: ActiveRun, since: str | None, *, suspended: bool) -> tuple[str, ...]:
     """What changed in the turn; of one that was suspended, since it began. Not what came and went within it."""
     workspace = run.parts.workspace
     earlier = await workspace.changed_between(since, None) if since is not None and suspended else ()
@@ -163,13 +164,13 @@ async def keep_tree(run: ActiveRun) -> str | None:
             await run.append(Warned("no_checkpoint", f"the files could not be kept: {error}"))
             return None
         run.checkpointed = (revision, kept)
-        await _tell(run)
+        await _warn_of_workspace(run)
     if run.state.mode == "pursue" and run.state.last_checkpoint != (run.state.iteration, kept):
         await run.append(CheckpointTaken(run.state.iteration, kept), durable=False)
     return kept
 
 
-async def _tell(run: ActiveRun) -> None:
+async def _warn_of_workspace(run: ActiveRun) -> None:
     """What a person should know of the workspace, once each."""
     known = {(warning.code, warning.message) for warning in run.state.warnings}
     for code, message in run.parts.workspace.notices:
@@ -189,7 +190,7 @@ async def _put_back(run: ActiveRun, worker: Worker, redo: OpenTurn) -> bool:
     asked = run.state.edits_kept
     open_ones = persons if asked is None else () if asked[1] else tuple(workspace.changed_after(asked[0], persons))
     if open_ones:
-        title = f"Edited since the turn was cut off: {_listed(open_ones)}. Keep these edits?"
+        title = f"Edited since the turn was cut off: {listed(open_ones, MAX_LISTED)}. Keep these edits?"
         await run.append(InterruptOpened(run.numbered(Interrupt("", "question", title, "restore"))))
         return False
     kept = persons if asked is not None and asked[1] else ()
@@ -204,11 +205,6 @@ async def _put_back(run: ActiveRun, worker: Worker, redo: OpenTurn) -> bool:
         await amend_if_saved(run, tuple(restored), "person")
     run.checkpointed = None
     return True
-
-
-def _listed(paths: tuple[str, ...]) -> str:
-    more = len(paths) - MAX_LISTED
-    return ", ".join(paths[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 # The places in the workspace that the latest evidence names.
@@ -281,11 +277,11 @@ async def _contents(run: ActiveRun, base: str, paths: Sequence[str]) -> dict[str
     for path in paths:
         was, now = await workspace.file_at(base, path), await asyncio.to_thread(workspace.read, path)
         if was != now:
-            found[path] = (_text(was), _text(now))
+            found[path] = (_replaced_text(was), _replaced_text(now))
     return found
 
 
-def _text(content: bytes | None) -> str | None:
+def _replaced_text(content: bytes | None) -> str | None:
     return None if content is None else content.decode("utf-8", "replace")
 
 
@@ -306,14 +302,14 @@ async def turn_result(
     stage = resuming.halt.stage if resuming is not None else "turn" if suspended else None
     result = resuming.halt.result if resuming is not None and stage == "after_turn" else None
     if result is None:
-        told = await _told(run, turn, resuming, stage)
+        told = await _prepared_turn(run, turn, resuming, stage)
         if told is None:
             return None
         result = await _worked(run, worker, told)
     return None if result is None else await _refined(run, worker, turn, result, called_at(resuming, "after_turn"))
 
 
-async def _told(run: ActiveRun, turn: Turn, resuming: Resuming | None, stage: str | None) -> Turn | None:
+async def _prepared_turn(run: ActiveRun, turn: Turn, resuming: Resuming | None, stage: str | None) -> Turn | None:
     """The turn with what plugins add to it; one that goes on was told before."""
     if stage == "turn":
         return replace(turn, resume=resuming.directive if resuming is not None else ResumeDirective())

@@ -82,10 +82,10 @@ async def amend(run: ActiveRun, path: str) -> None:
             await _follow_renamed(run)
         return
     if not same_goal(run.state, goal):
-        await _take(run, goal)
+        await _amend_goal(run, goal)
 
 
-async def _take(run: ActiveRun, goal: Goal) -> None:
+async def _amend_goal(run: ActiveRun, goal: Goal) -> None:
     await run.append(GoalAmended(goal))
     if run.parts.judge is None and run.state.options.judge is not None:
         run.parts = replace(run.parts, judge=run.parts.judge_of(run.state.options))
@@ -109,7 +109,7 @@ async def _follow_renamed(run: ActiveRun) -> None:
     """The goal under its new name, where exactly one file that came holds the same; else the run pauses."""
     found = [goal for path in sorted(run.touched) if (goal := _same_goal_in(run, path)) is not None]
     if len(found) == 1:
-        await _take(run, found[0])
+        await _amend_goal(run, found[0])
     elif run.state.active:
         await run.append(PauseRequested(goal_gone(run.state.goal.path)))
 
@@ -160,7 +160,7 @@ async def read_editor(run: ActiveRun, requirements: Sequence[Requirement]) -> No
     run.set_activity(None)
     for requirement in requirements:
         report = await run.parts.checker.editor_report(requirement)
-        await _record(run, report if settled else replace(report, settled=False))
+        await _record_report(run, report if settled else replace(report, settled=False))
 
 
 async def renew_editor(run: ActiveRun) -> bool:
@@ -177,7 +177,7 @@ async def renew_editor(run: ActiveRun) -> bool:
         report = await run.parts.checker.editor_report(requirement)
         if report.doubt or not isinstance(known, EditorReport) or _same(known, report):
             continue
-        await _record(run, report)
+        await _record_report(run, report)
         passes = passes or (report.passed and not known.passed)
     await withdraw_questions(run)
     return passes
@@ -219,7 +219,7 @@ async def withdraw_questions(run: ActiveRun) -> None:
                 await run.append(InterruptClosed(interrupt.id, "the editor's diagnostics decide it now"))
 
 
-async def _record(run: ActiveRun, report: EditorReport) -> None:
+async def _record_report(run: ActiveRun, report: EditorReport) -> None:
     revision = run.state.revision
     await run.append(CheckFinished(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
 

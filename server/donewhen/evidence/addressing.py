@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 from donewhen.core.evidence import CheckResult, ObservedCommand
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import STOOD_THERE, AddressingFact
+from donewhen.core.words import shortened
 from donewhen.ports import Workspace
 from donewhen.regular import read_bytes
 
@@ -50,7 +51,7 @@ _SPELLED = re.compile(r"\b(?:[a-z][ .*-]{1,2}){4,}[a-z]\b")
 _ENTITY = re.compile(r"&#x?[0-9a-f]{2,6};", re.IGNORECASE)
 
 
-def plain(text: str) -> str:
+def folded_to_ascii(text: str) -> str:
     """In small ASCII letters as far as it looks like them; every line stays a line."""
     if "&#" in text and _ENTITY.search(text):
         text = "\n".join(html.unescape(line).replace("\n", " ") for line in text.split("\n"))
@@ -77,12 +78,12 @@ def _joined(spelled: re.Match[str]) -> str:
 
 def neutral(text: str, limit: int = 160) -> str:
     """A quote for people that can't act on whoever reads it: one line, hidden characters shown, no delimiters."""
-    shown = "".join(_shown(c) for c in " ".join(text[: limit * 4].split()))
+    shown = "".join(_escaped_char(c) for c in " ".join(text[: limit * 4].split()))
     shown = shown.replace("<", "‹").replace(">", "›").replace("`", "'").replace("[", "(").replace("]", ")")
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    return shortened(shown, limit)
 
 
-def _shown(character: str) -> str:
+def _escaped_char(character: str) -> str:
     if character.isprintable() and character.isascii():
         return character
     hidden = _PLAIN.get(ord(character)) == "" or ord(character) in _TAGS or not character.isprintable()
@@ -509,11 +510,11 @@ def addressed(text: str) -> tuple[Addressed, ...]:
     At most one for each line, and MOST in all. Look-alike letters, hidden characters, entities, digits for letters
     and comment marks between the lines make no difference.
     """
-    read = plain(text)
-    found = dict(_found(read))
+    read = folded_to_ascii(text)
+    found = dict(_addressed_lines(read))
     for start, end in _windows(match.start() for match in _MIXED.finditer(read)):
         first = read.count("\n", 0, start)
-        for line, why in _found(undigited(read[start:end])):
+        for line, why in _addressed_lines(undigited(read[start:end])):
             found.setdefault(first + line, why)
     for words in (read,) if text.isascii() else (read, text.lower()):
         for line in _foreign(words):
@@ -536,7 +537,7 @@ def _foreign(words: str) -> Iterator[int]:
         yield from (words.count("\n", 0, match.start()) for match in FOREIGN.finditer(words))
 
 
-def _found(read: str) -> Iterator[tuple[int, str]]:
+def _addressed_lines(read: str) -> Iterator[tuple[int, str]]:
     signs = sorted(sign for start, end in _windows(_anchors(read)) for sign in _leading(read, start, end))
     looked: dict[tuple[int, bool], str | None] = {}
     for number, sign in enumerate(signs):
@@ -667,7 +668,7 @@ class Addressing:
         changed = frozenset(await workspace.changed_between(since, None)) if since is not None else frozenset[str]()
         paths = [p for p in _paths(goal, workspace, changed) if p != goal.path]
         digests = {path: workspace.digest(path) or "" for path in paths}
-        read = await asyncio.to_thread(self._read, workspace.root, digests)
+        read = await asyncio.to_thread(self._addressing_facts, workspace.root, digests)
         found = [await _dated(fact, workspace, since, changed) for fact in read]
         printed = await asyncio.to_thread(lambda: list(self._printed(results, commands)))
         quotes = {fact.quote for fact in found}
@@ -678,25 +679,25 @@ class Addressing:
                 found.append(replace(fact, standing=STOOD_THERE) if stood else fact)
         return tuple(found[:MOST_PLACES])
 
-    def _read(self, root: Path, digests: dict[str, str]) -> list[AddressingFact]:
+    def _addressing_facts(self, root: Path, digests: dict[str, str]) -> list[AddressingFact]:
         left, size = self._limits
         facts: list[AddressingFact] = []
         for path, digest in digests.items():
-            why = self._name(path)
+            why = self._why_name_addresses(path)
             if why is not None:
                 facts.append(AddressingFact(path, 0, neutral(path), why, "name"))
             known = self._files.get(path)
             if known is None or known[0] != digest:
                 if left <= 0 or size <= 0:
                     continue
-                text = _text(root, path)
+                text = _file_text(root, path)
                 left, size = left - 1, size - len(text)
                 known = self._files[path] = (digest, addressed(text))
                 time.sleep(0)  # lets the event loop's thread run
             facts += [AddressingFact(path, *one) for one in known[1]]
         return facts
 
-    def _name(self, name: str) -> str | None:
+    def _why_name_addresses(self, name: str) -> str | None:
         if name not in self._names:
             self._names[name] = addressed_name(name)
         return self._names[name]
@@ -709,7 +710,7 @@ class Addressing:
         """The facts, each with the line as it was printed."""
         for result in results:
             for test in result.tests:
-                why = self._name(test.name)
+                why = self._why_name_addresses(test.name)
                 if why is not None:
                     fact = AddressingFact(test.path or "", test.line or 0, neutral(test.name), why, "test")
                     yield fact, test.name.rpartition("::")[2]
@@ -778,7 +779,7 @@ def _texts(results: Sequence[CheckResult], commands: Sequence[ObservedCommand]) 
 def _holds(root: Path, paths: Sequence[str], line: str) -> bool:
     left = _SEARCHED_BYTES
     for path in paths[:_SEARCHED_FILES]:
-        text = _text(root, path)
+        text = _file_text(root, path)
         left -= len(text)
         if line and line in text:
             return True
@@ -788,7 +789,7 @@ def _holds(root: Path, paths: Sequence[str], line: str) -> bool:
     return False
 
 
-def _text(root: Path, path: str) -> str:
+def _file_text(root: Path, path: str) -> str:
     """Of what a link leads to nothing: that is read under its own name."""
     try:
         return "" if (root / path).is_symlink() else _decoded(read_bytes(path, within=root))

@@ -58,7 +58,7 @@ def affected_command(root: Path, last: CheckResult, changed: Sequence[str], *, w
     if line is None:
         return ""
     sources = [path for path in changed if any_matches(line.row.sources, path) and (root / path).is_file()]
-    words = _words(root, line, last, sources)
+    words = _narrowed_words(root, line, last, sources)
     if not words:
         return ""
     command = written(words)
@@ -66,14 +66,14 @@ def affected_command(root: Path, last: CheckResult, changed: Sequence[str], *, w
     return command if len(command) <= MAX_LENGTH and not (windows and "'" in command) else ""
 
 
-def _words(root: Path, line: _Line, last: CheckResult, sources: Sequence[str]) -> tuple[str, ...]:
+def _narrowed_words(root: Path, line: _Line, last: CheckResult, sources: Sequence[str]) -> tuple[str, ...]:
     row = line.row
     if row.by == "tests" and sources and row.record and (root / row.record).is_file():
         return (*line.head, *line.options, *row.by_record, *line.places)
     if row.by == "tests":
-        places = _tests(root, line, last, sources)
+        places = _affected_tests(root, line, last, sources)
     elif row.by == "sources":
-        places = () if line.places else tuple(map(_place, sources))
+        places = () if line.places else tuple(map(_literal_path, sources))
     elif line.places or not line.whole:
         places = ()
     else:
@@ -98,11 +98,11 @@ def _understood(command: str, *, windows: bool) -> _Line | None:
     head = words[: len(words) - len(arguments)]
     if words[len(head) :] != arguments:
         return None
-    read = _arguments(arguments, runner.affected)
+    read = _sorted_words(arguments, runner.affected)
     return None if read is None else _Line(head, runner.affected, *read)
 
 
-def _arguments(words: Sequence[str], row: Affected) -> tuple[tuple[str, ...], tuple[str, ...], bool] | None:
+def _sorted_words(words: Sequence[str], row: Affected) -> tuple[tuple[str, ...], tuple[str, ...], bool] | None:
     """Options, places and whether a word for all tests stood there; None where it isn't known what belongs to what."""
     options: list[str] = []
     places: list[str] = []
@@ -138,14 +138,14 @@ def _stands_alone(words: Sequence[str], at: int) -> bool:
     return at == len(words) or words[at].startswith("-")
 
 
-def _place(path: str) -> str:
+def _literal_path(path: str) -> str:
     return f"./{path}" if path.startswith(_MEANS_MORE) else path
 
 
 # ------------------------------------------------------------------------------------ which tests of the check
 
 
-def _tests(root: Path, line: _Line, last: CheckResult, sources: Sequence[str]) -> tuple[str, ...]:
+def _affected_tests(root: Path, line: _Line, last: CheckResult, sources: Sequence[str]) -> tuple[str, ...]:
     """Tests by the names that the runner gave them: those that failed last, those of test files that changed, and those
     which coverage data says ran what changed, else those that are named like it. Only files of which the last whole run
     reported tests: what else lies there may be none of this check's."""
@@ -225,7 +225,7 @@ def _package(root: Path, row: Affected, sources: Sequence[str]) -> tuple[str, ..
     """The manifest of the one package that all sources are in."""
     found = {_nearest(root, row.manifest, path) for path in sources}
     folder = found.pop() if len(found) == 1 else None
-    return () if folder in (None, ".") else (_place(f"{folder}/{row.manifest}"),)
+    return () if folder in (None, ".") else (_literal_path(f"{folder}/{row.manifest}"),)
 
 
 def _nearest(root: Path, manifest: str, path: str) -> str | None:

@@ -42,7 +42,7 @@ class Bytecode:
         try:
             yield
         finally:
-            self._cache.leave()
+            self._cache.end_run()
 
     def sweep(self) -> None:
         """Before a check: deletes what no check wrote, and what its source may have changed since it was compiled.
@@ -50,7 +50,7 @@ class Bytecode:
         Raises `OSError` where that can't be done: the check would prove nothing.
         """
         self._cache.sweep()
-        for path, compiled in _files(str(self._own), _THIRD_PARTY):
+        for path, compiled in _files_below(str(self._own), _THIRD_PARTY):
             name = os.path.basename(path).split(".")[0] + ".py"  # noqa: PTH119  # for each file: Path takes longer
             source = self._source / Path(path).relative_to(self._own).with_name(name)
             with contextlib.suppress(OSError):  # the source is gone: so goes the bytecode
@@ -72,14 +72,14 @@ class _Cache:
         self._lock = threading.Lock()
         self._running = 0
         self._due = True
-        self._known = dict(_files(prefix))
+        self._known = dict(_files_below(prefix))
 
     def enter(self) -> None:
         with self._lock:
             self._due = self._due or self._running == 0
             self._running += 1
 
-    def leave(self) -> None:
+    def end_run(self) -> None:
         with self._lock:
             self._running -= 1
 
@@ -92,7 +92,7 @@ class _Cache:
 
     def keep(self) -> None:
         with self._lock:
-            self._known = dict(_files(self._prefix))
+            self._known = dict(_files_below(self._prefix))
 
     def close(self) -> None:
         """At the end of the process: the next one trusts what it finds."""
@@ -100,7 +100,7 @@ class _Cache:
             self._delete_foreign()
 
     def _delete_foreign(self) -> None:
-        for path, signature in _files(self._prefix):
+        for path, signature in _files_below(self._prefix):
             if self._known.get(path) != signature:
                 _delete(path)
 
@@ -116,12 +116,12 @@ def _cache_at(prefix: Path) -> _Cache:
     return _caches[key]
 
 
-def _files(folder: str, passed_over: frozenset[str] = frozenset()) -> Iterator[tuple[str, Signature]]:
+def _files_below(folder: str, passed_over: frozenset[str] = frozenset()) -> Iterator[tuple[str, Signature]]:
     """Everything that is not a folder, links to folders too, with what tells whether it was touched."""
     for entry in _entries(folder):
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in passed_over:
-                yield from _files(entry.path, passed_over)
+                yield from _files_below(entry.path, passed_over)
             continue
         with contextlib.suppress(FileNotFoundError):
             stat = entry.stat(follow_symlinks=False)
@@ -130,15 +130,15 @@ def _files(folder: str, passed_over: frozenset[str] = frozenset()) -> Iterator[t
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
-        return _listed(folder)
+        return _dir_entries(folder)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except PermissionError:
         Path(folder).chmod(0o700)  # Python would read files by name in a folder that can't be listed
-        return _listed(folder)
+        return _dir_entries(folder)
 
 
-def _listed(folder: str) -> list[os.DirEntry[str]]:
+def _dir_entries(folder: str) -> list[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         return list(entries)
 

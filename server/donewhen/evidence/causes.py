@@ -88,10 +88,10 @@ def not_installed(
 
     A file of the workspace that is missing (`./check.sh`) is not a program to install.
     """
-    return _program(output, exit_code, parts, which, root) or _module(output, parts, root)
+    return _missing_program(output, exit_code, parts, which, root) or _module(output, parts, root)
 
 
-def _program(
+def _missing_program(
     output: str, exit_code: int | None, parts: Sequence[Segment], which: Callable[[str], str | None], root: Path
 ) -> str | None:
     for name in (match["name"].strip() for pattern in _NOT_FOUND for match in pattern.finditer(output)):

@@ -6,7 +6,7 @@ import signal
 from dataclasses import dataclass
 
 from donewhen.core.evidence import COLLECTION, Outcome, TestCase, TestTotals, short_name
-from donewhen.evidence.text import counted
+from donewhen.core.words import counted, listed
 from donewhen.ports import ProcessResult
 
 _NAMED_FAILURES = 5
@@ -140,7 +140,7 @@ def _broke_off(seen: Observed, totals: TestTotals | None) -> str:
 
 def _passes(totals: TestTotals) -> str:
     if totals.failed:
-        return f"{totals.failed} of {counted(totals.executed, 'test')} failed, as expected"
+        return f"{totals.failed:,} of {counted(totals.executed, 'test')} failed, as expected"
     skipped = f", {totals.skipped} skipped" if totals.skipped else ""
     return f"{counted(totals.passed, 'test')} passed{skipped}"
 
@@ -149,15 +149,14 @@ def _failures(seen: Observed, totals: TestTotals) -> str:
     """How many; and which, if nothing else is said about them."""
     failed = [test for test in seen.tests if test.outcome in ("failed", "error")]
     files = sum(test.message.startswith(COLLECTION) for test in failed)
-    parts = [f"{totals.failed - files} of {counted(totals.executed - files, 'test')} failed"]
+    parts = [f"{totals.failed - files:,} of {counted(totals.executed - files, 'test')} failed"]
     parts = parts if totals.failed > files else []
     parts += [f"{counted(files, 'test file')} could not be collected"] if files else []
     text = " and ".join(parts)
     names = [short_name(test.name) for test in failed]
     if not names or seen.located or any(test.message for test in failed):
         return text
-    more = f" and {len(names) - _NAMED_FAILURES} more" if len(names) > _NAMED_FAILURES else ""
-    return f"{text}: {', '.join(names[:_NAMED_FAILURES])}{more}"
+    return f"{text}: {listed(names, _NAMED_FAILURES)}"
 
 
 def signal_name(number: int) -> str:

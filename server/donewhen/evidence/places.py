@@ -52,12 +52,12 @@ class Places:
         if not text or "\n" in text or len(text) > 1000:
             return None
         for base in self._bases:
-            found = self._inside(base / text.replace("\\", "/"))
+            found = self._file_inside(base / text.replace("\\", "/"))
             if found is not None:
                 return found
         return None
 
-    def _inside(self, path: Path) -> str | None:
+    def _file_inside(self, path: Path) -> str | None:
         try:
             whole = path.resolve()
             return whole.relative_to(self._root).as_posix() if whole.is_file() else None
@@ -329,9 +329,9 @@ def _at(lines: Sequence[str], index: int, places: Places) -> tuple[int, list[Pro
         if not _fits(patterns, lines, index, groups):
             continue
         taken = len(patterns)
-        problems = [_problem(matcher, groups, places)]
+        problems = [_matched_problem(matcher, groups, places)]
         while matcher.loops and _fits(patterns[-1:], lines, index + taken, groups):
-            problems.append(_problem(matcher, groups, places))
+            problems.append(_matched_problem(matcher, groups, places))
             taken += 1
         found = [problem for problem in problems if problem is not None]
         if found:
@@ -348,7 +348,7 @@ def _fits(patterns: Sequence[re.Pattern[str]], lines: Sequence[str], index: int,
     return True
 
 
-def _problem(matcher: Matcher, groups: dict[str, str], places: Places) -> Problem | None:
+def _matched_problem(matcher: Matcher, groups: dict[str, str], places: Places) -> Problem | None:
     path = places.find(groups["path"])
     if path is None:
         return None

@@ -21,6 +21,7 @@ from donewhen.core.evidence import (
 )
 from donewhen.core.failure_text import clipped
 from donewhen.core.goal import Check, Requirement
+from donewhen.core.words import counted
 from donewhen.ecosystems import RUNNERS
 from donewhen.ecosystems.output import multiline
 from donewhen.evidence.bytecode import Bytecode
@@ -34,7 +35,7 @@ from donewhen.evidence.reports.finding import Reports, prepare_reports
 from donewhen.evidence.reports.junit import BrokenReport, Report, parse_junit, read_junit
 from donewhen.evidence.reports.printed import last_totals, printed_failures, printed_tests, printed_totals
 from donewhen.evidence.reports.sarif import read_sarif
-from donewhen.evidence.text import Masker, counted, strip_ansi
+from donewhen.evidence.text import Masker, strip_ansi
 from donewhen.ports import Processes, ProcessResult
 from donewhen.regular import read_text
 
@@ -99,9 +100,9 @@ class CommandChecker:
         if check.kind != "command":
             return _not_run(check, "it is a Python callable, which only the program that made it can run")
         with self._bytecode.check():
-            return await self._run(check, timeout, token)
+            return await self._run_check(check, timeout, token)
 
-    async def _run(self, check: Check, timeout: float, token: str) -> CheckResult:
+    async def _run_check(self, check: Check, timeout: float, token: str) -> CheckResult:
         try:
             plan = await asyncio.to_thread(self._plan, check, timeout)
         except OSError as error:
@@ -125,12 +126,12 @@ class CommandChecker:
 
     def program(self, check: Check) -> str | None:
         """The executable that the check's first word resolves to; None for the shell's own and for what is missing."""
-        return self._program(read_line(check.command), self._environment.variables())
+        return self._first_program(read_line(check.command), self._environment.variables())
 
     def environment(self, check: Check) -> str:
         """Digest of what the check would run in."""
         variables = self._environment.variables()
-        return self._environment.digest(self._program(read_line(check.command), variables), variables)
+        return self._environment.digest(self._first_program(read_line(check.command), variables), variables)
 
     async def editor_report(self, requirement: Requirement) -> EditorReport:
         """What the editor's own diagnostics say about the files of `requirement.problems`."""
@@ -142,7 +143,7 @@ class CommandChecker:
         parts = read_line(check.command)
         variables = self._environment.variables()
         inside = folders(parts)
-        program = self._program(parts, variables)
+        program = self._first_program(parts, variables)
         if names_go_tests(parts) or any((self._root / folder / "go.mod").is_file() for folder in ("", *inside)):
             variables["GOFLAGS"] = with_verbose(variables.get("GOFLAGS", ""))
         self._bytecode.sweep()
@@ -150,7 +151,7 @@ class CommandChecker:
         places = Places(self._root, inside)
         return _Plan(check, timeout, parts, what_runs(parts, asked=reports.asked), variables, program, reports, places)
 
-    def _program(self, parts: tuple[Segment, ...], variables: Mapping[str, str]) -> str | None:
+    def _first_program(self, parts: tuple[Segment, ...], variables: Mapping[str, str]) -> str | None:
         """The executable of the first simple command that is one: `cd` and the like are the shell's own."""
         for part in parts:
             found = self._environment.which(part.words[0], variables) if part.words else None
@@ -189,7 +190,7 @@ class CommandChecker:
             # Where a person expects a failure, failed tests are what was expected: the exit code decides.
             is_test_run=test_run and plan.check.expected_exit == 0,
             totals=totals,
-            tests=_tests(report, output, totals, plan) if plan.check.expected_exit == 0 else (),
+            tests=_reported_tests(report, output, totals, plan) if plan.check.expected_exit == 0 else (),
             problems=problems if outcome is not Outcome.PASSED else (),
         )
         return _masked(result, self._masker())
@@ -307,7 +308,7 @@ def _overwritten_failures(report: Report | None, output: str, plan: _Plan) -> in
     return printed.failed if printed is not None else 0
 
 
-def _tests(report: Report | None, output: str, totals: TestTotals | None, plan: _Plan) -> tuple[TestCase, ...]:
+def _reported_tests(report: Report | None, output: str, totals: TestTotals | None, plan: _Plan) -> tuple[TestCase, ...]:
     return report.tests if report is not None else printed_tests(output, plan.runs.all_forms(output), totals)
 
 

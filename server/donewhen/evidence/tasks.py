@@ -153,7 +153,7 @@ class _Makefile:
 def recipe(text: str, target: str) -> tuple[str, ...]:
     """The commands of the target, without make's prefixes; none where there is no such target. An empty target is the
     first one. Variables are left as they are written."""
-    makefile = _read(text.splitlines())
+    makefile = _parse_makefile(text.splitlines())
     found: list[str] = []
     waiting, seen = [target or makefile.first], set[str]()
     while waiting:
@@ -167,7 +167,7 @@ def recipe(text: str, target: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _read(lines: Sequence[str]) -> _Makefile:
+def _parse_makefile(lines: Sequence[str]) -> _Makefile:
     makefile = _Makefile()
     current: list[str] = []
     continued = False
@@ -178,12 +178,12 @@ def _read(lines: Sequence[str]) -> _Makefile:
             if command := line.strip().lstrip("@-+").strip():
                 current.append(command)
         elif line.strip() and not line.startswith("#"):
-            current = _rule(makefile, line)
+            current = _recipe_of_rule(makefile, line)
         continued = line.endswith("\\")
     return makefile
 
 
-def _rule(makefile: _Makefile, line: str) -> list[str]:
+def _recipe_of_rule(makefile: _Makefile, line: str) -> list[str]:
     """Notes a rule, and returns the list that its recipe goes to; whatever else stands there has none."""
     commands: list[str] = []
     if rule := _RULE.match(line):

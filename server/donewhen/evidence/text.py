@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from donewhen.core.feedback import MASK
+from donewhen.core.words import shortened
 
 # ECMA-48: control sequences (colours, cursor), operating-system commands (titles, links), and two-byte escapes.
 _ANSI = re.compile(
@@ -30,12 +31,7 @@ def strip_ansi(text: str) -> str:
 def first_line(text: str, limit: int = 300) -> str:
     """The first line that says something, at most `limit` characters."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 test`, `2 tests`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return shortened(line, limit)
 
 
 # Removes secrets from whatever is stored, shown or sent.
@@ -118,7 +114,7 @@ class Masking:
     def mask(self, text: str) -> str:
         now, secrets = time.monotonic(), tuple(self._secrets.values())
         if secrets != self._known or now - self._looked > _LOOKS_EVERY:
-            self._look(secrets)
+            self._renew_masker(secrets)
             self._looked = now
         return self._masker.mask(text)
 
@@ -128,7 +124,7 @@ class Masking:
             self._hidden |= wanted
             self._looked = -_LOOKS_EVERY - 1.0
 
-    def _look(self, secrets: tuple[str, ...]) -> None:
+    def _renew_masker(self, secrets: tuple[str, ...]) -> None:
         sensitive = (value for name, value in self._environment().items() if is_sensitive(name))
         values = (*sensitive, *secrets, *sorted(self._hidden))
         self._known = secrets

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from donewhen.core import markdown
+from donewhen.core.words import sentence, shortened
 from donewhen.regular import read_bytes
 
 MAX_TITLE = 200
@@ -151,14 +152,14 @@ def from_branch(name: str) -> str | None:
         return None
     kind = parts[-2] if len(parts) > 1 else ""
     verb = ["fix"] if _FIXES.fullmatch(kind) and not _KINDS.fullmatch(words[0]) else []
-    return _sentence(" ".join([*verb, *words]))
+    return sentence(" ".join([*verb, *words]))
 
 
 def from_todo(line: str) -> str | None:
     """The unfinished work that a comment on the line mentions."""
     found = _TODO.search(line)
     what = re.sub(r"\s*(?:\*/|-->|#\})\s*$", "", found["what"]).strip() if found else ""
-    return _sentence(what[:MAX_TITLE]) if len(what) >= 4 else None
+    return sentence(what[:MAX_TITLE]) if len(what) >= 4 else None
 
 
 def from_selection(text: str) -> str | None:
@@ -189,10 +190,6 @@ def _looks_like_code(text: str) -> bool:
     return code * 2 > len(lines) or re.fullmatch(r"\s*(?:https?://\S+|[{\[].*[}\]])\s*", text, re.S) is not None
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _first_line(message: str) -> str:
     line = (message.strip().splitlines() or [""])[0]
-    return f"{line[: MAX_LINE - 1]}…" if len(line) > MAX_LINE else line
+    return shortened(line, MAX_LINE)

@@ -46,7 +46,7 @@ async def judge_goal(
     evidence that can't be used, JudgeOutage if the judge can't be asked.
     """
     _check_files(files)
-    asked = _showing(_goal(goal, evidence or ()), files or {})
+    asked = _showing(_goal_to_judge(goal, evidence or ()), files or {})
     context = _Alone(evidence or (), files or {})
     claims = messages_of(messages or ())
     held_back = {one.id: found for one in asked.requirements if (found := _by_proof(one, context.given)) is not None}
@@ -56,13 +56,13 @@ async def judge_goal(
         task = JudgeTask("", asked, open_ones, _REVISION, context.given, messages=claims, kept=False)
         reply = await judge.judge(task, context)
     bare = not files and not any(shows(one) for one in evidence or ())
-    findings = tuple(held_back.get(one.id) or _judged(one, reply, context, bare) for one in asked.requirements)
+    findings = tuple(held_back.get(one.id) or _founded_verdict(one, reply, context, bare) for one in asked.requirements)
     verdict = _verdict(asked, findings, context.calls.total + reply.usage)
     # The judge's score for the whole goal counts only if the judge was asked about the whole goal.
     return verdict if held_back or reply.score is None else replace(verdict, score=reply.score)
 
 
-def _goal(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
+def _goal_to_judge(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
     if isinstance(goal, Goal):
         check_evidence(evidence, goal.about)
         return goal
@@ -101,7 +101,7 @@ def _verdict(goal: Goal, findings: Sequence[RequirementVerdict], usage: Usage) -
     return GoalVerdict((len(findings) - len(left)) / len(findings), not left, missing, tuple(findings), usage)
 
 
-def _judged(requirement: Requirement, reply: Judgement, context: _Alone, bare: bool) -> RequirementVerdict:
+def _founded_verdict(requirement: Requirement, reply: Judgement, context: _Alone, bare: bool) -> RequirementVerdict:
     """The judge's finding; `met` proves nothing unless it cites given evidence. `bare`: the caller gave nothing that
     could be evidence."""
     found = [one for one in (reply.verdict.findings if reply.verdict else ()) if one.requirement_id == requirement.id]
@@ -121,7 +121,7 @@ def _judged(requirement: Requirement, reply: Judgement, context: _Alone, bare: b
 
 def _by_proof(requirement: Requirement, given: Sequence[Evidence]) -> RequirementVerdict | None:
     """What its bound checks and the editor decide; None if the judge must be asked."""
-    said = [_checked(check, given) for check in requirement.checks]
+    said = [_check_verdict(check, given) for check in requirement.checks]
     if requirement.problems:
         said.append(_reported(requirement, given))
     worst = next((one for wanted in ("unmet", "unverified") for one in said if one[0] == wanted), None)
@@ -136,7 +136,7 @@ def _by_proof(requirement: Requirement, given: Sequence[Evidence]) -> Requiremen
 _Said = tuple[Finding, str, tuple[str, ...]]
 
 
-def _checked(check: Check, given: Sequence[Evidence]) -> _Said:
+def _check_verdict(check: Check, given: Sequence[Evidence]) -> _Said:
     """If there are several results of one check, the last one counts."""
     for evidence in reversed(given):
         result = evidence.observation

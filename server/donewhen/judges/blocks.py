@@ -76,8 +76,8 @@ class Material:
 def blocks_of(material: Material) -> list[Block]:
     """Every block, in an order that doesn't depend on evidence ids: by requirement, kind, command or path."""
     wanted = [requirement_words(requirement) for requirement in material.requirements]
-    found = [*_results(material, wanted), *_commands(material, wanted), *_diff(material, wanted)]
-    found += _files(material, wanted)
+    found = [*_result_blocks(material, wanted), *_commands(material, wanted), *_diff(material, wanted)]
+    found += _file_blocks(material, wanted)
     return sorted(found, key=lambda block: (min(block.owners), _ORDER.index(block.kind), block.name))
 
 
@@ -89,7 +89,7 @@ def everyone(material: Material) -> frozenset[int]:
     return frozenset(range(len(material.requirements)))
 
 
-def _results(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
+def _result_blocks(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
     """Each requirement's own results, and a few results of other checks that are related to these requirements."""
     others: list[tuple[Evidence, CheckResult]] = []
     for evidence in material.fresh:
@@ -97,7 +97,7 @@ def _results(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[B
         if isinstance(observation, CheckResult):
             owners = _of_check(material, observation.check_id)
             if owners:
-                yield _check(material, evidence, observation, owners, wanted)
+                yield _check_block(material, evidence, observation, owners, wanted)
             else:
                 others.append((evidence, observation))
         elif isinstance(observation, EditorReport):
@@ -107,7 +107,7 @@ def _results(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[B
     every = frozenset[str]().union(*wanted)
     others.sort(key=lambda one: (-len(words(one[1].command) & every), one[1].command, one[1].check_id))
     for rank, (evidence, result) in enumerate(others[:MAX_OTHERS]):
-        yield replace(_check(material, evidence, result, everyone(material), wanted), kind="other", rank=rank)
+        yield replace(_check_block(material, evidence, result, everyone(material), wanted), kind="other", rank=rank)
 
 
 def _of_check(material: Material, key: str) -> frozenset[int]:
@@ -118,7 +118,7 @@ def _of_requirement(material: Material, key: str) -> frozenset[int]:
     return frozenset(at for at, requirement in enumerate(material.requirements) if requirement.id == key)
 
 
-def _check(
+def _check_block(
     material: Material,
     evidence: Evidence,
     result: CheckResult,
@@ -126,13 +126,13 @@ def _check(
     wanted: Sequence[frozenset[str]],
 ) -> Block:
     clean = material.normaliser
-    head = [f"command: {label(clean.text(result.command), 600)}", f"result: {outcome(result)}"]
+    head = [f"command: {label(clean.clean_text(result.command), 600)}", f"result: {outcome_text(result)}"]
     if result.totals is not None:
         totals = result.totals
         head.append(f"tests: {totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
     if not result.passed and result.reason:
         head.append(f"reason: {label(clean.printed(result.reason))}")
-    tests = _tests(result, frozenset[str]().union(*(wanted[at] for at in sorted(owners))), clean)
+    tests = _test_lines(result, frozenset[str]().union(*(wanted[at] for at in sorted(owners))), clean)
     output = Lines.of(bounded_output(clean.check_output(result))).raw
     body = [*tests, *([f"output, {len(output)} lines:"] if tests and output else []), *output]
     lines = Lines(body)
@@ -142,12 +142,12 @@ def _check(
     )  # fmt: skip
 
 
-def outcome(result: CheckResult) -> str:
+def outcome_text(result: CheckResult) -> str:
     said = "passed" if result.passed else result.outcome.value.replace("_", " ")
     return f"{said}, exit code {'none' if result.exit_code is None else result.exit_code}"
 
 
-def _tests(result: CheckResult, wanted: frozenset[str], clean: Normaliser) -> list[str]:
+def _test_lines(result: CheckResult, wanted: frozenset[str], clean: Normaliser) -> list[str]:
     """The tests that failed, and of the others those whose names are related to the requirements."""
     bad = [test for test in result.tests if test.outcome in ("failed", "error")]
     good = [
@@ -163,7 +163,7 @@ def _tests(result: CheckResult, wanted: frozenset[str], clean: Normaliser) -> li
 
 
 def _test(test: TestCase, clean: Normaliser) -> str:
-    where = f" in {clean.text(test.path)}" if test.path else ""
+    where = f" in {clean.clean_text(test.path)}" if test.path else ""
     said = clean.printed(test.message.strip().partition("\n")[0])[:300]
     return f"test {test.outcome}: {clean.printed(test.name)}{where}{f': {said}' if said else ''}".replace("\n", " ")
 
@@ -176,12 +176,12 @@ def _editor(material: Material, evidence: Evidence, report: EditorReport, owners
     clean = material.normaliser
     problems = sorted(report.problems, key=lambda p: (p.path, p.line, p.column, p.message))
     lines = [
-        f"{clean.text(p.path)}:{p.line + 1}: {p.severity}: {clean.text(p.message)}".replace("\n", " ")
+        f"{clean.clean_text(p.path)}:{p.line + 1}: {p.severity}: {clean.clean_text(p.message)}".replace("\n", " ")
         for p in problems[:MAX_PROBLEMS]
     ]
     if len(problems) > MAX_PROBLEMS:
         lines.append(f"and {len(problems) - MAX_PROBLEMS} more")
-    said = f"nothing is known: {clean.text(report.doubt)}" if report.doubt else f"{len(problems)} problems"
+    said = f"nothing is known: {clean.clean_text(report.doubt)}" if report.doubt else f"{len(problems)} problems"
     head = (f"result: {said}",)
     citable = evidence.citable(material.revision)
     return Block("editor", "editor diagnostics", "", owners, head, Lines(lines), evidence, citable=citable)
@@ -198,7 +198,7 @@ def _commands(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[
     if material.looks:
         ordered = [one for one in ordered if scores[one[1].id] < (True, 0)][:FEW_COMMANDS]
     for rank, (command, evidence) in enumerate(ordered[:MAX_COMMANDS]):
-        yield _command(material, evidence, command, rank)
+        yield _command_block(material, evidence, command, rank)
 
 
 def commands_of(material: Material) -> list[tuple[ObservedCommand, Evidence]]:
@@ -211,10 +211,10 @@ def commands_of(material: Material) -> list[tuple[ObservedCommand, Evidence]]:
     return list(latest.values())
 
 
-def _command(material: Material, evidence: Evidence, command: ObservedCommand, rank: int) -> Block:
+def _command_block(material: Material, evidence: Evidence, command: ObservedCommand, rank: int) -> Block:
     clean = material.normaliser
     head = [
-        f"command: {label(clean.text(command.command), 300)}",
+        f"command: {label(clean.clean_text(command.command), 300)}",
         f"exit code: {'none' if command.exit_code is None else command.exit_code}",
     ]
     output = Lines.of(clean.command_output(command)).raw
@@ -233,7 +233,7 @@ def _command(material: Material, evidence: Evidence, command: ObservedCommand, r
 def _diff(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
     if not material.diff.strip():
         return
-    text = bounded_output(material.normaliser.text(_without_new_files(material.diff, material.contents)))
+    text = bounded_output(material.normaliser.clean_text(_without_new_files(material.diff, material.contents)))
     lines = Lines.of(text)
     owners = everyone(material)
     yield Block(
@@ -256,10 +256,10 @@ def _starts(lines: Sequence[str]) -> list[int]:
     return [at for at, line in enumerate(lines) if line.startswith(("diff --git", "@@ "))]
 
 
-def _files(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
+def _file_blocks(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
     changed_lines = diff_lines(material.diff)
     failing = _failing_lines(material)
-    places = [_named(material, at, words_of) for at, words_of in enumerate(wanted)]
+    places = [_files_of_requirement(material, at, words_of) for at, words_of in enumerate(wanted)]
     for path in sorted(material.contents):
         named = frozenset(at for at, order in enumerate(places) if path in order)
         hot = changed_lines.get(path, frozenset[int]()) | failing.get(path, frozenset[int]())
@@ -267,7 +267,7 @@ def _files(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Blo
         yield replace(block, rank=min(places[at].index(path) for at in named)) if named else block
 
 
-def _named(material: Material, at: int, wanted: frozenset[str]) -> list[str]:
+def _files_of_requirement(material: Material, at: int, wanted: frozenset[str]) -> list[str]:
     """The files that one requirement names, the most relevant first."""
     requirement = material.requirements[at]
     said = mentioned(requirement)
@@ -285,7 +285,7 @@ def _file(
     best = max((path_score(path, wanted[at]) for at in sorted(owners)), default=0)
     return Block(
         "named" if named else "changed", "file", path, owners,
-        (f"path: {label(material.normaliser.text(path))}", f"content: {said}"),
+        (f"path: {label(material.normaliser.clean_text(path))}", f"content: {said}"),
         lines, ObservedFile(path, digest, len(content)), rank=-best - (2 if hot else 0),
         rankings=rankings_of(lines, owners, wanted, lambda: sorted(hot)), paths=(path,),
     )  # fmt: skip
@@ -310,8 +310,8 @@ def file_lines(content: bytes, clean: Normaliser, largest: int = LARGEST_FILE) -
         half = largest // 2
         cut = f"\n[... {len(content) - 2 * half:,} bytes cut ...]\n"
         text = content[:half].decode("utf-8", "replace") + cut + content[-half:].decode("utf-8", "replace")
-        return Lines.of(clean.text(text)), f"{len(content):,} bytes, too large to be shown whole{ends}"
-    lines = Lines.of(clean.text(content.decode("utf-8", "replace")), numbered=True)
+        return Lines.of(clean.clean_text(text)), f"{len(content):,} bytes, too large to be shown whole{ends}"
+    lines = Lines.of(clean.clean_text(content.decode("utf-8", "replace")), numbered=True)
     return lines, f"{len(lines)} lines{ends}"
 
 
@@ -355,7 +355,7 @@ def response_blocks(material: Material) -> Iterator[Block]:
 def _block(
     material: Material, evidence: Evidence, response: ObservedResponse, wanted: Sequence[frozenset[str]]
 ) -> Block:
-    text = bounded_output(material.normaliser.text(response.text))
+    text = bounded_output(material.normaliser.clean_text(response.text))
     whole = Lines.of(text)
     lines = Lines([piece for line in whole.raw for piece in wrapped(line)])
     owners = everyone(material)

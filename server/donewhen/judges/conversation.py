@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, cast
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.events import JudgeOptions
 from donewhen.judges import prompts
-from donewhen.judges.excerpts import fitted, size
+from donewhen.judges.excerpts import byte_length, fitted
 from donewhen.judges.reply import InvalidReply, NoObject, same, strict_json
 from donewhen.judges.tools import JudgeTools
 from donewhen.models.pricing import ask
@@ -63,11 +63,11 @@ class Conversation(Generic[T]):
         """Asks until a reply can be used, or one correction was made. Raises ModelFailed, OverBudget."""
         self.messages = list(first)
         for _ in range(self.options.calls + 4):
-            reply = await self._ask()
+            reply = await self._ask_model()
             if self._wants_to_look(reply):
-                await self._look(reply.message)
+                await self._answer_looks(reply.message)
                 continue
-            result = self._read(reply)
+            result = self._read_reply(reply)
             if result.value is not None and (self.corrected or not result.problem):
                 return result
             if self.corrected:
@@ -75,7 +75,7 @@ class Conversation(Generic[T]):
             self._correct(reply.message, result.problem)
         return ConversationResult(None, "it only looked, and gave no verdict")
 
-    async def _ask(self) -> ModelReply:
+    async def _ask_model(self) -> ModelReply:
         tools = self._tools()
         request = ModelRequest(
             tuple(self.messages),
@@ -100,10 +100,12 @@ class Conversation(Generic[T]):
     def _wants_to_look(self, reply: ModelReply) -> bool:
         return self.tools is not None and any(call.name != prompts.GIVE_VERDICT for call in reply.message.calls)
 
-    async def _look(self, message: Message) -> None:
+    async def _answer_looks(self, message: Message) -> None:
         """Answers every call of the message; a verdict in it is ignored, because it was given before the look."""
         assert self.tools is not None
-        self._add(replace(message, text=fitted(message.text, 1_000), calls=tuple(_short(c) for c in message.calls)))
+        self._add(
+            replace(message, text=fitted(message.text, 1_000), calls=tuple(_bounded_call(c) for c in message.calls))
+        )
         for call in message.calls:
             self._add(Message("tool", await self._answer(call), answers=call.id))
 
@@ -120,17 +122,17 @@ class Conversation(Generic[T]):
 
     def _add(self, message: Message) -> None:
         self.messages.append(message)
-        self.room -= size(message.text) + sum(size(call.arguments) + 60 for call in message.calls)
+        self.room -= byte_length(message.text) + sum(byte_length(call.arguments) + 60 for call in message.calls)
 
-    def _read(self, reply: ModelReply) -> ConversationResult[T]:
+    def _read_reply(self, reply: ModelReply) -> ConversationResult[T]:
         try:
-            found = self._object(reply)
+            found = self._only_object(reply)
             value = self.form.read(found)
         except InvalidReply as error:
             return ConversationResult(None, str(error))
         return ConversationResult(value, self.form.fault(value) or "", json.dumps(found, sort_keys=True))
 
-    def _object(self, reply: ModelReply) -> Mapping[str, Any]:
+    def _only_object(self, reply: ModelReply) -> Mapping[str, Any]:
         """The one object in the reply, from a tool call or from text; if both hold one, they must agree."""
         if reply.finish == "length":
             raise InvalidReply("it was cut off before its end")
@@ -162,12 +164,12 @@ class Conversation(Generic[T]):
     def _correct(self, message: Message, problem: str) -> None:
         self.corrected = True
         text = prompts.CORRECTION.format(problem=problem, form=self.form.instructions)
-        room = max(self.room - size(text) - 200, 400)
+        room = max(self.room - byte_length(text) - 200, 400)
         self._add(
             replace(
                 message,
                 text=fitted(message.text or "(nothing)", room // 2),
-                calls=tuple(_short(c, room // 2) for c in message.calls),
+                calls=tuple(_bounded_call(c, room // 2) for c in message.calls),
             )
         )
         for call in message.calls[:-1]:
@@ -176,6 +178,6 @@ class Conversation(Generic[T]):
         self._add(Message("tool", text, answers=last[0].id) if last else Message("user", text))
 
 
-def _short(call: ToolCall, room: int = 2_000) -> ToolCall:
+def _bounded_call(call: ToolCall, room: int = 2_000) -> ToolCall:
     """The call as it is kept in the conversation: overlong values are left out."""
-    return call if size(call.arguments) <= room else replace(call, arguments="{}")
+    return call if byte_length(call.arguments) <= room else replace(call, arguments="{}")

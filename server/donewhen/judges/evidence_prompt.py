@@ -16,9 +16,20 @@ from donewhen.core.calls import Message
 from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedDiff, ObservedFile
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Goal, Requirement
+from donewhen.core.words import listed
 from donewhen.core.work import Claim
-from donewhen.judges.blocks import Material, blocks_of, commands_of, outcome, response_blocks
-from donewhen.judges.excerpts import Block, Lines, allocate, excerpt, fitted, path_score, requirement_words, size, words
+from donewhen.judges.blocks import Material, blocks_of, commands_of, outcome_text, response_blocks
+from donewhen.judges.excerpts import (
+    Block,
+    Lines,
+    allocate,
+    byte_length,
+    excerpt,
+    fitted,
+    path_score,
+    requirement_words,
+    words,
+)
 from donewhen.judges.fencing import boundary, label, neutralised
 from donewhen.judges.prompts import CLAIM_QUESTIONS, RESPONSE
 
@@ -88,7 +99,7 @@ def question(asked: Asked, material: Material, room: int) -> Question:
     ending = _conversation(asked, material, int(room * _MESSAGES)) + _ending(asked, material)
     listing = _listing(material, int(room * _LIST))
     about = RESPONSE if asked.goal.about == "response" else ""
-    rest = room - size(intro) - size(ending) - size(listing) - size(about) - 400
+    rest = room - byte_length(intro) - byte_length(ending) - byte_length(listing) - byte_length(about) - 400
     blocks = [*response_blocks(material), *blocks_of(material)]
     rows, most = _rows(material), int(room * _RECORD)
     kept, dropped = allocate(blocks, rest - _need(rows, blocks, most))
@@ -98,7 +109,7 @@ def question(asked: Asked, material: Material, room: int) -> Question:
     shown = [(key, block, excerpt(block.lines, given, block.rankings, block.head_share, block.tail_share))
              for key, (block, given) in zip(keys, kept, strict=True)]  # fmt: skip
     sources = [Source(key, _as_shown(block, body)) for key, block, body in shown if key]
-    record, recorded = _record(_others(rows, [block for block, _ in kept]), len(sources), most, material)
+    record, recorded = _record_block(_others(rows, [block for block, _ in kept]), len(sources), most, material)
     pieces = [intro, _opening(about), *(_block(key, block, body, material) for key, block, body in shown)]
     text = "\n".join([*pieces, *record, *([listing] if listing else []), *_left_out(dropped), ending])
     token = boundary([text])
@@ -128,16 +139,16 @@ def _rows(material: Material) -> list[tuple[Evidence, str]]:
     rows: list[tuple[Evidence, str]] = []
     for result, one in checks:
         end = clean.check_output(replace(result, output=_last(result.output)))
-        rows.append((one, _row(clean.text(result.command), outcome(result), end)))
+        rows.append((one, _record_row(clean.clean_text(result.command), outcome_text(result), end)))
     for command, one in commands_of(material):
         if one.citable(material.revision):
             code = "none" if command.exit_code is None else command.exit_code
             end = clean.command_output(replace(command, output=_last(command.output)))
-            rows.append((one, _row(clean.text(command.command), f"exit {code}", end)))
+            rows.append((one, _record_row(clean.clean_text(command.command), f"exit {code}", end)))
     return rows
 
 
-def _row(command: str, how: str, end: str) -> str:
+def _record_row(command: str, how: str, end: str) -> str:
     return f"{label(command, 100)}: {how}" + (f", ends {label(end.strip(), 100)}" if end.strip() else "")
 
 
@@ -155,10 +166,10 @@ def _others(rows: Sequence[tuple[Evidence, str]], blocks: Sequence[Block]) -> li
 
 def _need(rows: Sequence[tuple[Evidence, str]], blocks: Sequence[Block], most: int) -> int:
     others = _others(rows, blocks)
-    return min(sum(size(line) + 9 for _, line in others) + _FRAME_OF_RECORD, most) if others else 120
+    return min(sum(byte_length(line) + 9 for _, line in others) + _FRAME_OF_RECORD, most) if others else 120
 
 
-def _record(
+def _record_block(
     rows: Sequence[tuple[Evidence, str]], before: int, room: int, material: Material
 ) -> tuple[list[str], list[Source]]:
     """The block of these rows, in at most `room` bytes, and what its ids stand for. If not all fit, it keeps the rows
@@ -175,7 +186,7 @@ def _record(
     )
     left, chosen = room - _FRAME_OF_RECORD, set[int]()
     for at in order:
-        left -= size(rows[at][1]) + 9
+        left -= byte_length(rows[at][1]) + 9
         if left < 0:
             break
         chosen.add(at)
@@ -193,15 +204,15 @@ def _record(
 def _intro(asked: Asked, material: Material, room: int) -> str:
     clean = material.normaliser
     goal = asked.goal
-    objective = fitted(neutralised(clean.text(goal.objective)), int(room * _OBJECTIVE))
-    lines = ["# Goal", fitted(neutralised(clean.text(goal.title)), 300), objective, "", "# Requirements to judge"]
+    objective = fitted(neutralised(clean.clean_text(goal.objective)), int(room * _OBJECTIVE))
+    lines = ["# Goal", fitted(neutralised(clean.clean_text(goal.title)), 300), objective, "", "# Requirements to judge"]
     each = int(room * _TEXTS / max(len(material.requirements), 1))
     for requirement in material.requirements:
-        lines.append(_requirement(requirement, asked.disputes.get(requirement.id), material, each))
+        lines.append(_requirement_text(requirement, asked.disputes.get(requirement.id), material, each))
     return "\n".join(lines)
 
 
-def _requirement(requirement: Requirement, dispute: str | None, material: Material, room: int) -> str:
+def _requirement_text(requirement: Requirement, dispute: str | None, material: Material, room: int) -> str:
     """The requirement as the person wrote it, with its details, in at most `room` bytes."""
     clean = material.normaliser
     parts = [requirement.text, *(f"  - {detail}" for detail in requirement.details)]
@@ -212,7 +223,7 @@ def _requirement(requirement: Requirement, dispute: str | None, material: Materi
         parts.append("  external: it is about something outside of the workspace, as it is now")
     if dispute:
         parts.append(f"  A person disputes an earlier verdict on it: {dispute}")
-    text = fitted(neutralised(clean.text("\n".join(parts))), max(room - 8, 40))
+    text = fitted(neutralised(clean.clean_text("\n".join(parts))), max(room - 8, 40))
     return f"{requirement.label}: {text}"
 
 
@@ -240,7 +251,7 @@ def _ending(asked: Asked, material: Material) -> str:
         asks = "does the response meet" if asked.goal.about == "response" else "does the evidence show to be met"
         return f"\n# Question\nWhich of these requirements {asks}: {labels}?"
     what = CLAIM_QUESTIONS.get(asked.claim.state, CLAIM_QUESTIONS["blocked"])
-    words = excerpt(Lines.of(material.normaliser.text(asked.claim.text)), 1_200)
+    words = excerpt(Lines.of(material.normaliser.clean_text(asked.claim.text)), 1_200)
     return "\n".join(
         ["\n# Question", what, "Its words, which are a claim, not evidence:", f"<claim-{_TOKEN}>", words,
          f"</claim-{_TOKEN}>", "Does the evidence itself confirm that?"]
@@ -252,7 +263,7 @@ def _conversation(asked: Asked, material: Material, room: int) -> str:
     if not asked.messages:
         return ""
     clean = material.normaliser
-    said = [replace(message, text=clean.text(message.text)) for message in asked.messages]
+    said = [replace(message, text=clean.clean_text(message.text)) for message in asked.messages]
     return f"\n# Claims, not evidence\n{fence_claims(said, min(room, 12_000))}\n"
 
 
@@ -265,7 +276,7 @@ def _listing(material: Material, room: int) -> str:
     kept: list[str] = []
     left = room - 160
     for path in ordered:
-        left -= size(shown := label(material.normaliser.text(path))) + 3
+        left -= byte_length(shown := label(material.normaliser.clean_text(path))) + 3
         if left < 0:
             break
         kept.append(shown)
@@ -278,9 +289,8 @@ def _listing(material: Material, room: int) -> str:
 def _left_out(dropped: Sequence[Block]) -> list[str]:
     if not dropped:
         return []
-    names = [label(block.name.partition("\0")[0] or block.title, 60) for block in dropped[:4]]
-    more = f" and {len(dropped) - 4} more" if len(dropped) > 4 else ""
-    return [f"Left out for lack of room: {', '.join(names)}{more}."]
+    names = [label(block.name.partition("\0")[0] or block.title, 60) for block in dropped]
+    return [f"Left out for lack of room: {listed(names, 4)}."]
 
 
 def _as_shown(block: Block, body: str) -> Evidence | Observation:

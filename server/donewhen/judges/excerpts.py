@@ -21,14 +21,14 @@ _AROUND = 3
 _MARK = 34  # the length of about "[... 12,345 lines cut ...]", with its prefix
 
 
-def size(text: str) -> int:
+def byte_length(text: str) -> int:
     """How much of a budget a text takes: bytes in UTF-8, since other scripts need more tokens per character."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def fitted(text: str, room: int) -> str:
     """At most `room` bytes (at least 60) of a text: head and tail, with a mark for the cut between them."""
-    if size(text) <= room:
+    if byte_length(text) <= room:
         return text
     raw = text.encode("utf-8", "replace")
     left = max(room - 40, 20)
@@ -45,7 +45,7 @@ class Lines:
         self._numbered = numbered
         self._made: dict[tuple[int, int], str] = {}
         digits = len(str(len(raw))) if numbered else 0
-        self.need = sum(min(size(line), LONGEST_LINE) + 3 + digits for line in raw)
+        self.need = sum(min(byte_length(line), LONGEST_LINE) + 3 + digits for line in raw)
         """A lower bound for the size of all lines; exact for plain text."""
 
     @classmethod
@@ -58,12 +58,12 @@ class Lines:
     def __len__(self) -> int:
         return len(self.raw)
 
-    def shown(self, at: int, width: int = LONGEST_LINE) -> str:
+    def shown_line(self, at: int, width: int = LONGEST_LINE) -> str:
         key = (at, width)
         if key not in self._made:
             text = clipped(neutralised(clipped(self.raw[at], width)).replace("\n", "\\n"), width)
             prefix = f"{at + 1}| " if self._numbered else "| "
-            self._made[key] = f"{prefix}{_bounded(text, width)}".rstrip(" ")
+            self._made[key] = f"{prefix}{_cut_to_bytes(text, width)}".rstrip(" ")
         return self._made[key]
 
 
@@ -78,8 +78,8 @@ def excerpt(
     if not len(lines):
         return ""
     if lines.need <= room * 2:
-        whole = "\n".join(lines.shown(at) for at in range(len(lines)))
-        if size(whole) <= room:
+        whole = "\n".join(lines.shown_line(at) for at in range(len(lines)))
+        if byte_length(whole) <= room:
             return whole
     return _Choice(lines, room).made(rankings() if rankings else (), head, tail)
 
@@ -94,46 +94,46 @@ class _Choice:
 
     def made(self, rankings: Rankings, head: float, tail: float) -> str:
         count = len(self._lines)
-        self._take(count - 1, force=True)
-        self._run(range(count - 2, -1, -1), int(self._room * tail))
-        self._run(range(count), int(self._room * head))
+        self._take_line(count - 1, force=True)
+        self._take_in_order(range(count - 2, -1, -1), int(self._room * tail))
+        self._take_in_order(range(count), int(self._room * head))
         for at in _in_turn(rankings):
             if self._left < 2 * _MARK:
                 break
             self._window(at)
-        self._run(range(count), self._left)
+        self._take_in_order(range(count), self._left)
         return self._rendered()
 
-    def _cost(self, at: int) -> int:
-        return size(self._lines.shown(at, self._width)) + 1
+    def _line_cost(self, at: int) -> int:
+        return byte_length(self._lines.shown_line(at, self._width)) + 1
 
-    def _take(self, at: int, force: bool = False, spare: int = 0) -> bool:
+    def _take_line(self, at: int, force: bool = False, spare: int = 0) -> bool:
         if at in self._chosen:
             return True
-        cost = self._cost(at) + spare
+        cost = self._line_cost(at) + spare
         if cost > self._left and not force:
             return False
         self._left -= cost
         self._chosen.add(at)
         return True
 
-    def _run(self, order: Sequence[int], room: int) -> None:
+    def _take_in_order(self, order: Sequence[int], room: int) -> None:
         """Adds lines in this order until `room` is used up."""
         stop = self._left - room
         for at in order:
             if at in self._chosen:
                 continue
-            if self._left - self._cost(at) < max(stop, 0) or not self._take(at):
+            if self._left - self._line_cost(at) < max(stop, 0) or not self._take_line(at):
                 return
 
     def _window(self, at: int) -> None:
         """A line and its neighbours; a separate place costs a mark."""
-        if at not in self._chosen and not self._take(at, spare=_MARK):
+        if at not in self._chosen and not self._take_line(at, spare=_MARK):
             return
         for step in range(1, _AROUND + 1):
             for near in (at - step, at + step):
                 if 0 <= near < len(self._lines):
-                    self._take(near)
+                    self._take_line(near)
 
     def _rendered(self) -> str:
         shown: list[str] = []
@@ -141,10 +141,10 @@ class _Choice:
         for at in sorted(self._chosen):
             if cut := at - before - 1:
                 shown.append(f"[... {cut:,} {'line' if cut == 1 else 'lines'} cut ...]")
-            shown.append(self._lines.shown(at, self._width))
+            shown.append(self._lines.shown_line(at, self._width))
             before = at
         text = "\n".join(shown)
-        return text if size(text) <= self._room else _bounded(text, max(self._room, 40), keep_end=True)
+        return text if byte_length(text) <= self._room else _cut_to_bytes(text, max(self._room, 40), keep_end=True)
 
 
 def _in_turn(rankings: Rankings) -> list[int]:
@@ -154,7 +154,7 @@ def _in_turn(rankings: Rankings) -> list[int]:
     return list(dict.fromkeys(order))
 
 
-def _bounded(text: str, room: int, keep_end: bool = False) -> str:
+def _cut_to_bytes(text: str, room: int, keep_end: bool = False) -> str:
     """Cut to at most `room` bytes, for text whose characters are not one byte each."""
     raw = text.encode("utf-8", "replace")
     if len(raw) <= room:
@@ -197,7 +197,7 @@ class Normaliser:
         roots = "|".join(re.escape(one) for one in _spellings(root))
         self._root = re.compile(rf"(?:{roots})(?![\w-])(?!\.\w)") if roots else None
 
-    def text(self, text: str) -> str:
+    def clean_text(self, text: str) -> str:
         """Text from people or files: nothing meaningful is changed."""
         if self._mask is not None:
             text = self._mask(text)
@@ -205,7 +205,7 @@ class Normaliser:
 
     def printed(self, text: str) -> str:
         """The output of a command."""
-        text = self.text(_COLOURS.sub("", text))
+        text = self.clean_text(_COLOURS.sub("", text))
         if self._run_id:
             text = text.replace(self._run_id, "(run)")
         return _SCRATCH.sub("(scratch)", text)
@@ -281,7 +281,7 @@ class Block:
 
     @property
     def fixed(self) -> int:
-        return FRAME + sum(size(line) + 1 for line in self.head) + 6 * len(self.owners)
+        return FRAME + sum(byte_length(line) + 1 for line in self.head) + 6 * len(self.owners)
 
     @property
     def least(self) -> int:

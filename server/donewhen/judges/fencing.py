@@ -112,11 +112,11 @@ def _folded(char: str) -> str:
 
 
 def _visible(match: re.Match[str]) -> str:
-    return _shown(match[0])
+    return _visible_char(match[0])
 
 
 @lru_cache(maxsize=4096)
-def _shown(char: str) -> str:
+def _visible_char(char: str) -> str:
     """The character itself, or an escape if it is invisible or ends a line."""
     hidden = unicodedata.category(char) in ("Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp")
     selector = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"

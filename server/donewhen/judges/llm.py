@@ -30,7 +30,7 @@ from donewhen.judges.evidence_prompt import (
     bytes_of,
     question,
 )
-from donewhen.judges.excerpts import Normaliser, mentioned, mentions, path_score, requirement_words, size
+from donewhen.judges.excerpts import Normaliser, byte_length, mentioned, mentions, path_score, requirement_words
 from donewhen.judges.reply import (
     Citable,
     InvalidReply,
@@ -89,7 +89,7 @@ class LlmJudge:
         mended: set[str] = set()
         while True:
             try:
-                return await self._asked(task, context, options)
+                return await self._audit_once(task, context, options)
             except ModelFailed as failure:
                 adapted = None if failure.kind in mended else _adapted(options, failure)
                 if adapted is None:
@@ -97,7 +97,7 @@ class LlmJudge:
                 mended.add(failure.kind)
                 options = adapted
 
-    async def _asked(self, task: JudgeTask, context: AuditContext, options: JudgeOptions) -> Judgement:
+    async def _audit_once(self, task: JudgeTask, context: AuditContext, options: JudgeOptions) -> Judgement:
         audit = Audit(
             self._model,
             options,
@@ -186,7 +186,9 @@ def chosen_files(
     every = frozenset[str]().union(*wanted)
     covered = set(files)
     moved = _best([path for path in changed if path in covered], every, MAX_CHANGED)
-    choices = [_named(one, files, own, set(changed), most) for one, own in zip(requirements, wanted, strict=True)]
+    choices = [
+        _files_to_show(one, files, own, set(changed), most) for one, own in zip(requirements, wanted, strict=True)
+    ]
     if not moved:
         choices = [
             choice or _best([path for path in files if path_score(path, own)], own, MAX_GUESSED)
@@ -196,7 +198,7 @@ def chosen_files(
     return tuple(dict.fromkeys((*in_turn[: MAX_FILES - len(moved)], *moved)))
 
 
-def _named(
+def _files_to_show(
     requirement: Requirement, files: Sequence[str], wanted: frozenset[str], changed: set[str], most: int
 ) -> list[str]:
     said = mentioned(requirement)
@@ -230,7 +232,7 @@ class Shares:
     @classmethod
     def of(cls, options: JudgeOptions, reply: str) -> Shares:
         whole = bytes_of(options.tokens)
-        system = size(prompts.system_prompt(options.prompt, reply, options.calls))
+        system = byte_length(prompts.system_prompt(options.prompt, reply, options.calls))
         schemas = len(json.dumps(prompts.VERDICT_SCHEMA))
         tools = sum(len(json.dumps(tool.parameters)) + 120 for tool in prompts.LOOKING_TOOLS) if options.calls else 0
         more = int(whole * (_FOR_CORRECTION + (_FOR_LOOKS if options.calls else 0)))
@@ -264,7 +266,9 @@ class Audit:
             return Judgement(Verdict(()), Usage())
         shares = Shares.of(self.options, prompts.REPLY)
         diff = await self.context.diff()
-        parts = [await self._part(batch, shares, diff) for batch in batches(self.task.requirements, shares.evidence)]
+        parts = [
+            await self._judge_batch(batch, shares, diff) for batch in batches(self.task.requirements, shares.evidence)
+        ]
         reasons = tuple(dict.fromkeys(part.reason for part in parts if part.reason))
         if all(part.reason for part in parts):
             return Judgement(None, Usage(), reason="; ".join(reasons))
@@ -273,11 +277,11 @@ class Audit:
             Verdict(findings),
             Usage(),
             reason="; ".join(reasons),
-            shown=self._shown(parts),
+            shown=self._shown_files(parts),
             cached=all(part.cached for part in parts),
         )
 
-    def _shown(self, parts: list[_Part]) -> dict[str, tuple[str, ...]]:
+    def _shown_files(self, parts: list[_Part]) -> dict[str, tuple[str, ...]]:
         """The shown files by requirement, if it names files and the model saw no other files and no names of others."""
         named = {requirement.id for requirement in self.task.requirements if requirement.files}
         return {
@@ -288,7 +292,7 @@ class Audit:
             if finding.requirement_id in named
         }
 
-    async def _part(self, batch: tuple[Requirement, ...], shares: Shares, diff: str) -> _Part:
+    async def _judge_batch(self, batch: tuple[Requirement, ...], shares: Shares, diff: str) -> _Part:
         asked = await self._question(batch, shares, diff)
         citable = await self._recorded(asked)
         form: Form[ReadVerdict] = Form(
@@ -299,7 +303,7 @@ class Audit:
             lambda read: "; ".join(f"{self._label(key)}: {fault}" for key, fault in read.faults.items()) or None,
         )
         first = self._first(asked, form.instructions)
-        key = self._key(first)
+        key = self._cache_key(first)
         # Files outside of the workspace may differ each time, although the prompt is the same.
         kept = self.task.kept and not any(one.external for one in batch)
         known = await self._remembered(key, form) if kept else None
@@ -319,7 +323,7 @@ class Audit:
             and len(citable.evidence) == len(asked.sources)
         ):
             await self._remember(key, result.raw)
-        return _Part(result.value.verdict.findings, shown=_seen(asked, tools))
+        return _Part(result.value.verdict.findings, shown=_seen_paths(asked, tools))
 
     async def claim(self) -> Judgement:
         """Whether the evidence confirms the worker's claim; None if that isn't clear."""
@@ -375,7 +379,7 @@ class Audit:
         )
         return await conversation.run(first), tools
 
-    def _key(self, first: tuple[Message, ...]) -> str:
+    def _cache_key(self, first: tuple[Message, ...]) -> str:
         """A digest of everything that the model is asked; nothing else determines its answer."""
         said = [prompts.PROMPT_VERSION, self.model.name, repr(self.options), str(self.member)]
         said += [f"{message.role}\0{message.text}" for message in first]
@@ -403,7 +407,7 @@ class Audit:
         return found.label if found is not None else requirement_id
 
 
-def _seen(asked: Question, tools: JudgeTools) -> tuple[str, ...] | None:
+def _seen_paths(asked: Question, tools: JudgeTools) -> tuple[str, ...] | None:
     """The files that the model saw; None if it also saw which files exist."""
     if asked.paths is None or tools.roamed:
         return None

@@ -61,12 +61,12 @@ class PanelJudge:
     ) -> Judgement:
         findings: list[RequirementVerdict] = []
         for requirement in task.requirements:
-            said = [(name, _finding(reply, requirement.id)) for name, reply in votes]
+            said = [(name, _member_verdict(reply, requirement.id)) for name, reply in votes]
             findings.append(self._agreed(requirement.id, said, outages))
         return Judgement(
             Verdict(tuple(findings)),
-            usage=_taken(votes),
-            shown=_shown([reply for _, reply in votes]),
+            usage=_total_usage(votes),
+            shown=_files_shown_to_any([reply for _, reply in votes]),
             cached=all(reply.cached for _, reply in votes) and not outages,
         )
 
@@ -99,13 +99,13 @@ class PanelJudge:
         said = "; ".join(f"{name}: {reply.reason}" for name, reply in votes)
         if count < self._needed:
             self._refuse_open(count, outages)
-            return Judgement(None, _taken(votes), reason=f"the judges don't agree: {said}")
+            return Judgement(None, _total_usage(votes), reason=f"the judges don't agree: {said}")
         agreeing = [reply for _, reply in votes if reply.confirmed == confirmed]
         ids = tuple(dict.fromkeys(cited for reply in agreeing for cited in reply.evidence_ids))
-        return Judgement(None, _taken(votes), reason=agreeing[0].reason, confirmed=confirmed, evidence_ids=ids)
+        return Judgement(None, _total_usage(votes), reason=agreeing[0].reason, confirmed=confirmed, evidence_ids=ids)
 
 
-def _taken(votes: Sequence[tuple[str, Judgement]]) -> Usage:
+def _total_usage(votes: Sequence[tuple[str, Judgement]]) -> Usage:
     return sum((reply.usage for _, reply in votes), Usage())
 
 
@@ -149,7 +149,7 @@ class _OnceRecorded:
         return await self._context.run_check(check)
 
 
-def _finding(reply: Judgement, key: str) -> RequirementVerdict:
+def _member_verdict(reply: Judgement, key: str) -> RequirementVerdict:
     """A member's finding; a reply that can't be used, or doesn't name the requirement exactly once, is undecided."""
     found = [one for one in (reply.verdict.findings if reply.verdict else ()) if one.requirement_id == key]
     if len(found) == 1:
@@ -167,7 +167,7 @@ def _who_said_what(said: Sequence[tuple[str, RequirementVerdict]]) -> str:
     return "; ".join(f"{name} says {one.finding} ({one.reason})" for name, one in said)
 
 
-def _shown(replies: Sequence[Judgement]) -> dict[str, tuple[str, ...]]:
+def _files_shown_to_any(replies: Sequence[Judgement]) -> dict[str, tuple[str, ...]]:
     """Everything that any member saw; without an entry if one may have seen anything."""
     keys = set(replies[0].shown) if replies else set[str]()
     for reply in replies:

@@ -39,9 +39,9 @@ async def propose_requirements(
     Raises ModelFailed, OverBudget."""
     clean = Normaliser(mask=mask)
     body = {
-        "objective": Lines.of(clean.text(objective)),
-        "checks": Lines([clean.text(check) for check in checks[:40]]),
-        "files": Lines([clean.text(path) for path in files[:2_000]]),
+        "objective": Lines.of(clean.clean_text(objective)),
+        "checks": Lines([clean.clean_text(check) for check in checks[:40]]),
+        "files": Lines([clean.clean_text(path) for path in files[:2_000]]),
     }
 
     def read(value: Mapping[str, Any]) -> list[str]:
@@ -49,7 +49,7 @@ async def propose_requirements(
         return list(dict.fromkeys(found))
 
     form = Form(prompts.PROPOSE, prompts.PROPOSE_SCHEMA, _object_of("requirements"), read, _no_fault)
-    return await _asked(model, form, body, calls)
+    return await _asked_once(model, form, body, calls)
 
 
 async def hints(
@@ -60,18 +60,18 @@ async def hints(
     clean = Normaliser(mask=mask)
     lines = [f"{one.label}: {' / '.join((one.text, *one.details))}" for one in goal.requirements]
     body = {
-        "objective": Lines.of(clean.text(f"{goal.title}\n{goal.objective}")),
-        "requirements": Lines([clean.text(" ".join(line.split())) for line in lines]),
+        "objective": Lines.of(clean.clean_text(f"{goal.title}\n{goal.objective}")),
+        "requirements": Lines([clean.clean_text(" ".join(line.split())) for line in lines]),
     }
 
     def read(value: Mapping[str, Any]) -> list[tuple[str, str]]:
         return _hints(value, goal)
 
     form = Form(prompts.HINTS, prompts.HINTS_SCHEMA, _object_of("hints"), read, _no_fault)
-    return await _asked(model, form, body, calls)
+    return await _asked_once(model, form, body, calls)
 
 
-async def _asked(model: Model, form: Form[T], body: Mapping[str, Lines], calls: Calls) -> T:
+async def _asked_once(model: Model, form: Form[T], body: Mapping[str, Lines], calls: Calls) -> T:
     shown = {name: excerpt(lines, 8_000, head=0.9, tail=0.05) for name, lines in body.items()}
     token = boundary(shown.values())
     blocks = [fenced(token, f'kind="{name}"', (), text) for name, text in shown.items()]

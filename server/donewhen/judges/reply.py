@@ -45,9 +45,9 @@ class Citable:
         if not cited:
             return "it cites no evidence"
         if unknown := [key for key in cited if key not in self.evidence]:
-            return f"it cites evidence that does not exist: {_named(unknown)}"
+            return f"it cites evidence that does not exist: {_values_text(unknown)}"
         if old := [key for key in cited if key in self.old]:
-            return f"it cites evidence that is older than the last edit: {_named(old)}"
+            return f"it cites evidence that is older than the last edit: {_values_text(old)}"
         return None
 
     def real(self, cited: Sequence[str]) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
     entries = value["requirements"]
     if not isinstance(entries, list) or not entries:
         raise InvalidReply("`requirements` must be a list that names every requirement")
-    findings = [_finding(entry, citable) for entry in cast("list[object]", entries)]
+    findings = [_read_entry(entry, citable) for entry in cast("list[object]", entries)]
     _check_agreement(value["complete"], [finding for finding, _ in findings])
     wanted = [one for one in findings if one[0].requirement_id not in citable.others]
     _check_complete_list([finding for finding, _ in wanted], citable)
@@ -96,7 +96,7 @@ def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
     fault = citable.fault(cited)
     if confirmed and fault is not None:
         raise InvalidReply(f"`confirmed` is true, but {fault}")
-    return ReadClaim(confirmed, _bounded(reason), citable.real(cited))
+    return ReadClaim(confirmed, _bounded_reason(reason), citable.real(cited))
 
 
 def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS - {"missing"}) -> Mapping[str, Any]:
@@ -188,12 +188,12 @@ def _holds_object(value: object) -> bool:
 
 def _only_keys(value: Mapping[str, Any], allowed: frozenset[str], what: str) -> None:
     if unknown := sorted(set(value) - allowed):
-        raise InvalidReply(f"{what} has keys that are not in the schema: {_named(unknown)}")
+        raise InvalidReply(f"{what} has keys that are not in the schema: {_values_text(unknown)}")
 
 
 def _check_whole(value: Mapping[str, Any]) -> None:
     if missing := sorted(_VERDICT_KEYS - set(value)):
-        raise InvalidReply(f"the object lacks {_named(missing)}")
+        raise InvalidReply(f"the object lacks {_values_text(missing)}")
     score = value["score"]
     if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score) or not 0 <= score <= 1:
         raise InvalidReply("`score` must be a number from 0 to 1")
@@ -205,7 +205,7 @@ def _check_whole(value: Mapping[str, Any]) -> None:
         raise InvalidReply("`complete` is true, but `score` is 0")
 
 
-def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, str]:
+def _read_entry(entry: object, citable: Citable) -> tuple[RequirementVerdict, str]:
     """One entry, with its citations as the prompt names them, and what contradicts it. `missing` is asked for before
     the status, so that a verdict is the end of the thought; a reply without it is read as one that lacks nothing."""
     if not isinstance(entry, dict):
@@ -213,7 +213,7 @@ def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, str]:
     fields = cast("dict[str, Any]", entry)
     name = fields.get("id")
     if not isinstance(name, str) or (name not in citable.requirements and name not in citable.others):
-        raise InvalidReply(f"there is no requirement {_named([name])}: the ids are {_labels(citable)}")
+        raise InvalidReply(f"there is no requirement {_values_text([name])}: the ids are {_labels(citable)}")
     _only_keys(fields, frozenset(("id", "missing", "status", "reason", *_CITATION_KEYS)), name)
     status, reason = fields.get("status"), fields.get("reason")
     if status not in FINDINGS:
@@ -228,8 +228,12 @@ def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, str]:
     if status != "met" and missing.strip() not in reason:
         reason = f"{reason.strip()} Missing: {missing}"
     cited = _citations(fields, name)
-    contradiction = f"it says that something is missing: {_bounded(missing)}" if status == "met" and missing else ""
-    return RequirementVerdict(citable.requirements.get(name, name), status, _bounded(reason), cited), contradiction
+    contradiction = (
+        f"it says that something is missing: {_bounded_reason(missing)}" if status == "met" and missing else ""
+    )
+    return RequirementVerdict(
+        citable.requirements.get(name, name), status, _bounded_reason(reason), cited
+    ), contradiction
 
 
 def _citations(fields: Mapping[str, Any], what: str) -> tuple[str, ...]:
@@ -276,7 +280,7 @@ def _with_faults(findings: Sequence[tuple[RequirementVerdict, str]], citable: Ci
     return ReadVerdict(Verdict(tuple(read)), faults)
 
 
-def _bounded(reason: str) -> str:
+def _bounded_reason(reason: str) -> str:
     text = reason.strip()
     return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]} ..."
 
@@ -285,7 +289,7 @@ def _labels(citable: Citable) -> str:
     return ", ".join(key for key in citable.requirements if key.startswith("R"))
 
 
-def _named(values: Sequence[object]) -> str:
+def _values_text(values: Sequence[object]) -> str:
     """Values of a reply for a message: short, and as JSON."""
     shown = [json.dumps(value, default=str)[:40] for value in values[:5]]
     return ", ".join(shown) + (", ..." if len(values) > 5 else "")

@@ -25,9 +25,9 @@ from donewhen.core.evidence import (
 )
 from donewhen.core.globs import matches
 from donewhen.core.goal import Check
-from donewhen.judges.blocks import bounded_output, file_lines, outcome
+from donewhen.judges.blocks import bounded_output, file_lines, outcome_text
 from donewhen.judges.evidence_prompt import fenced
-from donewhen.judges.excerpts import Lines, Normaliser, excerpt, size
+from donewhen.judges.excerpts import Lines, Normaliser, byte_length, excerpt
 from donewhen.judges.fencing import boundary, label
 from donewhen.judges.reply import InvalidReply, strict_json
 from donewhen.ports import AuditContext, JudgeTask
@@ -60,9 +60,9 @@ class JudgeTools:
     async def answer(self, call: ToolCall, room: int) -> str:
         """The tool's result, in at most about `room` bytes. The model's mistakes are reported to the model."""
         try:
-            arguments = _arguments(call)
+            arguments = _call_arguments(call)
             wanted = " ".join(" ".join(str(value) for value in arguments.values()).split())
-            self.context.activity(self.normaliser.text(f"the judge looks: {call.name} {wanted}")[:120])
+            self.context.activity(self.normaliser.clean_text(f"the judge looks: {call.name} {wanted}")[:120])
             if call.name == "read_file":
                 return await self._read_file(arguments, room)
             if call.name == "search":
@@ -74,12 +74,12 @@ class JudgeTools:
             if call.name == "run_check":
                 return await self._run_check(arguments, room)
         except (InvalidReply, WorkspaceError) as error:
-            return f"error: {self.normaliser.text(str(error))}"
+            return f"error: {self.normaliser.clean_text(str(error))}"
         return f"error: there is no tool {label(call.name, 40)}"
 
     async def _read_file(self, arguments: Mapping[str, Any], room: int) -> str:
-        path = _text(arguments, "path").removeprefix("./")
-        start = _start(arguments)
+        path = _required_text(arguments, "path").removeprefix("./")
+        start = _start_line(arguments)
         if path not in self.context.files():
             self.roamed = True  # the file's absence may decide, and that holds until any file changes
             raise InvalidReply(f"{label(path, 120)} is not a file of the workspace; use list_files")
@@ -92,7 +92,7 @@ class JudgeTools:
         return await self._file_block(path, content, said, body)
 
     async def _search(self, arguments: Mapping[str, Any], room: int) -> str:
-        wanted = _text(arguments, "text").casefold()
+        wanted = _required_text(arguments, "text").casefold()
         self.roamed = True
         blocks: list[str] = []
         left, matched, searched = room - 200, 0, 0
@@ -107,7 +107,7 @@ class JudgeTools:
                 matched += len(hits)
                 body = _only(lines, hits, min(left - 250, room // 2))
                 blocks.append(await self._file_block(path, content, f"{said}; the lines that match", body))
-                left -= size(blocks[-1]) + 1
+                left -= byte_length(blocks[-1]) + 1
         return "\n".join(blocks) or "no line matches"
 
     def _matches(self, content: bytes, wanted: str, most: int) -> tuple[Lines, str, list[int]]:
@@ -132,7 +132,7 @@ class JudgeTools:
         shown: list[str] = []
         left = room - 200
         for path in found[:MAX_LISTED]:
-            left -= size(line := f"| {label(self.normaliser.text(path))}") + 1
+            left -= byte_length(line := f"| {label(self.normaliser.clean_text(path))}") + 1
             if left < 0:
                 break
             shown.append(line)
@@ -140,7 +140,7 @@ class JudgeTools:
         return self._fenced('kind="names of files; can\'t be cited"', head, "\n".join(shown))
 
     async def _read_evidence(self, arguments: Mapping[str, Any], room: int) -> str:
-        key, start = _text(arguments, "id").strip(), _start(arguments)
+        key, start = _required_text(arguments, "id").strip(), _start_line(arguments)
         source = self.sources.get(key)
         observed = source.observation if isinstance(source, Evidence) else source
         if observed is None:
@@ -148,40 +148,48 @@ class JudgeTools:
         if isinstance(observed, ObservedFile):
             return await self._read_file({"path": observed.path, "start": start}, room)
         self.read = True
-        head, text = self._whole(observed)
+        head, text = self._head_and_text(observed)
         lines = await asyncio.to_thread(lambda: Lines.of(bounded_output(text())))
         if start > len(lines) > 0:
             raise InvalidReply(f"it has {len(lines)} lines")
-        left = room - 300 - sum(size(line) for line in head)
+        left = room - 300 - sum(byte_length(line) for line in head)
         body = excerpt(lines, left, head=0.2, tail=0.4) if start == 1 else _from(lines, start, left, "read_evidence")
         return self._fenced(f'id="{key}" kind="the whole of it"', head, body)
 
-    def _whole(self, observed: Observation) -> tuple[tuple[str, ...], Callable[[], str]]:
+    def _head_and_text(self, observed: Observation) -> tuple[tuple[str, ...], Callable[[], str]]:
         """The header of the observation, and a function that makes its text."""
         clean = self.normaliser
         match observed:
             case CheckResult():
-                head = f"command: {label(clean.text(observed.command), 600)}", f"result: {outcome(observed)}"
+                head = f"command: {label(clean.clean_text(observed.command), 600)}", f"result: {outcome_text(observed)}"
                 return head, lambda: clean.check_output(observed)
             case ObservedCommand(command=command, exit_code=code):
-                head = f"command: {label(clean.text(command), 600)}", f"exit code: {'none' if code is None else code}"
+                head = (
+                    f"command: {label(clean.clean_text(command), 600)}",
+                    f"exit code: {'none' if code is None else code}",
+                )
                 return head, lambda: clean.command_output(observed)
             case EditorReport(problems=problems):
                 said = [f"{one.path}:{one.line + 1}: {one.severity}: {one.message}" for one in problems]
-                return (f"problems: {len(problems)}",), lambda: clean.text("\n".join(said))
+                return (f"problems: {len(problems)}",), lambda: clean.clean_text("\n".join(said))
             case ObservedDiff(text=text) | ObservedResponse(text=text) | ObservedFile(excerpt=text):
-                return (), lambda: clean.text(text)
+                return (), lambda: clean.clean_text(text)
             case AffectedRun(result=result):
-                return (f"command: {label(clean.text(result.command), 600)}", "some of a check's tests; no proof"), (
-                    lambda: clean.check_output(result)
-                )
+                return (
+                    f"command: {label(clean.clean_text(result.command), 600)}",
+                    "some of a check's tests; no proof",
+                ), (lambda: clean.check_output(result))
             case Trial(tried=tried, command=command, result=result, reason=reason):
-                said = reason if result is None else outcome(result)
-                head = f"command: {label(clean.text(command), 600)}", f"trial: {tried}", f"result: {clean.text(said)}"
+                said = reason if result is None else outcome_text(result)
+                head = (
+                    f"command: {label(clean.clean_text(command), 600)}",
+                    f"trial: {tried}",
+                    f"result: {clean.clean_text(said)}",
+                )
                 return head, lambda: "" if result is None else clean.check_output(result)
 
     async def _run_check(self, arguments: Mapping[str, Any], room: int) -> str:
-        wanted = _text(arguments, "check").strip().strip("`")
+        wanted = _required_text(arguments, "check").strip().strip("`")
         checks = _checks(self.task, wanted)
         if not checks:
             known = ", ".join(label(check.command, 100) for check in self.task.goal.checks[:20]) or "none"
@@ -192,10 +200,10 @@ class JudgeTools:
     async def _check_block(self, evidence: Evidence, room: int) -> str:
         result = evidence.observation
         assert isinstance(result, CheckResult)
-        head = (f"command: {label(self.normaliser.text(result.command), 600)}", f"result: {outcome(result)}")
-        left = room - 300 - sum(size(line) for line in head)
+        head = (f"command: {label(self.normaliser.clean_text(result.command), 600)}", f"result: {outcome_text(result)}")
+        left = room - 300 - sum(byte_length(line) for line in head)
         body = await asyncio.to_thread(self._output, result, left)
-        return self._fenced(f'id="{self._known(evidence)}" kind="check result"', head, body)
+        return self._fenced(f'id="{self._citable_id(evidence)}" kind="check result"', head, body)
 
     def _output(self, result: CheckResult, room: int) -> str:
         text = bounded_output(self.normaliser.check_output(result))
@@ -204,10 +212,10 @@ class JudgeTools:
     async def _file_block(self, path: str, content: bytes, said: str, body: str) -> str:
         observed = ObservedFile(path, hashlib.sha256(content).hexdigest(), len(content), body)
         evidence = await self.context.record(observed)
-        head = (f"path: {label(self.normaliser.text(path))}", f"content: {said}")
-        return self._fenced(f'id="{self._known(evidence)}" kind="file"', head, body)
+        head = (f"path: {label(self.normaliser.clean_text(path))}", f"content: {said}")
+        return self._fenced(f'id="{self._citable_id(evidence)}" kind="file"', head, body)
 
-    def _known(self, evidence: Evidence) -> str:
+    def _citable_id(self, evidence: Evidence) -> str:
         """The id by which the model can cite it."""
         key = f"E{len(self.evidence) + 1}"
         self.evidence[key] = evidence.id
@@ -228,21 +236,21 @@ def _checks(task: JudgeTask, wanted: str) -> tuple[Check, ...]:
     return tuple(check for check in task.goal.checks if wanted in (check.command, check.id))[:1]
 
 
-def _arguments(call: ToolCall) -> Mapping[str, Any]:
+def _call_arguments(call: ToolCall) -> Mapping[str, Any]:
     value = strict_json(call.arguments or "{}")
     if not isinstance(value, dict):
         raise InvalidReply("the arguments must be an object")
     return cast("dict[str, Any]", value)
 
 
-def _start(arguments: Mapping[str, Any]) -> int:
+def _start_line(arguments: Mapping[str, Any]) -> int:
     start = arguments.get("start", 1)
     if isinstance(start, bool) or not isinstance(start, int) or start < 1:
         raise InvalidReply("`start` must be a line number from 1")
     return start
 
 
-def _text(arguments: Mapping[str, Any], key: str) -> str:
+def _required_text(arguments: Mapping[str, Any], key: str) -> str:
     value = arguments.get(key)
     if not isinstance(value, str) or not value.strip():
         raise InvalidReply(f"`{key}` must be text")
@@ -258,9 +266,9 @@ def _only(lines: Lines, wanted: range | list[int], room: int, tool: str = "read_
     shown: list[str] = []
     left = room - 60
     for at in wanted:
-        left -= size(lines.shown(at)) + 1
+        left -= byte_length(lines.shown_line(at)) + 1
         if left < 0:
             shown.append(f"[... cut: {tool} from line {at + 1} shows more ...]")
             break
-        shown.append(lines.shown(at))
+        shown.append(lines.shown_line(at))
     return "\n".join(shown)

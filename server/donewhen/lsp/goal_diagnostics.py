@@ -12,6 +12,7 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.lost_tests import lost_text
 from donewhen.core.proof import satisfied
 from donewhen.core.verdict import RequirementStatus, RequirementView
+from donewhen.core.words import listed
 from donewhen.engine.api import RunView
 from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource, Span
 
@@ -296,8 +297,10 @@ def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[Goa
         if file not in changed.gone
     ]
     title = (parsed.title_span.start_line if parsed.title_span is not None else 0, 0)
-    said = [f"proof that was there when the run began is gone: {_listed(changed.gone)}"] if changed.gone else []
-    said += [f"more files of the proof may have changed: {_listed(changed.unread)}"] if changed.unread else []
+    said = (
+        [f"proof that was there when the run began is gone: {listed(changed.gone, MAX_NAMED)}"] if changed.gone else []
+    )
+    said += [f"more files of the proof may have changed: {listed(changed.unread, MAX_NAMED)}"] if changed.unread else []
     return [
         *diagnostics,
         *(GoalDiagnostic(path, title, None, "information", "proof_changed", text + _TRIED, info) for text in said),
@@ -311,11 +314,6 @@ def _how(came: bool) -> str:
     if came:
         return "this proof is new since the run began: once everything else is proven, it must fail without the work"
     return f"this proof was changed since the run began{_TRIED}"
-
-
-def _listed(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
-    return ", ".join(paths[:MAX_NAMED]) + more
 
 
 def _ticked(

@@ -13,6 +13,7 @@ from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Problem
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import RunState
 from donewhen.core.verdict import GRADES, RequirementView
+from donewhen.core.words import listed
 from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.navigation import evidence_files
@@ -157,9 +158,8 @@ def _heading(state: RunState, one: RequirementView, markup: Markup) -> str:
 def _stale(view: RunView, markup: Markup) -> str:
     """Which content was proven, and what has changed since."""
     changed = (view.present.changed or ()) if view.present is not None else ()
-    names = ", ".join(markup.code(path) for path in changed[:MAX_CHANGED])
-    more = f" and {len(changed) - MAX_CHANGED} more" if len(changed) > MAX_CHANGED else ""
-    since = f"; changed since: {names}{more}" if names else ""
+    names = listed([markup.code(path) for path in changed], MAX_CHANGED)
+    since = f"; changed since: {names}" if names else ""
     return f"Was met at revision {markup.code(view.state.revision[:12])}{since}. “Check Now” tries to prove it again."
 
 

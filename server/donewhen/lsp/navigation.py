@@ -13,6 +13,7 @@ from lsprotocol import types
 
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.verdict import RequirementView
+from donewhen.core.words import one_line
 from donewhen.goalfile.source import Value
 from donewhen.lsp.goal_view import GoalView, goal_view
 
@@ -46,7 +47,7 @@ def goal_symbols(goal: GoalView) -> list[types.DocumentSymbol]:
         return children
     last = max((source.span.end_line for source in goal.parsed.requirements), default=title.end_line)
     whole = types.Range(goal.position(title.start_line, 0), goal.position(max(last, title.end_line)))
-    name = _short(goal.parsed.title) or "Goal"
+    name = one_line(goal.parsed.title, MAX_NAME) or "Goal"
     return [types.DocumentSymbol(name, types.SymbolKind.Module, whole, goal.range(title), children=children)]
 
 
@@ -54,16 +55,11 @@ def requirement_symbols(goal: GoalView) -> list[types.DocumentSymbol]:
     found: list[types.DocumentSymbol] = []
     for source in goal.parsed.requirements:
         one = goal.status(source)
-        name = f"{source.requirement.label} {_short(source.requirement.text)}"
+        name = f"{source.requirement.label} {one_line(source.requirement.text, MAX_NAME)}"
         detail = None if one is None else one.status
         span, selection = goal.range(source.span), goal.range(source.text_span)
         found.append(types.DocumentSymbol(name, types.SymbolKind.Boolean, span, selection, detail=detail))
     return found
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_NAME else line[: MAX_NAME - 1] + "…"
 
 
 # Document links, definitions, and evidence as files that any editor can open.

@@ -15,6 +15,7 @@ from lsprotocol.types import MarkupKind
 from donewhen.core import markdown
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.proof_files import FOR_ALL, ProofBasis
+from donewhen.core.words import listed
 
 if TYPE_CHECKING:
     from donewhen.core.proof_files import Group
@@ -80,9 +81,7 @@ def _rests(head: str, groups: Sequence[Group], markup: Markup) -> str:
 
 
 def _files(group: Group, markup: Markup) -> str:
-    names = ", ".join(markup.code(one.path) for one in group.files[:SHOWN])
-    more = f" and {len(group.files) - SHOWN} more" if len(group.files) > SHOWN else ""
-    return f"{'part of ' if group.partly else ''}{names}{more}"
+    return f"{'part of ' if group.partly else ''}{listed([markup.code(one.path) for one in group.files], SHOWN)}"
 
 
 # Text for people in the two formats that a client can show: Markdown, or unformatted.

@@ -61,7 +61,7 @@ def provider_of(name: str) -> str | None:
     prefix, slash, _ = name.partition("/")
     if slash:
         return prefix
-    entry = _entry(name)
+    entry = _model_entry(name)
     return str(entry.get("litellm_provider") or "") or None if entry else None
 
 
@@ -77,14 +77,14 @@ def at_its_provider(name: str, api_base: str | None) -> bool:
 
 def mode_of(name: str) -> str | None:
     """By which kind of interface its provider serves the model, such as `chat` or `responses`; None if unknown."""
-    mode = _entry(name).get("mode")
+    mode = _model_entry(name).get("mode")
     return mode if isinstance(mode, str) else None
 
 
 def cost_of(name: str, given: int, taken: int, cached: int, written: int = 0) -> float | None:
     """What a call cost at the provider's own endpoint, in US dollars, None if the catalogue has no price. Tokens of the
     prompt: `given` in all, of these `cached` were read from the provider's cache, and `written` were written to it."""
-    entry = _entry(name)
+    entry = _model_entry(name)
     tier = _tier(entry, given)
 
     def rate(kind: str) -> float | None:
@@ -112,12 +112,12 @@ def _tier(entry: Mapping[str, Any], given: int) -> str:
 
 
 def _from_catalogue(name: str) -> ModelFacts:
-    entry = _entry(name)
+    entry = _model_entry(name)
     if not entry:
         return ModelFacts()
     return ModelFacts(
-        window=_whole(entry.get("max_input_tokens") or entry.get("max_tokens")),
-        max_output=_whole(entry.get("max_output_tokens")),
+        window=_positive_int(entry.get("max_input_tokens") or entry.get("max_tokens")),
+        max_output=_positive_int(entry.get("max_output_tokens")),
         price=_price(entry),
     )
 
@@ -135,12 +135,12 @@ def _price(entry: Mapping[str, Any]) -> Price | None:
     )
 
 
-def _whole(value: object) -> int | None:
+def _positive_int(value: object) -> int | None:
     return int(value) if isinstance(value, int | float) and value > 0 else None
 
 
 @cache
-def _entry(name: str) -> Mapping[str, Any]:
+def _model_entry(name: str) -> Mapping[str, Any]:
     """The entry of that name, or of the name without its provider if the entry belongs to that provider."""
     provider, slash, rest = name.partition("/")
     with _catalogue() as text:
@@ -166,7 +166,7 @@ def _find(text: mmap.mmap | bytes, name: str) -> Mapping[str, Any]:
 @contextmanager
 def _catalogue() -> Generator[mmap.mmap | bytes]:
     """The file's text; empty if litellm isn't installed. It is mapped: a search takes 1 ms, and nothing is kept."""
-    path = _path()
+    path = _prices_file()
     if path is None:
         yield b""
         return
@@ -174,7 +174,7 @@ def _catalogue() -> Generator[mmap.mmap | bytes]:
         yield text
 
 
-def _path() -> Path | None:
+def _prices_file() -> Path | None:
     found = importlib.util.find_spec("litellm")
     folders = (found.submodule_search_locations if found else None) or ()
     return next((path for folder in folders if (path := Path(folder) / _FILE).is_file()), None)

@@ -29,10 +29,10 @@ def described(error: BaseException, key: str | None = None, words: str | None = 
         status, words = None, why  # litellm says 500 for it
     return {
         "type": type(error).__name__,
-        "message": _plain(_without(str(error) if words is None else words, key)) or type(error).__name__,
+        "message": _provider_words(_without(str(error) if words is None else words, key)) or type(error).__name__,
         "status": status if isinstance(status, int) else None,
         "network": network,
-        "code": _code(error),
+        "code": _error_code(error),
         "retry_after": _retry_after(headers),
     }
 
@@ -73,7 +73,7 @@ def _without(text: str, key: str | None) -> str:
     return text.replace(key, "***") if key and len(key) >= _SHORTEST_KEY else text
 
 
-def _plain(text: str) -> str:
+def _provider_words(text: str) -> str:
     """The text without the exception names that litellm puts before the provider's words."""
     text = _AFTER.split(text, maxsplit=1)[0].strip()
     while (shorter := _PREFIXES.sub("", text)) != text:
@@ -81,7 +81,7 @@ def _plain(text: str) -> str:
     return text[:_LONGEST]
 
 
-def _code(error: BaseException) -> str:
+def _error_code(error: BaseException) -> str:
     body = getattr(error, "body", None)
     if isinstance(body, Mapping):
         return str(cast(Mapping[str, Any], body).get("code") or "")

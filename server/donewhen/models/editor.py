@@ -66,13 +66,13 @@ def _question(call: Call) -> Mapping[str, Any]:
     wanted: Mapping[str, Any] = call.parameters.get("response_format", {})
     return {
         "model": call.model,
-        "messages": [_message(one) for one in call.messages],
+        "messages": [_editor_message(one) for one in call.messages],
         "tools": tools,
         "schema": wanted.get("json_schema", {}).get("schema"),
     }
 
 
-def _message(message: Message) -> Mapping[str, Any]:
+def _editor_message(message: Message) -> Mapping[str, Any]:
     calls = [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in message.calls]
     return {**message_out(message), **({"calls": calls} if calls else {})}
 

@@ -85,9 +85,9 @@ def meaning(
 ) -> ModelFailed:
     """The failure in words for people, with secrets hidden. `silence`: how long nothing came."""
     kind = kind_of(failure)
-    words = mask(_words(failure.message))[:_SHOWN]
+    words = mask(_words_on_one_line(failure.message))[:_SHOWN]
     return ModelFailed(
-        _text(kind, failure, words, model, api_base, silence),
+        _failure_sentence(kind, failure, words, model, api_base, silence),
         kind,
         typed=_typed(kind, failure, model, provider, role, api_base),
         status=failure.status,
@@ -102,7 +102,7 @@ def window_in(refusal: str) -> int | None:
     return int(digits) if digits and int(digits) > 0 else None
 
 
-def _words(message: str) -> str:
+def _words_on_one_line(message: str) -> str:
     """What was said, on one line; of a page its title."""
     if page := _PAGE.search(message):
         title = _TITLE.search(message)
@@ -170,7 +170,7 @@ def kind_of(failure: Failure) -> TroubleKind:  # noqa: C901  # the order of the 
     return "failing" if failure.status is None or failure.status >= 500 or failure.status in _PASSING else "refused"
 
 
-def _text(
+def _failure_sentence(
     kind: TroubleKind,
     failure: Failure,
     words: str,

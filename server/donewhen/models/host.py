@@ -30,7 +30,7 @@ def main() -> None:
     os.environ.update(SETTINGS)
     loop = asyncio.new_event_loop()
     host = _Host(answers)
-    threading.Thread(target=_read, args=(questions, loop, host), daemon=True).start()
+    threading.Thread(target=_read_questions, args=(questions, loop, host), daemon=True).start()
     asyncio.set_event_loop(loop)
     loop.run_until_complete(host.load())
     loop.run_forever()
@@ -46,7 +46,7 @@ def _take_pipes() -> tuple[int, int]:
     return questions, answers
 
 
-def _read(questions: int, loop: asyncio.AbstractEventLoop, host: _Host) -> None:
+def _read_questions(questions: int, loop: asyncio.AbstractEventLoop, host: _Host) -> None:
     """Runs in its own thread, since no event loop can wait for every kind of pipe on every platform."""
     with os.fdopen(questions, "rb") as file:
         for raw in file:
@@ -81,7 +81,7 @@ class _Host:
         said = json.loads(raw)
         if "ask" in said:
             self._messages.update({int(number): message for number, message in said["new"].items()})
-            self._begin(said)
+            self._begin_call(said)
         elif "cancel" in said:
             if task := self._calls.get(said["cancel"]):
                 task.cancel()
@@ -89,7 +89,7 @@ class _Host:
             for number in said["forget"]:
                 self._messages.pop(number, None)
 
-    def _begin(self, said: Mapping[str, Any]) -> None:
+    def _begin_call(self, said: Mapping[str, Any]) -> None:
         # Resolved at once: a message may be forgotten while the call waits.
         messages = [self._messages[number] for number in said["messages"]]
         task = asyncio.get_event_loop().create_task(self._answer(said, messages))

@@ -47,14 +47,14 @@ class Asking:
         on_chunk: Callable[[], None],
     ) -> dict[str, Any]:
         """The reply in the form of `protocol.Answered`. Raises whatever litellm raises."""
-        response = await self._litellm.acompletion(**_arguments(asked, messages))
+        response = await self._litellm.acompletion(**_call_arguments(asked, messages))
         if response is None:
             raise UnprocessableError("the provider refused the request's parameters (422)")
         reply = await streamed_reply(response, Growing(on_text, on_chunk)) if asked["stream"] else whole_reply(response)
-        reply["cost"] = self._cost(asked["model"], reply.pop("usage"))
+        reply["cost"] = self._litellm_cost(asked["model"], reply.pop("usage"))
         return reply
 
-    def _cost(self, model: str, usage: Any) -> float | None:
+    def _litellm_cost(self, model: str, usage: Any) -> float | None:
         if usage is None:
             return None
         with suppress(Exception):
@@ -69,7 +69,7 @@ class UnprocessableError(Exception):
     status_code = 422
 
 
-def _arguments(asked: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> dict[str, Any]:
+def _call_arguments(asked: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> dict[str, Any]:
     marks = set(asked["marks"])
     arguments: dict[str, Any] = {
         "model": asked["model"],

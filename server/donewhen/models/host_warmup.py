@@ -50,7 +50,9 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         head = await reader.readuntil(b"\r\n\r\n")
         found = _LENGTH.search(head)
         body = json.loads(await reader.readexactly(int(found[1]) if found else 0))
-        kind, reply = ("text/event-stream", _events()) if body.get("stream") else ("application/json", _whole())
+        kind, reply = (
+            ("text/event-stream", _events()) if body.get("stream") else ("application/json", _sample_completion())
+        )
         writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\n".encode())
         writer.write(f"Content-Length: {len(reply)}\r\n\r\n".encode() + reply)
         await writer.drain()
@@ -60,7 +62,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         writer.close()
 
 
-def _whole() -> bytes:
+def _sample_completion() -> bytes:
     message = {"role": "assistant", "content": "", "tool_calls": [_CALL]}
     return _completion("chat.completion", [{"index": 0, "finish_reason": "tool_calls", "message": message}], _USAGE)
 

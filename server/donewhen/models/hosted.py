@@ -195,13 +195,13 @@ class HostedModel:
 
     def _reply(self, request: ModelRequest, answered: Answered) -> ModelReply:
         self._estimator.learn(request, answered.input_tokens)
-        given, taken = self._estimator.counted(request, answered)
+        given, taken = self._estimator.token_counts(request, answered)
         cached = min(max(answered.cached_tokens, 0), given)
-        usage = Usage(given, taken, cached, self._cost(answered, given, taken, cached))
+        usage = Usage(given, taken, cached, self._call_cost(answered, given, taken, cached))
         message = answered.message if self._abilities.tools else as_calls(answered.message, request.tools)
         return ModelReply(message, usage, _finish(answered.finish, message))
 
-    def _cost(self, answered: Answered, given: int, taken: int, cached: int) -> float | None:
+    def _call_cost(self, answered: Answered, given: int, taken: int, cached: int) -> float | None:
         """By the user's own price, else litellm's figure if the provider counted, else by the catalogue's price."""
         known = answered.cost is not None and answered.cost >= 0 and answered.input_tokens > 0
         if known and self._own_base and not self._custom_price:
@@ -232,12 +232,12 @@ def _growing(on_text: Callable[[str], None] | None) -> Callable[[str], None] | N
         return None
     whole = ""
 
-    def add(text: str) -> None:
+    def add_text(text: str) -> None:
         nonlocal whole
         whole += text
         on_text(whole)
 
-    return add
+    return add_text
 
 
 # What a model turned out not to take: the first request uses everything, and later ones less if the model refuses.
@@ -380,14 +380,14 @@ def in_words(request: ModelRequest) -> ModelRequest:
     if not request.tools:
         return request
     schema = _action(request.tools) if request.schema is None else {"type": "object"}
-    messages = _told([_worded(one) for one in request.messages], request.tools)
+    messages = _with_tools_in_words([_worded(one) for one in request.messages], request.tools)
     stable = request.stable + len(messages) - len(request.messages) if request.stable else 0
     return replace(request, messages=messages, tools=(), schema=schema, stream=False, stable=stable)
 
 
 def as_calls(message: Message, tools: Sequence[ToolSpec]) -> Message:
     """The message with the call that its action object stands for; unchanged if it has none."""
-    if message.calls or (found := _object(message.text)) is None:
+    if message.calls or (found := _object_in_reply(message.text)) is None:
         return message
     name, arguments = found.get("tool"), found.get("arguments", {})
     if name not in {one.name for one in tools}:
@@ -409,7 +409,7 @@ def _action(tools: Iterable[ToolSpec]) -> dict[str, Any]:
     }
 
 
-def _told(messages: list[Message], tools: Iterable[ToolSpec]) -> list[Message]:
+def _with_tools_in_words(messages: list[Message], tools: Iterable[ToolSpec]) -> list[Message]:
     """Makes the tools a part of the system message, which stays the same from call to call."""
     lines = [f"- {one.name}: {one.description}\n  {json.dumps(dict(one.parameters))}" for one in tools]
     text = "\n".join([_HOW, *lines])
@@ -422,18 +422,18 @@ def _worded(message: Message) -> Message:
     if message.role == "tool":
         return Message("user", _RESULT + message.text)
     if message.calls:
-        return Message("assistant", "\n".join(_words(message.text, call) for call in message.calls))
+        return Message("assistant", "\n".join(_call_in_words(message.text, call) for call in message.calls))
     return message
 
 
-def _words(say: str, call: ToolCall) -> str:
+def _call_in_words(say: str, call: ToolCall) -> str:
     arguments: Any = call.arguments
     with suppress(ValueError):
         arguments = json.loads(call.arguments)
     return json.dumps({"say": say, "tool": call.name, "arguments": arguments}, ensure_ascii=False)
 
 
-def _object(text: str) -> Mapping[str, Any] | None:
+def _object_in_reply(text: str) -> Mapping[str, Any] | None:
     for candidate in (text, *_fenced(text)):
         with suppress(ValueError):
             found = json.loads(candidate)

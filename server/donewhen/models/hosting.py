@@ -56,7 +56,7 @@ class ModelHost:
     def warm(self) -> None:
         """Starts the host in the background; a failure shows at the next call."""
         if self._starting is None or self._gone():
-            self._starting = asyncio.ensure_future(self._start())
+            self._starting = asyncio.ensure_future(self._start_session())
             self._starting.add_done_callback(_seen)
 
     async def ready(self) -> None:
@@ -102,7 +102,7 @@ class ModelHost:
         assert self._starting is not None
         return await asyncio.shield(self._starting)
 
-    async def _start(self) -> _Session:
+    async def _start_session(self) -> _Session:
         session = _Session(self._mask)
         try:
             companion = await self._companions.start(self._command, environment=self._environment, on_line=session.take)
@@ -140,7 +140,7 @@ class _Pending:
     on_text: Callable[[str], None] | None
     alive: Callable[[], None]
 
-    def hear(self, text: str) -> None:
+    def pass_on(self, text: str) -> None:
         """An exception of one listener fails its own call: raised here, it would break the pipe for all calls."""
         if self.on_text is None or self.future.done():
             return
@@ -185,7 +185,7 @@ class _Session:
             return self._last, pending.future
         self._pending[self._last] = pending
         new, numbers = self._known.numbers(call.messages)
-        self._send(_asked(self._last, call, new, numbers))
+        self._send(_call_message(self._last, call, new, numbers))
         if forgotten := self._known.forget(len(call.messages)):
             self._send({"forget": forgotten})
         return self._last, pending.future
@@ -218,11 +218,11 @@ class _Session:
             if "ModuleNotFoundError" in last:
                 self._fail(_lacking())
             else:
-                self._fail(self._ended(f"the model host ended (exit code {end.exit_code}) {last}".strip()))
+                self._fail(self._why_ended(f"the model host ended (exit code {end.exit_code}) {last}".strip()))
         self.over = True
         await self._companion.close()
 
-    def _ended(self, why: str) -> ModelFailed | CallFailed:
+    def _why_ended(self, why: str) -> ModelFailed | CallFailed:
         """A host that had started is started again by the next try of a call; one that never did is not."""
         started = self.ready.done() and not self.ready.cancelled() and self.ready.exception() is None
         return CallFailed(Failure("BrokenOffError", why, network="broken_off")) if started else ModelFailed(why)
@@ -244,7 +244,7 @@ class _Session:
         if "text" in said or "alive" in said:
             pending.alive()
             if "text" in said:
-                pending.hear(said["text"])
+                pending.pass_on(said["text"])
         else:
             del self._pending[said["id"]]
             pending.end(said)
@@ -279,7 +279,7 @@ class _Known:
             if number is None:
                 self._last = number = self._last + 1
                 self._numbers[message] = number
-                self._characters += _size(message)
+                self._characters += _message_length(message)
                 new[number] = message_out(message)
             else:
                 self._numbers.move_to_end(message)
@@ -291,7 +291,7 @@ class _Known:
         dropped: list[int] = []
         while self._characters > _KEPT_CHARACTERS and len(self._numbers) > needed:
             message, number = self._numbers.popitem(last=False)
-            self._characters -= _size(message)
+            self._characters -= _message_length(message)
             dropped.append(number)
         return dropped
 
@@ -305,7 +305,7 @@ def host_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _asked(number: int, call: Call, new: Mapping[int, Any], numbers: Sequence[int]) -> dict[str, Any]:
+def _call_message(number: int, call: Call, new: Mapping[int, Any], numbers: Sequence[int]) -> dict[str, Any]:
     return {
         "ask": number,
         "new": new,
@@ -321,7 +321,7 @@ def _asked(number: int, call: Call, new: Mapping[int, Any], numbers: Sequence[in
     }
 
 
-def _size(message: Message) -> int:
+def _message_length(message: Message) -> int:
     return len(message.text) + sum(len(call.arguments) for call in message.calls)
 
 

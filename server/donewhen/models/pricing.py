@@ -50,7 +50,7 @@ class Estimator:
             Usage(worst, reply, 0, None if price is None else _at(price, worst * factor, reply)),
         )
 
-    def counted(self, request: ModelRequest, answered: Answered) -> tuple[int, int]:
+    def token_counts(self, request: ModelRequest, answered: Answered) -> tuple[int, int]:
         """Tokens of prompt and reply: the provider's counts, else estimates, since zero would be wrong, and a negative
         count would raise a budget."""
         given, taken = answered.input_tokens, answered.output_tokens
@@ -82,9 +82,12 @@ class Estimator:
     def _tool_bytes(self, request: ModelRequest) -> int:
         """The bytes of tools and schema; they stay the same from call to call, so they are measured once."""
         if self._tools[0] is not request.tools:
-            size = sum(_size(one.name) + _size(one.description) + _json(one.parameters) for one in request.tools)
+            size = sum(
+                _byte_length(one.name) + _byte_length(one.description) + _json_length(one.parameters)
+                for one in request.tools
+            )
             self._tools = (request.tools, size)
-        return self._tools[1] + (_json(request.schema) if request.schema is not None else 0)
+        return self._tools[1] + (_json_length(request.schema) if request.schema is not None else 0)
 
     def _longest_reply(self, request: ModelRequest, given: int) -> int:
         bounds = [
@@ -111,17 +114,17 @@ def _at(price: Price, given: float, taken: float) -> float:
 
 
 def _message_bytes(message: Message) -> int:
-    size = _size(message.text)
+    size = _byte_length(message.text)
     for call in message.calls:
-        size += _size(call.name) + _size(call.arguments)
+        size += _byte_length(call.name) + _byte_length(call.arguments)
     return size
 
 
-def _size(text: str) -> int:
+def _byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def _json(value: Mapping[str, Any]) -> int:
+def _json_length(value: Mapping[str, Any]) -> int:
     return len(json.dumps(value))
 
 

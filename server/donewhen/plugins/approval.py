@@ -50,13 +50,13 @@ class ApprovalGate:
     async def wrap_tool(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
         decision = await self._policy.decide(use, context.options, ())
         if decision.action == "ask" and decision.remembers:
-            allowed = [ApprovalRule(tool, pattern, "allow") for tool, pattern in _kept(context)]
+            allowed = [ApprovalRule(tool, pattern, "allow") for tool, pattern in _allowed_for_run(context)]
             decision = await self._policy.decide(use, context.options, allowed)
         if decision.action == "deny":
             return _turned_down(use, f"{DENIED}: {decision.reason}. {_ELSE}")
         if decision.action == "allow":
             return await proceed(use)
-        answer = await _asked(use, context, decision)
+        answer = await _ask_person(use, context, decision)
         use = replace(use, input={**use.input, "outside": True}) if decision.outside else use
         if answer.response == "approve":
             if decision.remembers and answer.remember:
@@ -74,17 +74,17 @@ class ApprovalGate:
         rule = self._policy.remembered(use)
         if rule is None or (answer.remember == "workspace" and await self._policy.keep(rule)):
             return
-        if (rule.tool, rule.pattern) not in _kept(context):
-            await context.set_state([*_kept(context), (rule.tool, rule.pattern)])
+        if (rule.tool, rule.pattern) not in _allowed_for_run(context):
+            await context.set_state([*_allowed_for_run(context), (rule.tool, rule.pattern)])
 
 
-def _kept(context: PluginContext) -> list[tuple[str, str]]:
+def _allowed_for_run(context: PluginContext) -> list[tuple[str, str]]:
     """Tool and pattern of each call that a person allowed for this run."""
     nothing: list[tuple[str, str]] = []
     return context.get_state(list[tuple[str, str]], default=nothing)
 
 
-async def _asked(use: ToolUse, context: PluginContext, decision: Decision) -> Answer:
+async def _ask_person(use: ToolUse, context: PluginContext, decision: Decision) -> Answer:
     command = str(use.input.get("command", "")) if use.tool == COMMAND_TOOL else ""
     what = f"Run `{command}`{' outside of the room' if decision.outside else ''}?" if command else f"Use {use.tool}?"
     if use.tool in _WRITES:

@@ -62,14 +62,14 @@ class ToolCache:
         lasting = _matches(use.tool, self._lasting)
         if not lasting and not _matches(use.tool, self._tools):
             return await self._effecting(use, proceed, context)
-        key = _key(use)
-        known = next((one for one in _kept(context).entries if one.key == key), None)
+        key = _use_key(use)
+        known = next((one for one in _kept_entries(context).entries if one.key == key), None)
         if known is not None:
             return ToolOutcome(known.text, f"{known.summary} (cached)")
         before = self._effects
         outcome = await proceed(use)
         if outcome.ok and outcome.claim is None:
-            await self._keep(Entry(key, outcome.text, outcome.summary, lasting), before, context)
+            await self._keep_entry(Entry(key, outcome.text, outcome.summary, lasting), before, context)
         return outcome
 
     async def _effecting(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
@@ -84,23 +84,23 @@ class ToolCache:
     async def _forget(self, context: PluginContext) -> None:
         self._effects += 1
         async with self._changing:
-            kept = _kept(context)
+            kept = _kept_entries(context)
             lasting = [one for one in kept.entries if one.lasting]
             if len(lasting) != len(kept.entries):
                 await context.set_state(asdict(Kept(lasting)))
 
-    async def _keep(self, entry: Entry, before: int, context: PluginContext) -> None:
+    async def _keep_entry(self, entry: Entry, before: int, context: PluginContext) -> None:
         async with self._changing:
             if before != self._effects and not entry.lasting:
                 return
-            entries = [one for one in _kept(context).entries if one.key != entry.key]
+            entries = [one for one in _kept_entries(context).entries if one.key != entry.key]
             entries.append(entry)
             while entries and (len(entries) > self._entries or sum(map(_length, entries)) > self._characters):
                 entries.pop(0)
             await context.set_state(asdict(Kept(entries)))
 
 
-def _kept(context: PluginContext) -> Kept:
+def _kept_entries(context: PluginContext) -> Kept:
     return context.get_state(Kept, default=Kept())
 
 
@@ -108,7 +108,7 @@ def _matches(tool: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(tool, pattern) for pattern in patterns)
 
 
-def _key(use: ToolUse) -> str:
+def _use_key(use: ToolUse) -> str:
     return json.dumps([use.tool, dict(use.input)], sort_keys=True, default=repr)
 
 

@@ -163,11 +163,11 @@ async def _directive(hook: Hook, context: PluginContext, data: Any) -> ResumeDir
         ) from error
     if answer is None:
         return ResumeDirective()
-    _check(plugin, answer)
+    _refuse_directive(plugin, answer)
     return answer
 
 
-def _check(plugin: str, answer: object) -> None:
+def _refuse_directive(plugin: str, answer: object) -> None:
     usable = (
         isinstance(answer, ResumeDirective)
         and (answer.restore_message is None or isinstance(answer.restore_message, Message))  # pyright: ignore[reportUnnecessaryIsInstance]  # plugins are not always type-checked
@@ -236,14 +236,14 @@ class WrappedCall:
         self.misused = ""
 
     async def proceed(self, use: ToolUse) -> ToolOutcome:
-        self._check(use)
+        self._check_proceed(use)
         use = own(use)  # the approved input stays as the person saw it, whatever the wrapper does with its own
         if use.input != self._use.input and use.preview == self._use.preview:
             use = replace(use, preview="", summary="")  # they describe another call: no approval may rest on them
         self._doing = asyncio.ensure_future(self._inner(use))
         return await self._doing
 
-    def _check(self, use: object) -> None:
+    def _check_proceed(self, use: object) -> None:
         if self._closed:
             raise RuntimeError("`proceed` was called after the wrapper had returned")
         if self._doing is not None:
@@ -260,7 +260,7 @@ class WrappedCall:
         if self._doing is None:
             return True
         left = self._doing.done()
-        await self._ended(self._doing)
+        await self._wait_for_call(self._doing)
         if not self._doing.cancelled():
             self.error = self._doing.exception()
         return left
@@ -272,7 +272,7 @@ class WrappedCall:
             self._doing.cancel()
             await asyncio.wait([self._doing])
 
-    async def _ended(self, doing: asyncio.Future[ToolOutcome]) -> None:
+    async def _wait_for_call(self, doing: asyncio.Future[ToolOutcome]) -> None:
         try:
             await asyncio.wait([doing])
         except asyncio.CancelledError:
@@ -331,7 +331,7 @@ def plugin_tool(one: Offered[NewTool], essential: frozenset[str]) -> PluginTool:
         if plugin in host.off - essential:
             return _refused(plugin, "is switched off for this run, and its tools are gone", tool.name)
         try:
-            return _outcome(await _called(tool.run, use.input, PluginContext(plugin, host)), use)
+            return _answer_as_outcome(await _called(tool.run, use.input, PluginContext(plugin, host)), use)
         except Halt as halt:
             halt.plugin, halt.called = plugin, (plugin,)
             raise
@@ -360,7 +360,7 @@ async def _called(
         raise
 
 
-def _outcome(found: object, use: ToolUse) -> ToolOutcome:
+def _answer_as_outcome(found: object, use: ToolUse) -> ToolOutcome:
     if isinstance(found, ToolOutcome):
         return sound_outcome(found)
     if not isinstance(found, str):

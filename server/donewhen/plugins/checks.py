@@ -31,11 +31,11 @@ class PluginChecker:
     root: Path
 
     async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
-        one, argument = self._of(check)
+        one, argument = self._offered_check(check)
         if one is None:
             return await self.commands.run(check, timeout=timeout, token=token, test_run=test_run)
         started, begun = time.time(), time.perf_counter()
-        outcome, reason = await self._outcome(check, one, argument, timeout)
+        outcome, reason = await self._run_offered(check, one, argument, timeout)
         seconds = time.perf_counter() - begun
         return CheckResult(
             check.id,
@@ -49,7 +49,7 @@ class PluginChecker:
         )
 
     def environment(self, check: Check) -> str:
-        one, _ = self._of(check)
+        one, _ = self._offered_check(check)
         if one is None:
             return self.commands.environment(check)
         return hashlib.sha256(f"plugin {one.plugin} {PREFIX}{one.record.name}".encode()).hexdigest()
@@ -57,12 +57,12 @@ class PluginChecker:
     async def editor_report(self, requirement: Requirement) -> EditorReport:
         return await self.commands.editor_report(requirement)
 
-    def _of(self, check: Check) -> tuple[Offered[NewCheck] | None, str]:
+    def _offered_check(self, check: Check) -> tuple[Offered[NewCheck] | None, str]:
         word, _, argument = check.command.strip().partition(" ")
         name = word.removeprefix(PREFIX) if word.startswith(PREFIX) else ""
         return self.checks.get(name), argument.strip()
 
-    async def _outcome(
+    async def _run_offered(
         self, check: Check, one: Offered[NewCheck], argument: str, timeout: float
     ) -> tuple[Outcome, str]:
         if check.expected_exit != 0:
@@ -77,11 +77,11 @@ class PluginChecker:
             return Outcome.FAILED, f"the plugin {one.plugin} failed: {error_text(error)}"
         except FAILURES as error:  # an exception is a failed check with its message
             return Outcome.FAILED, f"the plugin {one.plugin} failed: {error_text(error)}"
-        outcome, reason = _judged(found)
+        outcome, reason = _judged_soundly(found)
         return outcome, reason if outcome is not Outcome.NOT_RUN else f"the plugin {one.plugin}: {reason}"
 
 
-def _judged(found: Any) -> tuple[Outcome, str]:
+def _judged_soundly(found: Any) -> tuple[Outcome, str]:
     try:
         return judged(found)
     except FAILURES as error:  # even inspecting the answer may fail

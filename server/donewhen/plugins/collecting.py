@@ -58,11 +58,11 @@ def _records(hook: Hook, kind: type[Record]) -> list[Record]:
         return []
     many = list(cast("Sequence[Any]", answer)) if isinstance(answer, (list, tuple)) else [answer]
     for one in many:
-        _check(hook, kind, one)
+        _refuse_unusable(hook, kind, one)
     return many
 
 
-def _check(hook: Hook, kind: type[Any], one: object) -> None:
+def _refuse_unusable(hook: Hook, kind: type[Any], one: object) -> None:
     where = f"`{hook.point}` of the plugin {hook.plugin}"
     if inspect.iscoroutine(one):
         one.close()

@@ -27,10 +27,10 @@ class Critic:
         if turn.result.error is not None or turn.result.claim.state != "finished" or turn.refinements >= self._most:
             return None
         context.activity("asking the critic")
-        feedback = await self._asked(turn)
+        feedback = await self._critique(turn)
         return Refine(feedback) if feedback and feedback.strip() else None
 
-    async def _asked(self, turn: TurnBehind) -> str | None:
+    async def _critique(self, turn: TurnBehind) -> str | None:
         if inspect.iscoroutinefunction(self._ask):
             return await self._ask(turn)
         found = await in_thread(self._ask, turn)

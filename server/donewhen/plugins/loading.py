@@ -32,7 +32,7 @@ def from_source(source: object, workspace: Path | None = None) -> Named:
     as they are. Raises UsageError that says what to do."""
     if not isinstance(source, str):
         return made(source, "")
-    return made(_named(source, workspace), "", source)
+    return made(_imported_object(source, workspace), "", source)
 
 
 def installed(off: Collection[str] = (), workspace: Path | None = None) -> Iterator[Named]:
@@ -75,7 +75,7 @@ def made(found: object, entry: str, source: str = "") -> Named:
         raise UsageError(
             f"the plugin {source or repr(found)} is {plugin!r}: a class, an object or a module is expected"
         )
-    name = _name(plugin, entry)
+    name = _plugin_name(plugin, entry)
     if not name.isprintable() or len(name) > MAX_NAME:
         raise UsageError(
             f"a plugin can't be called {ascii(name)[:120]}: give it a `name` of at most {MAX_NAME} characters that can "
@@ -88,7 +88,7 @@ def made(found: object, entry: str, source: str = "") -> Named:
     return Named(name, plugin)
 
 
-def _name(plugin: object, entry: str) -> str:
+def _plugin_name(plugin: object, entry: str) -> str:
     own = getattr(plugin, "name", None)
     name = own if isinstance(own, str) and own.strip() else entry or _python_name(plugin)
     return name.strip()
@@ -98,7 +98,7 @@ def _python_name(plugin: object) -> str:
     return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__name__
 
 
-def _named(source: str, workspace: Path | None) -> Any:
+def _imported_object(source: str, workspace: Path | None) -> Any:
     """The object that `package.module:Attribute`, or a path with an attribute, names; without attribute, the module."""
     where, _, attribute = source.strip().rpartition(":")
     if not where or len(where) == 1:  # a module without attribute, or a drive's letter

@@ -92,19 +92,17 @@ def _register(manager: PluginManager, one: Named) -> None:
         manager.register(one.plugin, one.name)
         manager.check_pending()
     except PluginValidationError as error:
-        raise UsageError(f"the plugin {one.name} can't be used: {_said(error)}; {_known()}") from error
+        raise UsageError(
+            f"the plugin {one.name} can't be used: {' '.join(str(error).split())}; {_known_hooks()}"
+        ) from error
     except ValueError as error:
         raise UsageError(f"the plugin {one.name} is registered twice, under two names: remove one") from error
     except TypeError as error:
-        raise UsageError(f"the plugin {one.name} can't be used: {error}; {_known()}") from error
+        raise UsageError(f"the plugin {one.name} can't be used: {error}; {_known_hooks()}") from error
     _check_shape(manager, one)
 
 
-def _said(error: PluginValidationError) -> str:
-    return " ".join(str(error).split())
-
-
-def _known() -> str:
+def _known_hooks() -> str:
     return f"the hooks are {', '.join(HOOKS)}, and they take the arguments that docs/plugins.md names"
 
 
@@ -122,7 +120,8 @@ def _check_shape(manager: PluginManager, one: Named) -> None:
             )
     if not manager.get_hookcallers(one.plugin):
         raise UsageError(
-            f"the plugin {one.name} has no hook: mark its functions with `@hookimpl` from donewhen.plugins; {_known()}"
+            f"the plugin {one.name} has no hook: mark its functions with `@hookimpl` from donewhen.plugins;"
+            f" {_known_hooks()}"
         )
 
 
@@ -219,10 +218,10 @@ def failing_soundly() -> Generator[None]:
 async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
     """Its return value or exception. A thread can't be stopped: a cancelled one runs on, and its result is ignored."""
 
-    def call() -> Any:
+    def run_function() -> Any:
         try:
             return function(*given)
         except StopIteration as error:  # a future can't carry StopIteration: the caller would wait for ever
             raise RuntimeError("StopIteration") from error
 
-    return await asyncio.to_thread(call)
+    return await asyncio.to_thread(run_function)

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
 from donewhen.core.trouble import Repair
 from donewhen.core.verdict import GRADES, RequirementView
+from donewhen.core.words import counted, shortened
 from donewhen.core.work import WEAK_JUDGE, ResponseKind
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
 from donewhen.wire.snapshot import (
@@ -473,10 +474,6 @@ def _phase(run: Snapshot) -> str:
     return "" if run.phase is None or (run.phase == "working" and run.worker == "human") else run.phase
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
 def _joined(parts: Iterable[str], by: str = " · ") -> str:
     return by.join(part for part in parts if part)
 
@@ -522,7 +519,7 @@ def unmarked(text: str) -> str:
 def _first_line(text: str, most: int = 120) -> str:
     """Labels and descriptions are one line."""
     line = visible(text).strip().partition("\n")[0].rstrip("\r")
-    return f"{line[: most - 1]}…" if len(line) > most else line
+    return shortened(line, most)
 
 
 def _base_name(uri: str) -> str:
@@ -877,7 +874,7 @@ def _iteration_node(run: Snapshot, one: WireIteration) -> WireNode:
     identity, about = f"run/{run.run_id}/iteration/{one.number}", {"runId": run.run_id, "iteration": one.number}
     label = f"Iteration {one.number}"
     facts = [tally(one.met, one.total), *_spent(one.usd), duration(one.seconds)]
-    files = _counted(len(one.changed_files), "file changed", "files changed")
+    files = counted(len(one.changed_files), "file changed", "files changed")
     failed = ("error", "testing.iconFailed")
     proven = ("pass-filled", "testing.iconPassed") if one.score >= 1 else "git-commit"
     told: list[WireNode] = []
@@ -966,7 +963,7 @@ def _chart_in_words(run: Snapshot) -> str:
     if not run.iterations:
         return "No iteration has ended yet."
     first = run.iterations[0].score if run.baseline is None else run.baseline.score
-    over = f"over {_counted(run.iterations_total, 'iteration', 'iterations')}"
+    over = f"over {counted(run.iterations_total, 'iteration')}"
     went = f"the score went from {_percent(first)} to {_percent(run.iterations[-1].score)}"
     if run.cost.usd:
         return f"Score and cost {over}: {went}, the cost is {money(run.cost.usd)}."
@@ -988,7 +985,7 @@ def _row(one: WireIteration, refused: str, *, priced: bool) -> WireRow:
         refused,
         *([] if one.usd is None and not priced else _spent(one.usd)),
         duration(one.seconds),
-        _counted(len(one.changed_files), "file changed", "files changed"),
+        counted(len(one.changed_files), "file changed", "files changed"),
     ]
     return WireRow(
         number=one.number,
@@ -1099,7 +1096,7 @@ def _call_lines(calls: Sequence[CallSummary]) -> list[WireLine]:
         prices = [one.usd for one in usages if one.usd is not None]
         failed = sum(one.error is not None for one in group)
         facts = [
-            _counted(len(group), "call", "calls"),
+            counted(len(group), "call"),
             f"{sum(one.input_tokens + one.output_tokens for one in usages)} tokens",
             money(sum(prices) if len(prices) == len(usages) else None),
             f"{failed} failed" if failed else "",
@@ -1150,7 +1147,7 @@ def _asked_line(one: WireInterrupt, most: int) -> str:
         return _joined([title, _joined(lines)], " ")
     if _is_diff(one.preview):
         added, removed = _changed_lines(one.preview)
-        return f"{title} ({_counted(added, 'line', 'lines')} added, {removed} removed)"
+        return f"{title} ({counted(added, 'line')} added, {removed} removed)"
     if _is_command(one):
         # Said once, and with its lines: the title has them on one.
         folder = harmless(one.folder.replace("\\", "/").rsplit("/", 1)[-1])

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 from donewhen.core.errors import WorkerFailed, WorkspaceError
+from donewhen.core.words import shortened
 from donewhen.ports import Grants, LiveRoom, LiveRooms, Turn
 
 MAX_ACTIVITY = 200
@@ -62,11 +63,11 @@ class LiveOutput:
 
 def activity_line(line: str) -> str:
     """Output as one short plain line; empty if it says nothing."""
-    text = " ".join(plain(line[:_MAX_READ]).split())
-    return text if len(text) <= MAX_ACTIVITY else f"{text[: MAX_ACTIVITY - 1]}…"
+    text = " ".join(without_control(line[:_MAX_READ]).split())
+    return shortened(text, MAX_ACTIVITY)
 
 
-def plain(text: str) -> str:
+def without_control(text: str) -> str:
     """Output as a person reads it: without ANSI sequences and control characters, with plain line ends."""
     return _CONTROL.sub("", _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
 
@@ -75,7 +76,7 @@ def plain(text: str) -> str:
 
 
 @asynccontextmanager
-async def opened(rooms: LiveRooms, grants: Grants, turn: Turn) -> AsyncGenerator[LiveRoom]:
+async def turn_room(rooms: LiveRooms, grants: Grants, turn: Turn) -> AsyncGenerator[LiveRoom]:
     """A room in which the goal's checks can be run and its file can't be changed. Raises WorkerFailed if none can be
     opened: what was promised to be contained does not run otherwise."""
     guarded = (*grants.guarded, *([turn.goal.path] if turn.goal.path is not None else []))

@@ -14,7 +14,7 @@ from donewhen.core.errors import InvalidGoal, UsageError, WorkerFailed
 from donewhen.core.work import TURN_STATES, Claim, TurnResult, WorkerStep
 from donewhen.ports import Grants, LiveRooms, ProcessResult, Turn, TurnContext
 from donewhen.workers import WorkerParts
-from donewhen.workers.activity import LiveOutput, activity_line, opened, plain
+from donewhen.workers.activity import LiveOutput, activity_line, turn_room, without_control
 from donewhen.workers.prompt import command_prompt
 
 PLACEHOLDER = "{prompt}"
@@ -66,15 +66,15 @@ class CommandWorker:
         """One run of the command. Raises WorkerFailed if it did not start, failed without an end line, or hung."""
         call = call_with(self._command, command_prompt(turn))
         context.activity(activity_line(f"running {self._command}"))
-        live = LiveOutput(context.activity, silent=lambda line: end_line(plain(line)) is not None)
+        live = LiveOutput(context.activity, silent=lambda line: end_line(without_control(line)) is not None)
 
-        def hear(line: str) -> None:
+        def take_line(line: str) -> None:
             live.hear(line)
-            said = plain(line)
+            said = without_control(line)
             if end_line(said) is None:
                 context.stream(f"{said.rstrip()}\n")
 
-        async with opened(self._rooms, self._grants, turn) as room:
+        async with turn_room(self._rooms, self._grants, turn) as room:
             try:
                 result = await room.processes.run(
                     call.command,
@@ -83,7 +83,7 @@ class CommandWorker:
                     token=turn.token,
                     timeout=self._timeout,
                     stdin=call.stdin,
-                    on_line=hear,
+                    on_line=take_line,
                 )
             finally:
                 live.close()
@@ -97,7 +97,7 @@ class CommandWorker:
 
     def _result(self, result: ProcessResult) -> TurnResult:
         self._refuse_unfinished(result)
-        output = plain(result.output)
+        output = without_control(result.output)
         end = end_line(output)
         if result.exit_code != 0 and (end is None or end.note):
             raise WorkerFailed(f"the worker command exited with {result.exit_code}{_tail(output)}")
@@ -110,7 +110,7 @@ class CommandWorker:
         )
 
     def _refuse_unfinished(self, result: ProcessResult) -> None:
-        output = plain(result.output)
+        output = without_control(result.output)
         why = unfinished("the worker command", self._command, result)
         if why:
             raise WorkerFailed(why if result.spawn_error is not None else f"{why}{_tail(output)}")

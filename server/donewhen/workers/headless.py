@@ -22,7 +22,7 @@ from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
 from donewhen.ports import Budgeted, Grants, LiveRoom, LiveRooms, ProcessResult, Turn, TurnContext
 from donewhen.workers import WorkerParts
-from donewhen.workers.activity import activity_line, opened, plain
+from donewhen.workers.activity import activity_line, turn_room, without_control
 from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, call_with, end_line, unfinished
 from donewhen.workers.prompt import command_prompt
 from donewhen.workers.updates import Fields, Updates, fields_of, items_of, text_of
@@ -64,7 +64,7 @@ class HeadlessWorker:
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One run of the agent. Raises WorkerFailed if it did not start, failed, or was ended."""
         context.activity(activity_line(f"starting {self._agent.name}"))
-        async with opened(self._rooms, self._grants, turn) as room:
+        async with turn_room(self._rooms, self._grants, turn) as room:
             session = _session(context.conversation)
             if session and self._headless.goes_on:
                 command = self._headless.goes_on.replace("{session}", shlex.quote(session))
@@ -145,7 +145,7 @@ class _Run:
     def heard(self, data: bytes) -> None:
         *whole, rest = data.split(b"\n")
         for line in whole:
-            self._line(b"".join([*self._pieces, line]))
+            self._take_line(b"".join([*self._pieces, line]))
             self._pieces.clear()
             self._waiting = 0
         if rest and self._waiting <= LONGEST_LINE:
@@ -154,11 +154,11 @@ class _Run:
 
     def ended(self) -> None:
         if self._pieces:
-            self._line(b"".join(self._pieces))
+            self._take_line(b"".join(self._pieces))
             self._pieces.clear()
 
-    def _line(self, line: bytes) -> None:
-        text = plain(line.decode(errors="replace"))
+    def _take_line(self, line: bytes) -> None:
+        text = without_control(line.decode(errors="replace"))
         for told in self._read(text):
             if isinstance(told, Session):
                 self._session = told.id or self._session
@@ -215,7 +215,7 @@ class _Run:
 
     def _result(self, result: ProcessResult) -> TurnResult:
         name, spent = self._agent.name, self._spent()
-        tail = _tail("\n".join([*self._noise, plain(result.output)]))
+        tail = _tail("\n".join([*self._noise, without_control(result.output)]))
         if result.exit_code in NOT_FOUND:
             raise self._failed(
                 f"{name} was not found: install it ({self._agent.install}), or name its command with "
@@ -305,7 +305,7 @@ def begins(call: str, tool: str, given: object) -> Mapping[str, Any]:
 
 def ends(call: str, *, ok: bool, output: object = "") -> Mapping[str, Any]:
     """The end of a tool call."""
-    content = [{"type": "content", "content": {"type": "text", "text": _shown(output)}}]
+    content = [{"type": "content", "content": {"type": "text", "text": _output_text(output)}}]
     status = "completed" if ok else "failed"
     return {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status, "content": content}
 
@@ -315,7 +315,7 @@ def plans(entries: list[tuple[str, bool]]) -> Mapping[str, Any]:
     return {"sessionUpdate": "plan", "entries": told}
 
 
-def _shown(output: object) -> str:
+def _output_text(output: object) -> str:
     if isinstance(output, list):
         return "\n".join(text_of(fields_of(one).get("text")) for one in cast("list[Any]", output))
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False) if output else ""
@@ -337,7 +337,7 @@ def _count(fields: Fields, *names: str) -> int:
     return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
 
 
-def _dollars(value: object) -> float | None:
+def _reported_dollars(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
 
 
@@ -354,7 +354,7 @@ def _claude(event: Fields) -> Iterator[Told]:
                 _count(used, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
                 _count(used, "output_tokens"),
                 _count(used, "cache_read_input_tokens"),
-                _dollars(event.get("total_cost_usd")),
+                _reported_dollars(event.get("total_cost_usd")),
             )
             said = text_of(event.get("result"))
             failed = event.get("is_error") is True or text_of(event.get("subtype")).startswith("error")
@@ -467,7 +467,7 @@ def _opencode(event: Fields) -> Iterator[Told]:
                 _count(used, "input") + _count(cache, "read", "write"),
                 _count(used, "output", "reasoning"),
                 _count(cache, "read"),
-                _dollars(part.get("cost")) or None,  # 0 is what it says where it knows no price
+                _reported_dollars(part.get("cost")) or None,  # 0 is what it says where it knows no price
             )
             yield Ended(usage=usage, adds=True)
         case "error":
@@ -482,11 +482,11 @@ def _openhands(event: Fields) -> Iterator[Told]:
     call = text_of(event.get("tool_call_id"))
     match event.get("kind"):
         case "MessageEvent" if event.get("source") == "agent":
-            said = _shown(fields_of(event.get("llm_message")).get("content"))
+            said = _output_text(fields_of(event.get("llm_message")).get("content"))
             yield says(said)
             yield Ended(said)
         case "ActionEvent":
-            thought = _shown(event.get("thought"))
+            thought = _output_text(event.get("thought"))
             if thought:
                 yield thinks(thought)
             action = fields_of(event.get("action"))

@@ -99,7 +99,7 @@ def agent_system(turn: Turn, root: Path, room: Grants | None = None, *, short: b
     how = [AGENT_SHORT + _room(room, f"\n{AGENT_SHORT_ROOM}")] if short else [AGENT_ROLE, AGENT_TOOLS]
     if not short:
         how += [text for text in (_room(room, AGENT_ROOM), RULES) if text]
-    told = [*how, _environment(root), _objective(turn.goal), _requirements(turn.goal)]
+    told = [*how, _environment(root), _objective(turn.goal), _requirements_section(turn.goal)]
     return Message("system", "\n\n".join(told) + "\n")
 
 
@@ -165,7 +165,7 @@ def items(lines: Sequence[str]) -> list[str]:
 
 def turn_prompt(turn: Turn) -> str:
     """The whole prompt of a worker for one turn: objective, requirements with their status, feedback, answers."""
-    sections = [_objective(turn.goal), _requirements(turn.goal, turn.views)]
+    sections = [_objective(turn.goal), _requirements_section(turn.goal, turn.views)]
     if turn.feedback and turn.feedback.strip():
         sections.append(f"{REVIEW_HEADING if turn.refinement else FEEDBACK_HEADING}\n{turn.feedback.strip()}")
     if turn.notes:
@@ -200,18 +200,18 @@ def _status(requirement: Requirement, views: Sequence[RequirementView], *, reaso
     return f"- {requirement.label}: {view.status if view else 'unverified'}{f', {reason}' if reason else ''}"
 
 
-def _requirements(goal: Goal, views: Sequence[RequirementView] | None = None) -> str:
+def _requirements_section(goal: Goal, views: Sequence[RequirementView] | None = None) -> str:
     """The requirements; with their status where `views` are given."""
     by_id = {view.requirement_id: view for view in views or ()}
     lines = ["## Requirements", "The goal is done when each of these is proven:"]
     for requirement in goal.requirements:
-        lines.extend(_requirement(requirement, by_id.get(requirement.id), status=views is not None))
+        lines.extend(_requirement_lines(requirement, by_id.get(requirement.id), status=views is not None))
     if goal.protect:
         lines.append(f"Files that you must not change: {', '.join(goal.protect)}")
     return "\n".join(lines)
 
 
-def _requirement(requirement: Requirement, view: RequirementView | None, *, status: bool) -> list[str]:
+def _requirement_lines(requirement: Requirement, view: RequirementView | None, *, status: bool) -> list[str]:
     now = f" [{view.status if view else 'unverified'}]" if status else ":"
     lines = [f"- {requirement.label}{now} {requirement.text}"]
     lines.extend(f"  - {detail}" for detail in requirement.details)

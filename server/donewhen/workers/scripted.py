@@ -15,7 +15,7 @@ from donewhen.ports import Processes, Turn, TurnContext
 from donewhen.regular import read_bytes
 from donewhen.workers import WorkerParts
 from donewhen.workers import script as recorded
-from donewhen.workers.activity import LiveOutput, plain
+from donewhen.workers.activity import LiveOutput, without_control
 
 MAX_TAIL = 400
 
@@ -51,7 +51,7 @@ class ScriptedWorker:
         playing = _Playing(turn, context, self._processes, self._environment, played)
         for step in played.steps:
             await playing.play(step)
-        return playing.result()
+        return playing.turn_result()
 
 
 def make(parts: WorkerParts) -> ScriptedWorker:
@@ -83,7 +83,7 @@ class _Playing:
         self._usage = Usage()
         self._steps: list[WorkerStep] = []
 
-    def result(self) -> TurnResult:
+    def turn_result(self) -> TurnResult:
         text = "\n".join(self._said)
         summary = text.split("\n", 1)[0] or self._name or f"steps: {len(self._steps)}"
         return TurnResult(Claim(self._state, text), self._usage, steps=tuple(self._steps), summary=summary)
@@ -91,7 +91,7 @@ class _Playing:
     async def play(self, step: recorded.Step) -> None:
         match step:
             case recorded.Step(run=str(command)):
-                await self._run(command)
+                await self._run_command(command)
             case recorded.Step(say=str(text)):
                 self._said.append(text.strip())
             case recorded.Step(state=str(state)):
@@ -99,7 +99,7 @@ class _Playing:
             case recorded.Step(usage=recorded.Spend(usage=usage)):
                 self._usage += usage
             case recorded.Step(ask=recorded.Ask(interrupt=interrupt)):
-                await self._ask(interrupt, step.expect)
+                await self._ask_interrupt(interrupt, step.expect)
             case recorded.Step(pause=float(seconds)):
                 self._context.activity(self._name or "working")
                 await asyncio.sleep(seconds)
@@ -126,13 +126,13 @@ class _Playing:
             raise WorkerFailed(f"{kind} {path}: {error}") from error
         self._steps.append(WorkerStep(kind, path))
 
-    async def _run(self, command: str) -> None:
+    async def _run_command(self, command: str) -> None:
         self._context.activity(f"run {command}")
         live = LiveOutput(self._context.activity)
 
-        def hear(line: str) -> None:
+        def take_line(line: str) -> None:
             live.hear(line)
-            self._context.stream(f"{plain(line).rstrip()}\n")
+            self._context.stream(f"{without_control(line).rstrip()}\n")
 
         try:
             result = await self._processes.run(
@@ -140,7 +140,7 @@ class _Playing:
                 cwd=self._context.workspace.root,
                 environment=self._environment(),
                 token=self._turn.token,
-                on_line=hear,
+                on_line=take_line,
             )
         finally:
             live.close()
@@ -150,7 +150,7 @@ class _Playing:
         summary = f"{command}: {ended}\n{tail}".rstrip()
         self._steps.append(WorkerStep("run", summary, result.exit_code == 0))
 
-    async def _ask(self, interrupt: Interrupt, expected: str | None) -> None:
+    async def _ask_interrupt(self, interrupt: Interrupt, expected: str | None) -> None:
         answer = await self._context.ask(interrupt)
         said = f"{answer.response} {answer.text}".strip()
         self._steps.append(WorkerStep("ask", f"{interrupt.title}: {said}"))
@@ -190,17 +190,17 @@ class RecordedFiles:
         for path in self._paths:
             target = self._target(path)
             if target is not None:
-                self._known[target] = _digest(_read(target))
+                self._known[target] = _digest(_content_or_none(target))
 
     def write(self, path: str, text: str) -> None:
         """Creates or replaces a file; missing folders are created."""
-        target = self._inside(path)
+        target = self._target_inside(path)
         self._refuse_changed(path, target)
         self._replace(target, text.encode())
 
     def edit(self, path: str, old: str, new: str) -> None:
         """Replaces `old`, which must occur exactly once."""
-        target = self._inside(path)
+        target = self._target_inside(path)
         content = self._refuse_changed(path, target)
         if content is None:
             raise WorkspaceError("there is no such file")
@@ -212,13 +212,13 @@ class RecordedFiles:
 
     def delete(self, path: str) -> None:
         """Deletes a file, which must be there."""
-        target = self._inside(path)
+        target = self._target_inside(path)
         if self._refuse_changed(path, target) is None:
             raise WorkspaceError("there is no such file")
         target.unlink()
         self._known[target] = None
 
-    def _inside(self, path: str) -> Path:
+    def _target_inside(self, path: str) -> Path:
         target = self._target(path)
         if target is None:
             raise WorkspaceError(f"{path} is not a file inside the workspace; nothing was changed")
@@ -230,7 +230,7 @@ class RecordedFiles:
         return target if target.is_relative_to(self._root) and not target.is_dir() else None
 
     def _refuse_changed(self, path: str, target: Path) -> bytes | None:
-        content = _read(target)
+        content = _content_or_none(target)
         if target in self._known and self._known[target] != _digest(content):
             raise ChangedMeanwhile(path, None if content is None else content.decode(errors="replace"))
         return content
@@ -250,7 +250,7 @@ class RecordedFiles:
         self._known[target] = _digest(content)
 
 
-def _read(target: Path) -> bytes | None:
+def _content_or_none(target: Path) -> bytes | None:
     try:
         return read_bytes(target)
     except FileNotFoundError:

@@ -19,7 +19,7 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Usage, WorkerStep
 from donewhen.ports import TurnContext
-from donewhen.workers.activity import LiveOutput, activity_line, plain
+from donewhen.workers.activity import LiveOutput, activity_line, without_control
 
 MAX_WAITING = 5_000
 """Updates that wait to be worked off; of more, those that only say how something goes on are left out."""
@@ -117,7 +117,7 @@ class AgentTool:
             shown = shown.replace(f"{base}{os.sep}", "")
         return shown
 
-    def text(self) -> str:
+    def result_text(self) -> str:
         """What it showed of its result."""
         shown: list[str] = []
         for one in items_of(self.known.get("content")):
@@ -274,13 +274,13 @@ class Updates:
         await self._thought_over()
         if self._call is None:
             self._call = await self._context.calls.begin(self._agent, Usage(), Usage())
-        shown = plain(text)
+        shown = without_control(text)
         self.said = (self.said + shown)[-MAX_SAID:]
         self._segment = (self._segment + shown)[-MAX_SAID:]
         self._live.hear(self._segment[-400:].strip().rpartition("\n")[2])
         self._context.stream(shown)
 
-    async def _said(self, *calls: ToolCall) -> None:
+    async def _record_segment(self, *calls: ToolCall) -> None:
         """Puts what it said on record, and the tool calls that follow from it."""
         if not self._segment.strip() and not calls:
             return
@@ -291,8 +291,8 @@ class Updates:
 
     async def _thinks(self, text: str) -> None:
         if not self._thought and text:
-            await self._said()
-        self._thought = (self._thought + plain(text))[-MAX_SAID:]
+            await self._record_segment()
+        self._thought = (self._thought + without_control(text))[-MAX_SAID:]
         self._live.hear(f"thinking: {self._thought[-400:].strip().rpartition(chr(10))[2]}")
 
     async def _thought_over(self) -> None:
@@ -303,13 +303,13 @@ class Updates:
 
     async def _plans(self, entries: list[Any]) -> None:
         told = [(text_of(fields_of(one).get("status")), text_of(fields_of(one).get("content"))) for one in entries]
-        text = "\n".join(f"[{_MARKS.get(status, ' ')}] {plain(said)}" for status, said in told)
+        text = "\n".join(f"[{_MARKS.get(status, ' ')}] {without_control(said)}" for status, said in told)
         if text == self._plan or not told:
             return
         self._plan = text
         done = sum(status == "completed" for status, _ in told)
         now = next((said for status, said in told if status == "in_progress"), "")
-        line = activity_line(f"plan: {done} of {len(told)} done{f', now {plain(now)}' if now else ''}")
+        line = activity_line(f"plan: {done} of {len(told)} done{f', now {without_control(now)}' if now else ''}")
         self._context.activity(line)
         await self._thought_over()
         await self._recorded_step("plan", line, text)
@@ -319,7 +319,7 @@ class Updates:
             return
         self._recorded += 1
         call = ToolCall(self.new_id(), tool, "{}")
-        await self._said(call)
+        await self._record_segment(call)
         await self._context.tool_started(call, summary)
         message = Message("tool", keep_ends(text, MAX_TOOL_TEXT), answers=call.id)
         await self._context.tool_finished(call, WorkerStep(tool, summary), message)
@@ -350,7 +350,7 @@ class Updates:
         await self._thought_over()
         root = self._context.workspace.root
         call = ToolCall(tool.id, tool.name(), json.dumps(tool.input(root), ensure_ascii=False))
-        await self._said(call)
+        await self._record_segment(call)
         self._context.activity(tool.summary(root))
         await self._context.tool_started(call, tool.summary(root))
 
@@ -372,7 +372,9 @@ class Updates:
         self.steps.append(step)
         if not tool.started:
             return
-        message = Message("tool", keep_ends(plain(text or tool.text()), MAX_TOOL_TEXT), answers=tool.id)
+        message = Message(
+            "tool", keep_ends(without_control(text or tool.result_text()), MAX_TOOL_TEXT), answers=tool.id
+        )
         await self._context.tool_finished(ToolCall(tool.id, tool.name(), "{}"), step, message)
 
     async def close(self) -> None:
@@ -381,7 +383,7 @@ class Updates:
         for tool in self._tools.values():
             if tool.started and not tool.finished:
                 await self._finish(tool, ok=False, text=NO_RESULT)
-        await self._said()
+        await self._record_segment()
         self._live.close()
 
 

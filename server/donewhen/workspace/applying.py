@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.core.words import listed
 from donewhen.regular import read_bytes
 from donewhen.workspace.checkpoints import Content, has_real_folders, put_back, take_away
 from donewhen.workspace.manifest import EXECUTABLE, FILE, LINK
@@ -56,7 +57,7 @@ def apply(root: Path, changes: Sequence[Change]) -> Sequence[str]:
     if refused := [one.path for one in changes if belongs_to_git(root.resolve(), Path(one.path).parts)]:
         raise WorkspaceError(f"{refused[0]} belongs to git; nothing was written")
     if blocked := in_the_way(root, changes):
-        raise WorkspaceError(_told("changed here since the attempt began", blocked))
+        raise WorkspaceError(f"changed here since the attempt began: {listed(blocked, 10)}")
     done: list[Change] = []
     comes = {one.path: one.after for one in changes if one.after is not None}
     # What goes makes room for what comes: a folder in the place of a file, or a file in that of a folder.
@@ -66,7 +67,7 @@ def apply(root: Path, changes: Sequence[Change]) -> Sequence[str]:
                 done.append(one)
         except OSError as error:
             left = _undo(root, done)
-            also = f"; {_told('not put back', left)}" if left else "; nothing was changed"
+            also = f"; not put back: {listed(left, 10)}" if left else "; nothing was changed"
             raise WorkspaceError(f"{one.path} can't be written ({error.strerror or error}){also}") from error
     return sorted(one.path for one in done)
 
@@ -133,8 +134,3 @@ def _undo(root: Path, done: Sequence[Change]) -> list[str]:
         except OSError:
             left.append(one.path)
     return left
-
-
-def _told(what: str, paths: Sequence[str], shown: int = 10) -> str:
-    more = f" and {len(paths) - shown} more" if len(paths) > shown else ""
-    return f"{what}: {', '.join(paths[:shown])}{more}"

@@ -113,7 +113,7 @@ class Outputs:
         """What was last written, by path."""
         return dict(self._written)
 
-    def counted(self, path: str, entry: Entry) -> Entry:
+    def attributed(self, path: str, entry: Entry) -> Entry:
         """The entry as it counts: by the check's token while its content is what that check last wrote."""
         written = self._written.get(path)
         if written is None or written[1] != entry.digest:
@@ -123,7 +123,7 @@ class Outputs:
     def recounted(self, manifest: Manifest) -> Manifest:
         """The manifest with each declared file counted again."""
         found = {path: manifest.get(path) for path in self._written}
-        return manifest.with_entries({path: self.counted(path, entry) for path, entry in found.items() if entry})
+        return manifest.with_entries({path: self.attributed(path, entry) for path, entry in found.items() if entry})
 
     def declare(
         self,
@@ -144,6 +144,6 @@ class Outputs:
                 self._written.pop(path, None)
             else:
                 self._written[path] = (check_id, entry.digest)
-                entry = self.counted(path, entry)
+                entry = self.attributed(path, entry)
             entries[path] = entry
         return entries, tuple(refused)

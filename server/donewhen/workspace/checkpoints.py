@@ -60,20 +60,20 @@ class Checkpoints:
         steady = self._objects.steady()
         await asyncio.to_thread(steady.__enter__)
         try:
-            checkpoint = await self._keep(manifest)
+            checkpoint = await self._keep_tree(manifest)
             await asyncio.to_thread(self._objects.note, bytes.fromhex(checkpoint))
             return checkpoint
         finally:
             steady.__exit__(None, None, None)
 
-    async def _keep(self, manifest: Manifest) -> str:
+    async def _keep_tree(self, manifest: Manifest) -> str:
         pruned = self._objects.pruned
         if self._last is not None and self._last[0] is manifest and self._last[2] == pruned:
             return self._last[1]
         tree = await asyncio.to_thread(self._tree_of, manifest)
         missing = await self._objects.missing({kept.blob for kept in tree.values() if kept.mode != NESTED})
         wanted = [path for path, kept in tree.items() if kept.mode != NESTED and kept.blob in missing]
-        checkpoint = await asyncio.to_thread(self._write, tree, wanted)
+        checkpoint = await asyncio.to_thread(self._write_tree, tree, wanted)
         self.not_captured = tuple(path for path, kept in tree.items() if kept.mode == NESTED)
         if self._trees.get(checkpoint) == tree:
             self._last = (manifest, checkpoint, pruned)
@@ -151,10 +151,12 @@ class Checkpoints:
             batch = paths[start : start + _BATCH]
             # Content beyond the limit is counted, not read.
             full = sum(change.size for change in changes) > limit
-            changes += _unread(then, now, batch) if full else await self._read(then, now, batch, after is None)
+            changes += (
+                _unread(then, now, batch) if full else await self._changes_between(then, now, batch, after is None)
+            )
         return await asyncio.to_thread(unified, changes, limit)
 
-    async def _read(self, then: Tree, now: Tree, paths: Sequence[str], on_disk: bool) -> list[Change]:
+    async def _changes_between(self, then: Tree, now: Tree, paths: Sequence[str], on_disk: bool) -> list[Change]:
         trees = (then,) if on_disk else (then, now)
         wanted = {tree[path].blob for tree in trees for path in paths if path in tree and tree[path].mode != NESTED}
         contents = await self._objects.read(wanted)
@@ -162,11 +164,11 @@ class Checkpoints:
         for path in paths:
             old, new = then.get(path), now.get(path)
             before = contents.get(old.blob) if old is not None else None
-            after = self._standing(path, new) if on_disk else contents.get(new.blob) if new is not None else None
+            after = self._content_as_kept(path, new) if on_disk else contents.get(new.blob) if new is not None else None
             changes.append(Change(path, before, after, old and old.mode, new and new.mode))
         return changes
 
-    def _standing(self, path: str, kept: Kept | None) -> bytes | None:
+    def _content_as_kept(self, path: str, kept: Kept | None) -> bytes | None:
         if kept is None or kept.mode == NESTED:
             return None
         content = _on_disk(self._root, path, kept.mode)
@@ -181,16 +183,16 @@ class Checkpoints:
             if has_real_folders(self._root, path):
                 entry = read_entry(os.fspath(self._root / path))
                 if entry is not None:
-                    now[path] = self._kept(entry)
+                    now[path] = self._tree_entry(entry)
         return now
 
     def _tree_of(self, manifest: Manifest) -> Tree:
-        return {path: self._kept(entry) for path, entry in manifest.items()}
+        return {path: self._tree_entry(entry) for path, entry in manifest.items()}
 
-    def _kept(self, entry: Entry) -> Kept:
+    def _tree_entry(self, entry: Entry) -> Kept:
         return Kept(NESTED if entry.size > self._size_limit else entry.mode, entry.blob)
 
-    def _write(self, tree: Tree, wanted: Sequence[str]) -> str:
+    def _write_tree(self, tree: Tree, wanted: Sequence[str]) -> str:
         actual = dict(tree)
         try:
             with self._objects.writing() as writer:
@@ -254,15 +256,15 @@ def _nest(tree: Tree) -> Nested:
     folders: dict[str, Nested] = {"": top}
     for path, kept in tree.items():
         place, _, name = path.rpartition("/")
-        _folder(folders, place)[encoded(name)] = kept
+        _nested_folder(folders, place)[encoded(name)] = kept
     return top
 
 
-def _folder(folders: dict[str, Nested], place: str) -> Nested:
+def _nested_folder(folders: dict[str, Nested], place: str) -> Nested:
     if place not in folders:
         above, _, name = place.rpartition("/")
         made: Nested = {}
-        _folder(folders, above)[encoded(name)] = made
+        _nested_folder(folders, above)[encoded(name)] = made
         folders[place] = made
     return folders[place]
 
@@ -310,7 +312,7 @@ class Change:
     @property
     def size(self) -> int:
         """The approximate size of its diff in bytes."""
-        return abs(_size(self.after) - _size(self.before)) + 80
+        return abs(_content_size(self.after) - _content_size(self.before)) + 80
 
 
 def unified(changes: Sequence[Change], limit: int) -> str:
@@ -318,7 +320,7 @@ def unified(changes: Sequence[Change], limit: int) -> str:
     parts: list[str] = []
     size = 0
     for number, change in enumerate(changes):
-        text = "" if change.unread or size >= limit else "".join(_lines(change))
+        text = "" if change.unread or size >= limit else "".join(_diff_lines(change))
         if not text:
             parts.append(f"[... diff cut: {len(changes) - number} more changed files ...]\n")
             break
@@ -330,7 +332,7 @@ def unified(changes: Sequence[Change], limit: int) -> str:
     return "".join(parts)
 
 
-def _lines(change: Change) -> Iterator[str]:
+def _diff_lines(change: Change) -> Iterator[str]:
     path = change.path.encode("utf-8", "replace").decode()
     yield f"diff --git a/{path} b/{path}\n"
     if NESTED in (change.mode_before, change.mode_after):
@@ -341,7 +343,7 @@ def _lines(change: Change) -> Iterator[str]:
     if change.before == change.after:
         return
     if _is_binary(change.before) or _is_binary(change.after):
-        yield f"Binary files differ ({_size(change.before)} to {_size(change.after)} bytes)\n"
+        yield f"Binary files differ ({_content_size(change.before)} to {_content_size(change.after)} bytes)\n"
         return
     before, after = _split(change.before), _split(change.after)
     old = "/dev/null" if change.before is None else f"a/{path}"
@@ -372,7 +374,7 @@ def _is_binary(content: bytes | None) -> bool:
     return content is not None and (len(content) > _LARGEST or b"\0" in content[:8192])
 
 
-def _size(content: bytes | None) -> int:
+def _content_size(content: bytes | None) -> int:
     return len(content or b"")
 
 
@@ -384,7 +386,7 @@ def take_away(root: Path, paths: Iterable[str], failed: list[str]) -> None:
     for path in paths:
         try:
             with real_folder(root, path) as folder:
-                (folder / _name(path)).unlink()
+                (folder / _base_name(path)).unlink()
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
@@ -413,7 +415,7 @@ def has_real_folders(root: Path, path: str) -> bool:
 
 def _put_one(root: Path, path: str, mode: str, content: bytes) -> None:
     with real_folder(root, path, make=True) as folder:
-        target = folder / _name(path)
+        target = folder / _base_name(path)
         with contextlib.suppress(OSError):
             target.rmdir()  # an empty folder in its place holds nobody's content
         if mode == LINK:
@@ -424,7 +426,7 @@ def _put_one(root: Path, path: str, mode: str, content: bytes) -> None:
         replace_file(target, content, _permissions(target, mode == EXECUTABLE))
 
 
-def _name(path: str) -> str:
+def _base_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
@@ -444,6 +446,6 @@ def _remove_empty_above(root: Path, path: str) -> None:
     while path := path.rpartition("/")[0]:
         try:
             with real_folder(root, path) as folder:
-                (folder / _name(path)).rmdir()
+                (folder / _base_name(path)).rmdir()
         except OSError:
             return

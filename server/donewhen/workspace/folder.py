@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from donewhen.core.errors import OtherRevision, WorkspaceError
+from donewhen.core.words import listed
 from donewhen.ports import TreeState
 from donewhen.regular import read_bytes
 from donewhen.workspace.attribution import ClientSaves, Outputs, changed_after
@@ -50,7 +51,7 @@ def own_streams(root: Path, descriptors: tuple[int, ...] = STANDARD) -> tuple[st
 def _path_of(descriptor: int, status: os.stat_result, root: Path) -> str | None:
     named = _name_of(descriptor)
     candidates = [Path(named)] if named else []
-    for place in (*candidates, *_listed(root)):
+    for place in (*candidates, *_files_at_top(root)):
         try:
             same = os.path.samestat(place.stat(), status)
         except (OSError, ValueError):
@@ -60,7 +61,7 @@ def _path_of(descriptor: int, status: os.stat_result, root: Path) -> str | None:
     return None
 
 
-def _listed(root: Path) -> list[Path]:
+def _files_at_top(root: Path) -> list[Path]:
     """For systems that don't tell a descriptor's path: the files of the folder itself, where a redirection usually
     goes."""
     try:
@@ -149,19 +150,16 @@ class FolderWorkspace:
         if self.warning is not None:
             found.append(("watching", self.warning))
         if self.not_captured:
-            listed = ", ".join(self.not_captured[:_LISTED])
-            more = len(self.not_captured) - _LISTED
-            rest = f" and {more} more" if more > 0 else ""
-            found.append(("not_captured", f"can't be put back by revert: {listed}{rest}"))
+            found.append(("not_captured", f"can't be put back by revert: {listed(self.not_captured, _LISTED)}"))
         return tuple(found)
 
     # ------------------------------------------------------------------------------- revision
 
     async def open(self, named: Sequence[str], frozen: str | None = None) -> TreeState:
-        return await shielded(self._open(named, frozen))
+        return await shielded(self._open_tree(named, frozen))
 
     async def name(self, named: Sequence[str]) -> None:
-        await shielded(self._name(named))
+        await shielded(self._cover_named(named))
 
     async def current(self) -> TreeState:
         await asyncio.sleep(0)  # a caller that asks repeatedly lets others run, too
@@ -212,20 +210,20 @@ class FolderWorkspace:
         kept = await asyncio.to_thread(load_remembered, self._state / "results", name, revision)
         if kept is None:
             rules = await asyncio.to_thread(load, self._rules_place, frozen)
-            return await self._open(named, None if rules is None else frozen)
+            return await self._open_tree(named, None if rules is None else frozen)
         async with self._one_at_a_time:
             # A workspace that only compares doesn't read git's index.
-            repository = await self._begun() if self._watched else None
+            repository = await self._repository_of_root() if self._watched else None
             self._outputs = Outputs(kept.written)
             streams = kept.streams.union(self._streams(self._root))
-            inside = _within(self._root, self._excluded)
+            inside = _places_inside(self._root, self._excluded)
             scanner = self._use(Coverage(kept.rules, kept.tracked, kept.named, inside, streams))
             self._watch_and_keep(repository)
             self._manifest = self._handed = self._base = kept.manifest
             self._replace(await asyncio.to_thread(self._first_walk, scanner, kept.rules))
             return self._hand_out()
 
-    async def _begun(self) -> Repository | None:
+    async def _repository_of_root(self) -> Repository | None:
         if not self._root.is_dir():
             raise WorkspaceError(f"{self._root} is not a folder: open an existing one")
         return await find_repository(self._root)
@@ -237,16 +235,16 @@ class FolderWorkspace:
         self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
         self._git_lock = repository.lock if repository else None
 
-    async def _open(self, named: Sequence[str], frozen: str | None) -> TreeState:
+    async def _open_tree(self, named: Sequence[str], frozen: str | None) -> TreeState:
         async with self._one_at_a_time:
-            repository = await self._begun()
+            repository = await self._repository_of_root()
             kept = await asyncio.to_thread(load, self._rules_place, frozen) if frozen else None
             rules = kept.rules if kept else IgnoreRules(above=_above(repository))
             tracked = kept.tracked if kept else frozenset(repository.tracked if repository else ())
             # Files that another process of the run printed to stay out, too.
             known = kept.streams if kept else frozenset[str]()
             streams = known.union(self._streams(self._root))
-            scanner = self._use(Coverage(rules, tracked, named, _within(self._root, self._excluded), streams))
+            scanner = self._use(Coverage(rules, tracked, named, _places_inside(self._root, self._excluded), streams))
             self._watch_and_keep(repository)
             first = self._manifest is _UNOPENED
             self._replace(await asyncio.to_thread(self._first_walk, scanner, rules))
@@ -264,7 +262,7 @@ class FolderWorkspace:
         _ = manifest.revision
         return manifest
 
-    async def _name(self, named: Sequence[str]) -> None:
+    async def _cover_named(self, named: Sequence[str]) -> None:
         async with self._one_at_a_time:
             if self._coverage is None or tuple(named) == self._coverage.named:
                 return
@@ -278,14 +276,14 @@ class FolderWorkspace:
 
     async def _update(self, *, everywhere: bool = False) -> None:
         async with self._one_at_a_time:
-            scanner = self._opened()
+            scanner = self._open_scanner()
             if not (await self._watcher.drain() or everywhere or self._unsure):
                 return
             everywhere, self._unsure = everywhere or self._unsure, True
-            self._replace(await asyncio.to_thread(self._look, scanner, self._manifest, everywhere))
+            self._replace(await asyncio.to_thread(self._walk_changed, scanner, self._manifest, everywhere))
             self._unsure = False  # a failed look loses the hints it took, so the next look is a walk
 
-    def _look(self, scanner: Scanner, known: Manifest, everywhere: bool) -> Manifest:
+    def _walk_changed(self, scanner: Scanner, known: Manifest, everywhere: bool) -> Manifest:
         """Runs in the worker thread and computes everything there that would block the loop."""
         hints = self._watcher.take()
         look = scanner.walk if everywhere or hints.everything else scanner.look
@@ -302,10 +300,10 @@ class FolderWorkspace:
 
     def _use(self, coverage: Coverage) -> Scanner:
         self._coverage = coverage
-        self._scanner = Scanner(self._root, coverage, self._watcher.watch, self._outputs.counted)
+        self._scanner = Scanner(self._root, coverage, self._watcher.watch, self._outputs.attributed)
         return self._scanner
 
-    def _opened(self) -> Scanner:
+    def _open_scanner(self) -> Scanner:
         if self._scanner is None:
             raise WorkspaceError("the workspace was not opened: open it first")
         return self._scanner
@@ -334,7 +332,7 @@ class FolderWorkspace:
             return None
 
     def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
-        entries, refused = self._outputs.declare(check_id, paths, self._may_be_output, self._read)
+        entries, refused = self._outputs.declare(check_id, paths, self._may_be_output, self._entry_on_disk)
         self._replace(self._manifest.with_entries(entries))
         return refused
 
@@ -342,21 +340,21 @@ class FolderWorkspace:
         coverage = self._coverage
         return coverage is not None and path not in coverage.tracked and not coverage.is_named(path)
 
-    def _read(self, path: str) -> Entry | None:
+    def _entry_on_disk(self, path: str) -> Entry | None:
         covers = self._coverage is not None and self._coverage.covers(path)
-        return read_entry(self._opened().full(path)) if covers else None
+        return read_entry(self._open_scanner().full(path)) if covers else None
 
     # ---------------------------------------------------------------------------- checkpoints
 
     async def checkpoint(self) -> str:
         await shielded(self._update(everywhere=True))
-        return await shielded(self._kept().keep(self._manifest))
+        return await shielded(self._open_checkpoints().keep(self._manifest))
 
     async def restore(
         self, checkpoint: str, paths: Sequence[str] | None = None, keep: Sequence[str] = ()
     ) -> Sequence[str]:
         await shielded(self._update(everywhere=True))
-        changed = await shielded(self._kept().restore(checkpoint, self._manifest, paths, keep))
+        changed = await shielded(self._open_checkpoints().restore(checkpoint, self._manifest, paths, keep))
         await shielded(self._update(everywhere=True))
         return changed
 
@@ -365,21 +363,21 @@ class FolderWorkspace:
 
     async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
         manifest = await self._compared(after, revision)
-        return await self._kept().changed_between(before, after, manifest)
+        return await self._open_checkpoints().changed_between(before, after, manifest)
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
-        return await self._kept().file_at(checkpoint, path)
+        return await self._open_checkpoints().file_at(checkpoint, path)
 
     async def kept_at(self, checkpoint: str, path: str) -> Content | None:
         """What was there at that time; None if nothing was. Raises WorkspaceError for what was not captured."""
-        return await self._kept().content_at(checkpoint, path)
+        return await self._open_checkpoints().content_at(checkpoint, path)
 
     async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> Sequence[str]:
-        return await shielded(self._kept().lay(checkpoint, paths, target))
+        return await shielded(self._open_checkpoints().lay(checkpoint, paths, target))
 
     async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
         manifest = await self._compared(after, revision)
-        return await self._kept().diff(before, after, manifest, limit)
+        return await self._open_checkpoints().diff(before, after, manifest, limit)
 
     async def _compared(self, after: str | None, revision: str | None) -> Manifest:
         """The present tree; the disk is looked at if a checkpoint is compared with the present."""
@@ -390,8 +388,8 @@ class FolderWorkspace:
             raise OtherRevision
         return manifest
 
-    def _kept(self) -> Checkpoints:
-        self._opened()
+    def _open_checkpoints(self) -> Checkpoints:
+        self._open_scanner()
         assert self._checkpoints is not None  # opened together with the scanner
         return self._checkpoints
 
@@ -421,7 +419,7 @@ def _above(repository: Repository | None) -> tuple[tuple[str, Rules], ...]:
     return repository.above if repository else ()
 
 
-def _within(root: Path, places: Sequence[Path]) -> tuple[str, ...]:
+def _places_inside(root: Path, places: Sequence[Path]) -> tuple[str, ...]:
     top = root.resolve()
     inside = [place.resolve() for place in places if place.resolve().is_relative_to(top)]
     return tuple(place.relative_to(top).as_posix() for place in inside if place != top)

@@ -57,20 +57,20 @@ class FoldingTrees:
     # ------------------------------------------------------------------------------------ in a worker thread
 
     def _fold(self, all_of_them: bool) -> Folded:
-        before = self._listed()
+        before = self._packs_on_disk()
         self._clean()
         chosen = [pack for pack, size in self._finished(before) if all_of_them or size < SMALL]
         if len(chosen) > 1:
             fresh = self._copy(chosen, None)
             self._step("folded")
             self._remove(chosen, fresh)
-        if self._size(RECENT) > RECENT_BYTES:
+        if self._pack_size(RECENT) > RECENT_BYTES:
             with held(self._store / LOCK, shared=False, within=_FREE_WITHIN):
                 self._mark(self._recent())
-        return self._told(before)
+        return self._gain(before)
 
     def _prune(self, needed: Collection[str]) -> Folded:
-        before = self._listed()
+        before = self._packs_on_disk()
         if not before:
             return Folded()
         self._clean()
@@ -92,7 +92,7 @@ class FoldingTrees:
             self._mark(recent)
             self._step("marked")
             self._remove(old, fresh)
-        return self._told(before)
+        return self._gain(before)
 
     def _copy(self, packs: Iterable[Path], wanted: set[bytes] | None) -> set[Path]:
         """Copies these objects, or all, of these packs into a new one, which is on the disk afterwards. Returns it: it
@@ -134,7 +134,7 @@ class FoldingTrees:
             fresh.write_text(content, "ascii")
             fresh.replace(self._store / name)
 
-    def _size(self, name: str) -> int:
+    def _pack_size(self, name: str) -> int:
         try:
             return (self._store / name).stat().st_size
         except OSError:
@@ -158,15 +158,15 @@ class FoldingTrees:
         packs = [(path, size) for path, size in listed.items() if path.suffix == ".pack" and _has_index(path, listed)]
         return [(path, size) for path, size in packs if _is_whole(path.with_suffix(".idx"))]
 
-    def _listed(self) -> dict[Path, int]:
+    def _packs_on_disk(self) -> dict[Path, int]:
         found: dict[Path, int] = {}
         for path in sorted(self._folder.glob("pack-*")):
             with contextlib.suppress(OSError):
                 found[path] = path.stat().st_size
         return found
 
-    def _told(self, before: Mapping[Path, int]) -> Folded:
-        after = self._listed()
+    def _gain(self, before: Mapping[Path, int]) -> Folded:
+        after = self._packs_on_disk()
         return Folded(len(before) - len(after), sum(before.values()) - sum(after.values()))
 
 

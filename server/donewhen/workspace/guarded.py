@@ -83,17 +83,17 @@ def _ripgrep_calls(program: str, wanted: Search) -> Iterator[tuple[list[str], by
         f"--max-count={wanted.limit + 1}",
         "--max-columns=2000",
     ]
-    for batch in _batches(_plain(wanted)):
+    for batch in _batches(_paths_but_links(wanted)):
         yield [program, *options, "--regexp", wanted.pattern, "--", *batch], None
 
 
 def _python_call(wanted: Search) -> tuple[list[str], bytes | None]:
     command = [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), wanted.pattern, str(wanted.limit + 1)]
-    paths = b"\0".join(path.encode("utf-8", "surrogateescape") for path in _plain(wanted))
+    paths = b"\0".join(path.encode("utf-8", "surrogateescape") for path in _paths_but_links(wanted))
     return command, paths
 
 
-def _plain(wanted: Search) -> Iterator[str]:
+def _paths_but_links(wanted: Search) -> Iterator[str]:
     """Leaves out links, which may lead out of the workspace."""
     return (path for path in wanted.paths if not os.path.islink(wanted.root / path))  # noqa: PTH114 # many of them
 
@@ -132,17 +132,17 @@ def _hits(output: str) -> list[Hit]:
             elif line.startswith('{"type":"end"'):
                 told: dict[str, Any] = json.loads(line)["data"]
                 if told.get("binary_offset") is not None:
-                    path = _path(told)
+                    path = _hit_path(told)
                     hits = [hit for hit in hits if hit.path != path]
     return hits
 
 
 def _hit(told: Mapping[str, Any]) -> Hit:
     text = str(told["lines"].get("text", "")).rstrip("\r\n")
-    return Hit(_path(told), int(told["line_number"]), text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…")
+    return Hit(_hit_path(told), int(told["line_number"]), text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…")
 
 
-def _path(told: Mapping[str, Any]) -> str:
+def _hit_path(told: Mapping[str, Any]) -> str:
     path = str(told["path"]["text"]).removeprefix("./")
     return path.replace("\\", "/") if os.name == "nt" else path
 
@@ -189,14 +189,14 @@ class GuardedFolder:
         return Path(*parts).as_posix() if parts else ""
 
     async def read(self, path: str) -> FileText | None:
-        return await asyncio.to_thread(_explained, path, self._read, self.path(path))
+        return await asyncio.to_thread(_explained, path, self._read_text, self.path(path))
 
     async def write(self, path: str, content: str, before: FileText | None) -> FileText:
-        writing = asyncio.to_thread(_explained, path, self._write, self.path(path), content, before)
+        writing = asyncio.to_thread(_explained, path, self._write_text, self.path(path), content, before)
         return await shielded(writing)
 
     async def list(self, folder: str = "", glob: str | None = None) -> Sequence[str]:
-        return await asyncio.to_thread(self._list, self.path(folder), glob, tuple(self._workspace.files()))
+        return await asyncio.to_thread(self._list_paths, self.path(folder), glob, tuple(self._workspace.files()))
 
     async def search(
         self, pattern: str, folder: str = "", glob: str | None = None, *, limit: int = 200, timeout: float = 30.0
@@ -205,7 +205,7 @@ class GuardedFolder:
         wanted = Search(self._top, pattern, paths, limit, timeout)
         return await search(wanted, self._processes, self._environment(), self._token, self._ripgrep(self._top))
 
-    def _read(self, path: str) -> FileText | None:
+    def _read_text(self, path: str) -> FileText | None:
         target = self._top / path
         if target.is_dir():
             raise WorkspaceError(f"{path or '.'} is a folder: list its files instead")
@@ -222,18 +222,18 @@ class GuardedFolder:
         text = read_text_keeping(self._top, path)
         return FileText(path, text.content, text.digest, text.encoding, text.mark, text.newline)
 
-    def _write(self, path: str, content: str, before: FileText | None) -> FileText:
+    def _write_text(self, path: str, content: str, before: FileText | None) -> FileText:
         manner = before or FileText(path, "", "")
         text = Text("", "", manner.encoding, manner.mark, manner.newline)
         whole = content.replace("\r\n", "\n") if manner.newline == "\r\n" else content
         write_guarded(self._top, path, text.encode(whole), before.digest if before else None)
         self._written.add(path)
-        written = self._read(path)
+        written = self._read_text(path)
         if written is None:
             raise WorkspaceError(f"{path} was deleted as soon as it was written")
         return written
 
-    def _list(self, folder: str, glob: str | None, covered: Sequence[str]) -> list[str]:
+    def _list_paths(self, folder: str, glob: str | None, covered: Sequence[str]) -> list[str]:
         paths = {*covered, *self._written}
         if folder:
             paths = {path for path in paths if path == folder or path.startswith(f"{folder}/")}

@@ -144,7 +144,9 @@ class FileRunLock:
                 return len(found)
             found |= left
             if left and waited > within:
-                raise HeldElsewhere(f"{_listed(sorted(left))} of the run can't be ended: end them, then try again")
+                raise HeldElsewhere(
+                    f"{_processes_text(sorted(left))} of the run can't be ended: end them, then try again"
+                )
             patient = waited < within * _TERM_SHARE
             await asyncio.to_thread(_signal, left - asked if patient else left, mark, kill=not patient)
             asked |= left
@@ -161,7 +163,7 @@ class FileRunLock:
             raise AlreadyRunning(owner.run_id)
 
     def _take_lock(self) -> None:
-        descriptor = _opened(self._lock_file)
+        descriptor = _lock_descriptor(self._lock_file)
         if try_lock(descriptor):
             self._descriptor = descriptor
             return
@@ -172,7 +174,7 @@ class FileRunLock:
             raise AlreadyRunning(record.run_id)  # another lock object of this process
         run = f"run {record.run_id}" if record is not None else "a run"
         raise HeldElsewhere(
-            f"{run} has ended, but {_listed(found)} that it started still work in this workspace: "
+            f"{run} has ended, but {_processes_text(found)} that it started still work in this workspace: "
             "resume it, which ends them, or end them yourself"
         )
 
@@ -186,19 +188,19 @@ class FileRunLock:
     @contextmanager
     def _gate(self) -> Generator[None]:
         """Lets one process at a time read and change the owner of the run: for a moment, never across an await."""
-        descriptor = _opened(self._gate_file)
+        descriptor = _lock_descriptor(self._gate_file)
         try:
             deadline = time.monotonic() + _GATE_SECONDS
             while not try_lock(descriptor):
                 if time.monotonic() > deadline:
-                    raise HeldElsewhere(f"{_listed(holders(self._gate_file))} holds {self._gate_file}: end it")
+                    raise HeldElsewhere(f"{_processes_text(holders(self._gate_file))} holds {self._gate_file}: end it")
                 time.sleep(0.001)
             yield
         finally:
             os.close(descriptor)
 
 
-def _opened(file: Path) -> int:
+def _lock_descriptor(file: Path) -> int:
     try:
         file.parent.mkdir(mode=0o700, exist_ok=True)
         return open_lock_file(file)
@@ -226,7 +228,7 @@ def _refuse_own_family(token: str, mark: str) -> None:
     family = {parent.pid for parent in me.parents()} & find_marked(mark)
     if family or os.environ.get(TOKEN_VARIABLE) == token:
         raise HeldElsewhere(
-            f"this process was started by the run itself ({_listed(sorted(family) or [me.pid])}): "
+            f"this process was started by the run itself ({_processes_text(sorted(family) or [me.pid])}): "
             "resume it from a terminal of your own"
         )
 
@@ -256,7 +258,7 @@ def _signal(pids: set[int], mark: str, *, kill: bool) -> None:
             continue  # it has ended, or may not be signalled: the caller looks again
 
 
-def _listed(pids: list[int]) -> str:
+def _processes_text(pids: list[int]) -> str:
     """`process 12 (sleep)`, `processes 12 (sleep), 13 (make)`."""
     import psutil
 
@@ -396,12 +398,12 @@ def read_record(file: Path) -> OwnerRecord | None:
     """The record, None if there is none, or none that is readable: then the owner is unknown."""
     try:
         data = json.loads(read_bytes(file))
-        return _record(cast("dict[str, Any]", data))
+        return _owner_record(cast("dict[str, Any]", data))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
-def _record(data: dict[str, Any]) -> OwnerRecord:
+def _owner_record(data: dict[str, Any]) -> OwnerRecord:
     return OwnerRecord(
         str(data["run_id"]),
         int(data["pid"]),

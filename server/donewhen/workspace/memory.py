@@ -97,34 +97,34 @@ class MemoryWorkspace:
         self._coverage = Coverage(rules, self._tracked, named, ())
         first = self._found is _UNOPENED
         self._found = Manifest(self._found.folders, digest)
-        self._look()
+        self._update_manifest()
         return self._hand_out(self._found if first else self._handed)
 
     async def name(self, named: Sequence[str]) -> None:
-        self._coverage = self._opened().renamed(named)
-        self._look()
+        self._coverage = self._open_coverage().renamed(named)
+        self._update_manifest()
 
     async def current(self) -> TreeState:
         await asyncio.sleep(0)  # a caller that asks repeatedly lets others run, too
-        self._look()
+        self._update_manifest()
         return self._hand_out(self._handed)
 
     async def confirm(self) -> TreeState:
         return await self.current()
 
     async def settled(self) -> TreeState:
-        self._opened()
+        self._open_coverage()
         base = self._handed
         await wait_settled(self._settling_look, base, self._notifier, self._quiet, lambda: False)
         return self._hand_out(base)
 
     async def moved(self) -> TreeState:
-        self._opened()
+        self._open_coverage()
         await wait_settled(self._settling_look, self._handed, self._notifier, Quiet(0.0, 0.0, 0.0), lambda: False)
         return self._hand_out(self._handed)
 
     async def remember(self, name: str) -> None:
-        self._remembered[name] = (self._handed, Outputs(self._outputs.written), self._opened())
+        self._remembered[name] = (self._handed, Outputs(self._outputs.written), self._open_coverage())
         self._base = self._handed
 
     async def recall(self, name: str, revision: str, named: Sequence[str], frozen: str) -> TreeState:
@@ -133,34 +133,34 @@ class MemoryWorkspace:
             return await self.open(named)
         self._base = self._handed = self._found = kept[0]
         self._outputs, self._coverage = Outputs(kept[1].written), kept[2]
-        self._look()
+        self._update_manifest()
         return self._hand_out(self._handed)
 
     def departed(self) -> tuple[str, ...] | None:
         return None if self._base is None else self._handed.changed_since(self._base)
 
     async def _settling_look(self) -> Manifest:
-        self._look()
+        self._update_manifest()
         return self._found
 
     def _hand_out(self, since: Manifest) -> TreeState:
         self._handed = self._found
         return TreeState(self._handed.revision, self._handed.changed_since(since))
 
-    def _look(self) -> None:
-        covers = self._opened().covers
+    def _update_manifest(self) -> None:
+        covers = self._open_coverage().covers
         entries: dict[str, Entry | None] = dict.fromkeys(path for path, _ in self._found.items())
-        entries |= {path: self._entry(path) for path in self._files if covers(path)}
+        entries |= {path: self._memory_entry(path) for path in self._files if covers(path)}
         self._found = self._found.with_entries(entries)
 
-    def _entry(self, path: str) -> Entry | None:
-        if path not in self._files or not self._opened().covers(path):
+    def _memory_entry(self, path: str) -> Entry | None:
+        if path not in self._files or not self._open_coverage().covers(path):
             return None
         mode, data = self._files[path]
         digest = hashlib.sha256(data).digest()
-        return self._outputs.counted(path, Entry(mode, digest, digest, digest[:20], stat_key(len(data))))
+        return self._outputs.attributed(path, Entry(mode, digest, digest, digest[:20], stat_key(len(data))))
 
-    def _opened(self) -> Coverage:
+    def _open_coverage(self) -> Coverage:
         if self._coverage is None:
             raise WorkspaceError("the workspace was not opened: open it first")
         return self._coverage
@@ -178,12 +178,12 @@ class MemoryWorkspace:
         return None if entry is None else entry.digest.hex()
 
     def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
-        coverage = self._opened()
+        coverage = self._open_coverage()
 
         def may(path: str) -> bool:
             return path not in coverage.tracked and not coverage.is_named(path)
 
-        entries, refused = self._outputs.declare(check_id, paths, may, self._entry)
+        entries, refused = self._outputs.declare(check_id, paths, may, self._memory_entry)
         self._found = self._found.with_entries(entries)
         return refused
 
@@ -230,7 +230,7 @@ class MemoryWorkspace:
         return unified([_change(path, then.get(path), now.get(path)) for path in _different(then, now)], limit)
 
     def _refuse_other(self, after: str | None, revision: str | None) -> None:
-        self._look()
+        self._update_manifest()
         if after is None and revision is not None and self._found.revision != revision:
             raise OtherRevision
 
@@ -242,7 +242,7 @@ class MemoryWorkspace:
         return self._checkpoints[checkpoint]
 
     def _covered(self) -> dict[str, Content]:
-        covers = self._opened().covers
+        covers = self._open_coverage().covers
         return {path: held for path, held in self._files.items() if covers(path)}
 
     # ----------------------------------------------------------------------------- authorship

@@ -94,7 +94,7 @@ class ObjectStore:
     async def missing(self, names: Collection[bytes]) -> set[bytes]:
         """The ids that are neither kept nor can be borrowed."""
         unknown = set(names) - self._borrowable
-        unknown -= await asyncio.to_thread(self._kept, unknown)
+        unknown -= await asyncio.to_thread(self._names_in_packs, unknown)
         if unknown and self._borrowed is not None:
             listed = await self._found_by_git(unknown)
             found = {name for name in unknown if name in listed}  # the ids that the manifest holds, not equal ones
@@ -138,7 +138,7 @@ class ObjectStore:
             raise WorkspaceError(f"checkpoints can't be kept in {self._place} ({error.strerror})") from error
         self._ready = True
 
-    def _kept(self, names: Collection[bytes]) -> set[bytes]:
+    def _names_in_packs(self, names: Collection[bytes]) -> set[bytes]:
         self._prepare()
         self._packs.refresh()
         return {name for name in names if name in self._packs}
@@ -149,12 +149,12 @@ class ObjectStore:
 
     async def _found_by_git(self, names: Collection[bytes]) -> set[bytes]:
         lines = "".join(f"{name.hex()}\n" for name in names).encode()
-        said = await self._ask("--batch-check=%(objectname) %(objecttype)", lines)
+        said = await self._ask_git("--batch-check=%(objectname) %(objecttype)", lines)
         rows = (line.split(" ") for line in said.decode(errors="replace").splitlines())
         return {bytes.fromhex(row[0]) for row in rows if row[1] in ("blob", "tree")}
 
     async def _read_borrowed(self, names: Collection[bytes]) -> dict[bytes, bytes]:
-        said = await self._ask("--batch", "".join(f"{name.hex()}\n" for name in names).encode())
+        said = await self._ask_git("--batch", "".join(f"{name.hex()}\n" for name in names).encode())
         contents: dict[bytes, bytes] = {}
         at = 0
         while at < len(said):
@@ -167,7 +167,7 @@ class ObjectStore:
                 at += size + 1
         return contents
 
-    async def _ask(self, mode: str, stdin: bytes) -> bytes:
+    async def _ask_git(self, mode: str, stdin: bytes) -> bytes:
         nothing = os.devnull
         environment = {
             "GIT_DIR": os.fspath(self._place),
@@ -301,12 +301,12 @@ class Packs:
                 yield writer
                 index = writer.finish()
             if index is not None:
-                writer.pack = self._place(Path(temporary), index)
+                writer.pack = self._put_in_place(Path(temporary), index)
         finally:
             Path(temporary).unlink(missing_ok=True)
         self.refresh()
 
-    def _place(self, temporary: Path, index: bytes) -> Path:
+    def _put_in_place(self, temporary: Path, index: bytes) -> Path:
         pack = self._folder / f"pack-{index[-40:-20].hex()}.pack"
         temporary.replace(pack)
         # A pack counts from the moment that its index exists.

@@ -112,9 +112,9 @@ class SystemPeople:
         if by.nonce in self._used:
             raise ActRefused("it was taken before, and no request is taken twice")
         self._used.add(by.nonce)
-        return await asyncio.to_thread(self._seen, by, held.token)
+        return await asyncio.to_thread(self._verified_origin, by, held.token)
 
-    def _seen(self, by: Sender, token: str) -> Seen:
+    def _verified_origin(self, by: Sender, token: str) -> Seen:
         """Raises ActRefused if the process is not the one that it claims to be."""
         file = str((asking_folder(self._runtime) / by.nonce).resolve())
         if birth(by.pid) != by.birth or not (os.name == "nt" or file in open_paths(str(by.pid))):

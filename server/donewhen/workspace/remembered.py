@@ -36,7 +36,8 @@ def load(place: Path, name: str, revision: str) -> Remembered | None:
         if kept["revision"] != revision:
             return None
         folders = {
-            at: Folder({file: _entry(entry) for file, entry in files.items()}) for at, files in kept["folders"].items()
+            at: Folder({file: _entry_from_list(entry) for file, entry in files.items()})
+            for at, files in kept["folders"].items()
         }
         return Remembered(
             Manifest(folders, bytes.fromhex(kept["digest"])),
@@ -63,7 +64,8 @@ def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written
         "streams": sorted(coverage.streams),
         "written": {path: (check, digest.hex()) for path, (check, digest) in written.items()},
         "folders": {
-            at: {file: _plain(entry) for file, entry in folder.files.items()} for at, folder in manifest.folders.items()
+            at: {file: _entry_as_list(entry) for file, entry in folder.files.items()}
+            for at, folder in manifest.folders.items()
         },
     }
     place.mkdir(parents=True, exist_ok=True)
@@ -73,12 +75,12 @@ def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written
     unfinished.replace(place / f"{name}.json")
 
 
-def _plain(entry: Entry) -> list[Any]:
+def _entry_as_list(entry: Entry) -> list[Any]:
     counted = None if entry.counted == entry.digest else entry.counted.hex()
     return [entry.mode, entry.digest.hex(), counted, entry.blob.hex(), stat_of(entry.key), entry.racy]
 
 
-def _entry(kept: list[Any]) -> Entry:
+def _entry_from_list(kept: list[Any]) -> Entry:
     mode, digest, counted, blob, stat, racy = kept
     content = bytes.fromhex(digest)
     key = stat_key(*stat)

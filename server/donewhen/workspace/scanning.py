@@ -60,7 +60,7 @@ class Scanner:
         while places:
             place = places.pop()
             before = known.folders.get(place)
-            files = self._list(place, before.files if before else _NOTHING, doubts.get(place, _NOBODY), places)
+            files = self._scan_folder(place, before.files if before else _NOTHING, doubts.get(place, _NOBODY), places)
             if files is None:
                 continue
             folders[place] = before if before is not None and before.files == files else Folder(files)
@@ -74,7 +74,7 @@ class Scanner:
             return self.walk(known, paths)
         draft = Draft(known)
         visited: set[str] = set()
-        for path in sorted({_whole(path) for path in paths} - {""}):
+        for path in sorted({_place_to_look_at(path) for path in paths} - {""}):
             if path not in visited and self.coverage.visits(path.rpartition("/")[0]):
                 self._look_at(path, draft, visited)
         return draft.finish()
@@ -99,7 +99,7 @@ class Scanner:
             self._look_below(path, draft, visited)
             return
         draft.drop_below(path, ())
-        draft.put(path, self._read(path, stat.S_ISREG(mode)) if mode and self._covers(path) else None)
+        draft.put(path, self._read_entry(path, stat.S_ISREG(mode)) if mode and self._covers(path) else None)
 
     def _look_below(self, path: str, draft: Draft, visited: set[str]) -> None:
         above, _, name = path.rpartition("/")
@@ -109,13 +109,13 @@ class Scanner:
         draft.put(path, marker.get(name))
         while places:
             place = places.pop()
-            files = self._list(place, draft.files(place) or _NOTHING, _NOBODY, places)
+            files = self._scan_folder(place, draft.files(place) or _NOTHING, _NOBODY, places)
             if files is not None:
                 visited.add(place)
                 draft.put_folder(place, files)
         draft.drop_below(path, visited)
 
-    def _list(
+    def _scan_folder(
         self, place: str, known: Mapping[str, Entry], suspects: Collection[str], places: list[str]
     ) -> dict[str, Entry] | None:
         self._on_folder(place)
@@ -156,13 +156,13 @@ class Scanner:
     def _fresh(self, path: str, known: Entry | None, regular: bool) -> Entry | None:
         if known is None and not self._covers(path):
             return None
-        entry = self._read(path, regular)
+        entry = self._read_entry(path, regular)
         return known if entry == known else entry
 
     def _covers(self, path: str) -> bool:
         return self.coverage.covers(path) and not is_temporary(self.full(path))
 
-    def _read(self, path: str, regular: bool) -> Entry | None:
+    def _read_entry(self, path: str, regular: bool) -> Entry | None:
         entry = read_entry(self.full(path), regular=regular)
         return None if entry is None else self._counts(path, entry)
 
@@ -189,7 +189,7 @@ def read_rules(path: str) -> str:
         return ""
 
 
-def _whole(path: str) -> str:
+def _place_to_look_at(path: str) -> str:
     """The place to look at for a path: a `.git` that appears or disappears changes the kind of its folder."""
     place, _, name = path.rpartition("/")
     return place if name == ".git" else path
@@ -258,7 +258,7 @@ def read_entry(path: str, *, regular: bool = False) -> Entry | None:
         if stat.S_ISREG(status.st_mode):
             return _read_file(path, before)
         if stat.S_ISLNK(status.st_mode):
-            return _entry(LINK, os.fsencode(os.readlink(path)), status, before)  # noqa: PTH115 - the text as it is
+            return _file_entry(LINK, os.fsencode(os.readlink(path)), status, before)  # noqa: PTH115 - the text as it is
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
@@ -281,7 +281,7 @@ def _read_file(path: str, before: int) -> Entry | None:
             return _marker(b"large\0" + stat_key(status), stat_key(status))
         content = os.read(descriptor, min(status.st_size, _CHUNK) + 1)
         if len(content) == status.st_size:
-            return _entry(_mode(status), content, status, before)
+            return _file_entry(_mode(status), content, status, before)
         return _stream(descriptor, content, status, before)
     finally:
         os.close(descriptor)
@@ -295,7 +295,7 @@ def _beyond_reading(status: os.stat_result) -> bool:
     return holes or status.st_size > LARGEST_READ
 
 
-def _entry(mode: str, content: bytes, status: os.stat_result, before: int) -> Entry:
+def _file_entry(mode: str, content: bytes, status: os.stat_result, before: int) -> Entry:
     digest = hashlib.sha256(content).digest()
     return Entry(mode, digest, digest, blob_id(content), stat_key(status), _is_racy(status, before))
 
@@ -326,14 +326,14 @@ def unreadable_entry(path: str) -> Entry:
 def nested_entry(path: str) -> Entry:
     """The entry of a repository inside the workspace: its checked-out commit, according to its files."""
     place = os.path.join(path, ".git")  # noqa: PTH118 - names that are not UTF-8 stay as they are
-    head = _text(place)
+    head = _start_of_file(place)
     if head.startswith("gitdir:"):
         place = os.path.normpath(os.path.join(path, head[7:].strip()))  # noqa: PTH118
-    head = _text(os.path.join(place, "HEAD"))  # noqa: PTH118
+    head = _start_of_file(os.path.join(place, "HEAD"))  # noqa: PTH118
     if head.startswith("ref:"):
         name = head[4:].strip()
-        loose = _text(os.path.join(place, *name.split("/")))  # noqa: PTH118
-        head += loose or _text(os.path.join(place, "packed-refs"))  # noqa: PTH118
+        loose = _start_of_file(os.path.join(place, *name.split("/")))  # noqa: PTH118
+        head += loose or _start_of_file(os.path.join(place, "packed-refs"))  # noqa: PTH118
     return _marker(b"nested\0" + head.encode("utf-8", "surrogateescape"), packed(0))
 
 
@@ -342,7 +342,7 @@ def _marker(content: bytes, key: StatKey) -> Entry:
     return Entry(NESTED, digest, digest, hashlib.sha1(content, usedforsecurity=False).digest(), key, True)
 
 
-def _text(path: str) -> str:
+def _start_of_file(path: str) -> str:
     try:
         return read_start(path, 1 << 20).decode("utf-8", "surrogateescape")
     except OSError:

@@ -37,7 +37,7 @@ class SharedWatcher:
             self._real = self._make(share.root, share.state)
         self._real.start(self._wake_all)
 
-    def leave(self, share: _Share) -> None:
+    def close_share(self, share: _Share) -> None:
         with self._lock:
             if share in self._shares:
                 self._shares.remove(share)
@@ -51,7 +51,7 @@ class SharedWatcher:
             if self._real is not None:
                 self._real.watch(place)
 
-    def hear(self, listener: _Share) -> None:
+    def spread(self, listener: _Share) -> None:
         """Gives every share what was heard; if watches were lost, shares that aren't looking now are woken."""
         with self._lock:
             if self._real is None:
@@ -105,13 +105,13 @@ class _Share:
         return (real is not None and await real.drain()) or self.lost or bool(self.paths)
 
     def take(self) -> Hints:
-        self._hub.hear(self)
+        self._hub.spread(self)
         paths, self.paths = self.paths, set()
         lost, self.lost = self.lost, False
         return Hints(frozenset(paths), lost)
 
     def close(self) -> None:
-        self._hub.leave(self)
+        self._hub.close_share(self)
 
     def wake(self) -> None:
         if self._wake is not None:

@@ -223,7 +223,7 @@ class FolderWatcher:
         heard, mark = asyncio.Event(), listener.marks.new()
         self._awaited[mark] = heard
         try:
-            listener.marks.make(mark)
+            listener.marks.rename_to(mark)
             listener.ring()
             # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the event.
             with contextlib.suppress(TimeoutError):
@@ -244,7 +244,7 @@ class FolderWatcher:
                 try:
                     if source is None or self._renewal_in() == 0:
                         source = self._renewed(source, listener)
-                    self._understand(source.hear(), listener)
+                    self._understand(source.next_paths(), listener)
                     if source.may_have_lost():
                         self._lose(listener)
                 except (FileNotFoundError, PermissionError):
@@ -293,7 +293,7 @@ class FolderWatcher:
         if before is not None and not self._heard_out(before, earlier, listener):
             self._lose(listener)
         self._understand(source.first, listener)
-        listener.call(listener.wake)
+        listener.call_on_loop(listener.wake)
         return source
 
     def _heard_out(self, source: _Source, earlier: Set[str], listener: _Listener) -> bool:
@@ -302,9 +302,9 @@ class FolderWatcher:
         mark, found = listener.marks.new(), False
         source.until = time.monotonic() + _MARK_WAIT
         try:
-            listener.marks.make(mark)
+            listener.marks.rename_to(mark)
             while not found:
-                heard = source.hear()
+                heard = source.next_paths()
                 self._understand(heard, listener, earlier)
                 found = mark in heard
         except (OSError, RuntimeError, StopIteration):
@@ -333,9 +333,9 @@ class FolderWatcher:
                 self._grown_at = time.monotonic()
         for mark in heard & self._awaited.keys():
             if (answered is None or mark in answered) and (waiting := self._awaited.get(mark)) is not None:
-                listener.call(waiting.set)
+                listener.call_on_loop(waiting.set)
         if inside or self._lost:
-            listener.call(listener.wake)
+            listener.call_on_loop(listener.wake)
 
     def _forget(self, places: set[str]) -> None:
         if not places:
@@ -378,8 +378,8 @@ class FolderWatcher:
             self._lost = True
             waiting = list(self._awaited.values())
         for one in waiting:
-            listener.call(one.set)
-        listener.call(listener.wake)
+            listener.call_on_loop(one.set)
+        listener.call_on_loop(listener.wake)
 
     def _give_up(self, error: Exception, listener: _Listener) -> None:
         limited = sys.platform == "linux" and isinstance(error, OSError)
@@ -432,7 +432,7 @@ class _Source:
             ignore_permission_denied=False,  # True would also pass over the system's limit
         )
         try:
-            self.first = self.hear()
+            self.first = self.next_paths()
             """What it heard while it was made."""
         except RuntimeError as error:
             if self._marked:
@@ -441,7 +441,7 @@ class _Source:
         self._due = due
         self._descriptor = next((one for one in _inotify_descriptors() - known if listener.is_rung_by(one)), None)
 
-    def hear(self) -> Set[str]:
+    def next_paths(self) -> Set[str]:
         """The absolute paths of what changed. Waits until something has, or its caller is due. Raises StopIteration if
         it was stopped, RuntimeError if `watchfiles` failed."""
         self._looks, self._marked = 0, False
@@ -462,7 +462,7 @@ class _Source:
         if due == 0:
             self._marked = True
             try:
-                self._listener.marks.make(self._listener.marks.new())
+                self._listener.marks.rename_to(self._listener.marks.new())
             except OSError:
                 return True
         if self._looks < len(_LOOKS):
@@ -495,7 +495,7 @@ class _Marks:
         """The path of a mark to make."""
         return f"{self.folder}{os.sep}{next(self._numbers)}"
 
-    def make(self, mark: str) -> None:
+    def rename_to(self, mark: str) -> None:
         """Raises OSError if the folder is gone."""
         with self._lock:
             try:
@@ -535,7 +535,7 @@ class _Listener:
         self._identity: int | None = None
 
     def start(self, listen: Callable[[_Listener], None]) -> None:
-        thread = threading.Thread(target=self._run, args=(listen,), name="watching", daemon=True)
+        thread = threading.Thread(target=self._run_in_thread, args=(listen,), name="watching", daemon=True)
 
         def end() -> None:
             self.stop()
@@ -546,7 +546,7 @@ class _Listener:
         atexit.register(end)
         thread.start()
 
-    def _run(self, listen: Callable[[_Listener], None]) -> None:
+    def _run_in_thread(self, listen: Callable[[_Listener], None]) -> None:
         if sys.platform == "linux":
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGIO})
         with self._lock:
@@ -558,7 +558,7 @@ class _Listener:
                 self._identity = None
             atexit.unregister(self._end)
 
-    def call(self, on_loop: Callable[[], None]) -> None:
+    def call_on_loop(self, on_loop: Callable[[], None]) -> None:
         """Has something done on the event loop."""
         if not self.stopped:
             with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile

@@ -81,7 +81,7 @@ class Environment:
                 path = places[place]
                 # Not every word of a script is a program: those of the goal's own commands are.
                 if path is not None or not command.nested:
-                    found[command.check_id, name] = self._program(root, command.check_id, name, path)
+                    found[command.check_id, name] = self._program_fact(root, command.check_id, name, path)
         return tuple(found[key] for key in sorted(found))
 
     def startup_files(self, root: Path, folders: Sequence[str], environment: Mapping[str, str]) -> tuple[FileFact, ...]:
@@ -98,7 +98,7 @@ class Environment:
             for folder in _folders_of_pth(packages):
                 found |= {fact.path: fact for fact in self._plugins_in(root, folder)}
         for place in places:
-            path = _shown(root, place)
+            path = _shown_path(root, place)
             if place.suffix == ".pth" and not _runs_code(place):
                 continue
             found[path] = FileFact(path, self._digest(place))
@@ -122,7 +122,9 @@ class Environment:
         packages = [
             root / folder / name for folder in folders for ecosystem in ECOSYSTEMS for name in ecosystem.runner_packages
         ]
-        return tuple(FileFact(_shown(root, one), self._folder_digest(one)) for one in sorted(packages) if one.is_dir())
+        return tuple(
+            FileFact(_shown_path(root, one), self._folder_digest(one)) for one in sorted(packages) if one.is_dir()
+        )
 
     def _setting(self, path: Path) -> str:
         digest = self._digest(path)
@@ -139,25 +141,25 @@ class Environment:
             lines += [line] if counts and line.strip() else []
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
 
-    def _program(self, root: Path, check_id: str, name: str, path: Path | None) -> ProgramFact:
+    def _program_fact(self, root: Path, check_id: str, name: str, path: Path | None) -> ProgramFact:
         if path is None:
             return ProgramFact(check_id, name)
-        return ProgramFact(check_id, name, self._digest(path), _shown(root, path))
+        return ProgramFact(check_id, name, self._digest(path), _shown_path(root, path))
 
     def _runner_packages(self, root: Path, packages: Path) -> Iterator[FileFact]:
         for name in _RUNNER_PACKAGES:
             package = packages / name
             if package.is_dir():
-                yield FileFact(_shown(root, package), self._folder_digest(package))
+                yield FileFact(_shown_path(root, package), self._folder_digest(package))
 
     def _plugins_in(self, root: Path, packages: Path) -> Iterator[FileFact]:
         """Distributions that pytest loads by itself, by what they announce: another version of one is not a change."""
-        for entry in _listed(packages):
+        for entry in _sorted_dir_entries(packages):
             if entry.name.endswith((".dist-info", ".egg-info")) and entry.is_dir():
                 announced = self._announced(Path(entry.path) / "entry_points.txt")
                 if announced:
-                    installed = f"{_shown(root, packages)}/{entry.name.partition('-')[0]} (pytest plugin)"
-                    file = _shown(root, Path(entry.path) / "entry_points.txt")
+                    installed = f"{_shown_path(root, packages)}/{entry.name.partition('-')[0]} (pytest plugin)"
+                    file = _shown_path(root, Path(entry.path) / "entry_points.txt")
                     yield FileFact(installed if packages.name in _INSTALLED else file, announced)
 
     def _announced(self, path: Path) -> str:
@@ -200,7 +202,7 @@ class Environment:
 
 
 def _source_files(folder: str) -> Iterator[str]:
-    for entry in _listed(folder):
+    for entry in _sorted_dir_entries(folder):
         if entry.is_dir():
             if entry.name != "__pycache__":
                 yield from _source_files(entry.path)
@@ -245,7 +247,7 @@ def _installed(word: str) -> bool:
     return re.search(r"(?:^|/)(?:bin|Scripts|\.bin)/[^/]+$", word) is not None
 
 
-def _shown(root: Path, path: Path) -> str:
+def _shown_path(root: Path, path: Path) -> str:
     """Relative to the workspace where it is inside it, else absolute; posix."""
     try:
         return Path(os.path.normpath(path)).relative_to(root).as_posix()
@@ -280,12 +282,12 @@ def _site_packages(root: Path, environment: Mapping[str, str]) -> Iterator[Path]
 
 
 def _startup_in(packages: Path) -> list[Path]:
-    return [Path(e.path) for e in _listed(packages) if e.name in _STARTUP or e.name.endswith(".pth")]
+    return [Path(e.path) for e in _sorted_dir_entries(packages) if e.name in _STARTUP or e.name.endswith(".pth")]
 
 
 def _folders_of_pth(packages: Path) -> Iterator[Path]:
     """The folders that Python adds to its path, as for an editable installation: pytest finds plugins there too."""
-    for entry in _listed(packages):
+    for entry in _sorted_dir_entries(packages):
         if entry.name.endswith(".pth"):
             try:
                 lines = read_text(Path(entry.path), "utf-8", "replace").splitlines()
@@ -296,7 +298,7 @@ def _folders_of_pth(packages: Path) -> Iterator[Path]:
             )
 
 
-def _listed(folder: Path | str) -> list[os.DirEntry[str]]:
+def _sorted_dir_entries(folder: Path | str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda e: e.name)

@@ -42,7 +42,7 @@ class WorkspaceProbes:
         protected = {p: workspace.digest(p) or "" for p in workspace.files(goal.protect)} if goal.protect else {}
         goal_digest = (workspace.digest(goal.path) or "") if goal.path else ""
         view = _View(workspace.root, protected, goal_digest, dict(self._environment()))
-        return await asyncio.to_thread(self._read, goal, view)
+        return await asyncio.to_thread(self._integrity_facts, goal, view)
 
     async def started(self, goal: Goal, workspace: Workspace) -> Mapping[str, tuple[str, ...]]:
         commands = await asyncio.to_thread(started_commands, workspace.root, goal)
@@ -65,7 +65,7 @@ class WorkspaceProbes:
             self._addressing = Addressing()
         return await self._addressing.facts(goal, workspace, results, since, commands)
 
-    def _read(self, goal: Goal, view: _View) -> IntegrityFacts:
+    def _integrity_facts(self, goal: Goal, view: _View) -> IntegrityFacts:
         commands = started_commands(view.root, goal)
         folders = sorted({command.folder for command in commands} | {""})
         return IntegrityFacts(

@@ -115,7 +115,7 @@ def prepare_reports(
     folder = scratch / f"report-{secrets.token_hex(16)}"
     folder.mkdir(parents=True, mode=0o700)
     asked = not _switched_off(root, parts, variables)
-    reports = Reports(folder / "junit.xml", asked, *_named(root, parts, folders, variables, written))
+    reports = Reports(folder / "junit.xml", asked, *_declared_reports(root, parts, folders, variables, written))
     if asked and not _configured(root, variables):
         given = variables.get("PYTEST_ADDOPTS", "")
         family = "" if _on_command_line(parts) else " -o junit_family=xunit1"
@@ -131,7 +131,7 @@ def _discard_old(scratch: Path) -> None:
                 shutil.rmtree(folder)
 
 
-def _named(
+def _declared_reports(
     root: Path,
     parts: Sequence[Segment],
     folders: Sequence[str],

@@ -12,8 +12,9 @@ from textwrap import dedent
 
 from donewhen.core.evidence import COLLECTION, Problem, TestCase, TestOutcome
 from donewhen.core.failure_text import clipped, failure_text
+from donewhen.core.words import counted
 from donewhen.evidence.places import Places, frames
-from donewhen.evidence.text import counted, strip_ansi
+from donewhen.evidence.text import strip_ansi
 from donewhen.regular import read_bytes
 
 _LARGEST = 64 * 1024 * 1024
@@ -151,7 +152,7 @@ def _miscounted(root: ElementTree.Element) -> tuple[str, int]:
                 return wrong, 0
             counted_more = (wrong, declared - most)
         failed = (_number(suite.get("failures")) or 0) + (_number(suite.get("errors")) or 0)
-        if failed and all(_outcome(case)[0] in ("passed", "skipped") for case in _cases(suite)):
+        if failed and all(_case_outcome(case)[0] in ("passed", "skipped") for case in _cases(suite)):
             return f"it declares {counted(failed, 'failed test')}, but contains none", 0
     return counted_more
 
@@ -161,19 +162,19 @@ def _local(element: ElementTree.Element) -> str:
 
 
 def _case(element: ElementTree.Element, places: Places) -> tuple[TestCase, list[Problem]]:
-    outcome, detail = _outcome(element)
+    outcome, detail = _case_outcome(element)
     path = places.find(element.get("file", "")) or places.find(element.get("classname", ""))
-    name = _name(element, path, places)
+    name = _case_name(element, path, places)
     test = TestCase(name, outcome, path, _number(element.get("line")))
     if detail is None:
         return test, []
-    message = _message(detail)
+    message = _failure_message(detail)
     if outcome == "skipped":
         return replace(test, message=message), []
     return _located(replace(test, message=message), strip_ansi(detail.text or ""), places)
 
 
-def _outcome(element: ElementTree.Element) -> tuple[TestOutcome, ElementTree.Element | None]:
+def _case_outcome(element: ElementTree.Element) -> tuple[TestOutcome, ElementTree.Element | None]:
     # What GoogleTest and CTest call a test that did not run.
     unrun = element.get("status") in ("notrun", "disabled") or element.get("result") in ("suppressed", "skipped")
     found: tuple[TestOutcome, ElementTree.Element | None] = ("skipped" if unrun else "passed", None)
@@ -184,7 +185,7 @@ def _outcome(element: ElementTree.Element) -> tuple[TestOutcome, ElementTree.Ele
     return found
 
 
-def _name(element: ElementTree.Element, path: str | None, places: Places) -> str:
+def _case_name(element: ElementTree.Element, path: str | None, places: Places) -> str:
     """The runner's own name: for pytest the node id (`tests/test_a.py::TestB::test_c`), else `class.name`.
 
     pytest's `file` is where a test is defined, its `classname` where it was collected: they are of two files where a
@@ -216,7 +217,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdecimal() else None
 
 
-def _message(detail: ElementTree.Element) -> str:
+def _failure_message(detail: ElementTree.Element) -> str:
     said, text = strip_ansi(detail.get("message") or "").strip(), strip_ansi(detail.text or "").strip()
     if said == COLLECTION and (raised := _RAISED.findall(text)):
         said = f"{said}: {raised[-1].strip()}"

@@ -62,7 +62,7 @@ _OUTCOMES: dict[str, TestOutcome] = {
 def printed_tests(output: str, forms: Sequence[str], totals: TestTotals | None) -> tuple[TestCase, ...]:
     """All tests, where the output names them all: as many as the totals say. Otherwise none."""
     for form in forms if totals is not None else ():
-        tests = _named(output, form)
+        tests = _tests_in_form(output, form)
         outcomes = [test.outcome for test in tests]
         failed = outcomes.count("failed") + outcomes.count("error")
         if totals and tests and (outcomes.count("passed"), failed) == (totals.passed, totals.failed):
@@ -73,11 +73,11 @@ def printed_tests(output: str, forms: Sequence[str], totals: TestTotals | None) 
 def printed_failures(output: str, forms: Sequence[str]) -> tuple[TestCase, ...]:
     """The failed tests that the output names: for the reason only, since it may not name all."""
     names = [name for form in forms if (said := FORMS[form].failed) for name in multiline(said).findall(output)]
-    read = [test.name for form in forms for test in _named(output, form) if test.outcome in ("failed", "error")]
+    read = [test.name for form in forms for test in _tests_in_form(output, form) if test.outcome in ("failed", "error")]
     return tuple(TestCase(name, "failed") for name in dict.fromkeys([*names, *read]))
 
 
-def _named(output: str, form: str) -> tuple[TestCase, ...]:
+def _tests_in_form(output: str, form: str) -> tuple[TestCase, ...]:
     read = FORMS[form].tests
     return tuple(map(_test, read(output))) if read is not None else ()
 

@@ -19,28 +19,28 @@ def read_sarif(text: str, places: Places) -> tuple[Problem, ...] | None:
     except ValueError:
         return None
     try:
-        return tuple(_results(log, places))
+        return tuple(_problems_in_log(log, places))
     except (AttributeError, KeyError, TypeError, ValueError):
         return None  # JSON, but of a different shape
 
 
-def _results(log: Any, places: Places) -> Iterator[Problem]:
-    for run in _list(log["runs"]):
+def _problems_in_log(log: Any, places: Places) -> Iterator[Problem]:
+    for run in _items(log["runs"]):
         tool = str(run.get("tool", {}).get("driver", {}).get("name", "sarif"))
-        for result in _list(run.get("results")):
+        for result in _items(run.get("results")):
             if result.get("suppressions"):
                 continue
-            for location in _list(result.get("locations")):
-                problem = _problem(result, location.get("physicalLocation", {}), tool, places)
+            for location in _items(result.get("locations")):
+                problem = _located_problem(result, location.get("physicalLocation", {}), tool, places)
                 if problem is not None:
                     yield problem
 
 
-def _list(value: Any) -> list[Any]:
+def _items(value: Any) -> list[Any]:
     return list(value or ())
 
 
-def _problem(result: Any, place: Any, tool: str, places: Places) -> Problem | None:
+def _located_problem(result: Any, place: Any, tool: str, places: Places) -> Problem | None:
     path = places.find(str(place.get("artifactLocation", {}).get("uri", "")))
     if path is None:
         return None

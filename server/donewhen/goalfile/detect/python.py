@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import cast
 
+from donewhen.core.words import listed
 from donewhen.ecosystems.python import PYTHON
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
 from donewhen.goalfile.detect.folder import Folder, as_table, read_ini, shown_by
@@ -65,7 +66,7 @@ def python_tests(folder: Folder) -> Iterator[DetectedCheck]:
     tests = _tests(folder, settings)
     if not tests:
         return
-    why = f"{tests[0]}" if len(tests) == 1 else f"{tests[0]} and {len(tests) - 1} more"
+    why = listed(tests, 1)
     texts = [folder.text(file) for file in tests[:_SAMPLE]]
     pytest = DetectedCheck(
         "python -m pytest -q", f"tests: {why}", "test", "python", tool="pytest", programs=("python",),

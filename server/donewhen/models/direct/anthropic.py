@@ -58,7 +58,7 @@ class AnthropicClient:
             )  # fmt: skip
             return await _streamed(stream, Growing(on_text, on_chunk))
         response = await self._client.post(_PATH, cast_to=Message, body=body, options={"headers": headers})
-        return _whole(response)
+        return _whole_message(response)
 
     async def close(self) -> None:
         await self._client.close()
@@ -74,7 +74,7 @@ def body_of(call: Call) -> dict[str, Any]:
         "max_tokens": limit or facts_of(f"anthropic/{call.model}").max_output or _LONGEST_UNKNOWN,
         "messages": _turns(call.messages, marks),
     }
-    system = [_text(one.text, index in marks) for index, one in enumerate(call.messages) if _is_system(one)]
+    system = [_text_block(one.text, index in marks) for index, one in enumerate(call.messages) if _is_system(one)]
     if system:
         body["system"] = system
     if tools := said.get("tools"):
@@ -91,7 +91,7 @@ def _is_system(message: calls.Message) -> bool:
     return message.role == "system" and bool(message.text)
 
 
-def _text(text: str, marked: bool) -> dict[str, Any]:
+def _text_block(text: str, marked: bool) -> dict[str, Any]:
     return {"type": "text", "text": text, **(_MARK if marked else {})}
 
 
@@ -117,7 +117,7 @@ def _turns(messages: Sequence[calls.Message], marks: set[int]) -> list[dict[str,
         elif blocks:
             turns.append({"role": role, "content": blocks})
     if not turns or turns[0]["role"] == "assistant":
-        turns.insert(0, {"role": "user", "content": [_text("Go on.", False)]})
+        turns.insert(0, {"role": "user", "content": [_text_block("Go on.", False)]})
     return turns
 
 
@@ -126,7 +126,7 @@ def _blocks(message: calls.Message, marked: bool) -> list[dict[str, Any]]:
     if message.role == "tool":
         result = {"type": "tool_result", "tool_use_id": message.answers or "", "content": message.text}
         return [{**result, **(_MARK if marked and message.text else {})}]
-    texts = [_text(message.text, marked)] if message.text.strip() else []
+    texts = [_text_block(message.text, marked)] if message.text.strip() else []
     return [
         *texts,
         *(
@@ -139,7 +139,7 @@ def _blocks(message: calls.Message, marked: bool) -> list[dict[str, Any]]:
 # The reply.
 
 
-def _whole(response: object) -> dict[str, Any]:
+def _whole_message(response: object) -> dict[str, Any]:
     if not isinstance(response, Message) or not isinstance(cast(object, response.content), list):
         raise UnreadableReplyError(f"the reply is not a message: {str(response)[:200]}")
     texts = [block.text for block in response.content if block.type == "text"]
@@ -155,7 +155,7 @@ async def _streamed(events: AsyncStream[RawMessageStreamEvent], growing: Growing
         async with events:
             async for event in events:
                 growing.on_chunk()
-                tokens = _take(event, growing, tokens)
+                tokens = _take_event(event, growing, tokens)
     except AnthropicError as error:
         raise growing.broken_by(error) from error
     if not tokens:
@@ -163,7 +163,7 @@ async def _streamed(events: AsyncStream[RawMessageStreamEvent], growing: Growing
     return {**growing.reply(), **tokens}
 
 
-def _take(event: RawMessageStreamEvent, growing: Growing, tokens: dict[str, int]) -> dict[str, int]:
+def _take_event(event: RawMessageStreamEvent, growing: Growing, tokens: dict[str, int]) -> dict[str, int]:
     """One event of a stream; the tokens that are known after it."""
     if event.type == "message_start":
         return _tokens(tokens, event.message.usage)

@@ -89,7 +89,7 @@ class DirectClients:
         except Exception as error:
             if hears.failure is not None:
                 raise hears.failure from None
-            raise CallFailed(failure_in(described(error, call.key, _words(error)))) from error
+            raise CallFailed(failure_in(described(error, call.key, _body_message(error)))) from error
         written = reply.pop("written", 0)
         cost = cost_of(call.model, reply["input"], reply["output"], reply["cached"], written)
         return answered_in({**reply, "cost": cost})
@@ -104,7 +104,7 @@ class DirectClients:
     def _client(self, family: Family, api_base: str | None) -> asyncio.Task[Client]:
         known = self._clients.get((family, api_base))
         if known is None or (known.done() and (known.cancelled() or known.exception() is not None)):
-            known = asyncio.ensure_future(asyncio.to_thread(_made, family, api_base))
+            known = asyncio.ensure_future(asyncio.to_thread(_import_client, family, api_base))
             known.add_done_callback(_seen)
             self._clients[family, api_base] = known
         return known
@@ -127,7 +127,7 @@ class _Listener:
             raise
 
 
-def _made(family: Family, api_base: str | None) -> Client:
+def _import_client(family: Family, api_base: str | None) -> Client:
     # Lazy: an import takes half a second of a core or more, in a thread of its own.
     if family == "anthropic":
         from donewhen.models.direct.anthropic import AnthropicClient
@@ -138,7 +138,7 @@ def _made(family: Family, api_base: str | None) -> Client:
     return OpenAiClient(api_base)
 
 
-def _words(error: BaseException) -> str | None:
+def _body_message(error: BaseException) -> str | None:
     """What the provider said, out of the body that the client kept."""
     body: object = getattr(error, "body", None)
     for _ in range(2):

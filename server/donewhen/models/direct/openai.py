@@ -61,7 +61,7 @@ class OpenAiClient:
             )  # fmt: skip
             return await _streamed(stream, Growing(on_text, on_chunk))
         response = await post(_PATH, cast_to=ChatCompletion, body=body, options={"headers": headers})
-        return _whole(response)
+        return _whole_completion(response)
 
     async def close(self) -> None:
         await self._client.close()
@@ -83,7 +83,7 @@ async def _streamed(stream: AsyncStream[ChatCompletionChunk], growing: Growing) 
     return reply
 
 
-def _whole(response: object) -> dict[str, Any]:
+def _whole_completion(response: object) -> dict[str, Any]:
     if not isinstance(response, ChatCompletion):
         raise UnreadableReplyError(f"the reply is not a chat completion: {str(response)[:200]}")
     if not response.choices and (said := (response.model_extra or {}).get("error")):

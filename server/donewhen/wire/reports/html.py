@@ -17,6 +17,7 @@ from donewhen.core.state import IterationRecord, RaisedFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.trials.outcome import TRIED
 from donewhen.core.verdict import GRADES, RequirementView
+from donewhen.core.words import listed
 from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.markdown import (
@@ -276,9 +277,7 @@ def _meter(met: int, total: int) -> str:
 
 
 def _paths(paths: Iterable[str]) -> str:
-    named = list(paths)
-    more = f" and {len(named) - MAX_PATHS} more" if len(named) > MAX_PATHS else ""
-    return ", ".join(_code(path) for path in named[:MAX_PATHS]) + more
+    return listed([_code(path) for path in paths], MAX_PATHS)
 
 
 def _at(moment: float) -> str:

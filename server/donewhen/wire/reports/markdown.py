@@ -26,6 +26,7 @@ from donewhen.core.state import KnownFinding, RaisedFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.trials.outcome import TRIED, unplanted
 from donewhen.core.verdict import GRADES, RequirementView
+from donewhen.core.words import counted, listed
 from donewhen.core.work import WEAK_JUDGE, Usage
 from donewhen.engine.api import FileEdit, RunView
 from donewhen.wire.snapshot import halt_text, shown_halt
@@ -114,9 +115,8 @@ def stale_lines(view: RunView) -> list[str]:
     if view.present is None or not view.stale:
         return []
     changed = view.present.changed or ()
-    names = ", ".join(code(path) for path in changed[:MAX_CHANGED])
-    more = f" and {len(changed) - MAX_CHANGED} more" if len(changed) > MAX_CHANGED else ""
-    return ["", f"**Stale**: files changed since this result{f': {names}{more}' if names else ''}."]
+    names = listed([code(path) for path in changed], MAX_CHANGED)
+    return ["", f"**Stale**: files changed since this result{f': {names}' if names else ''}."]
 
 
 def verdict(state: RunState) -> str:
@@ -132,8 +132,8 @@ def headline(view: RunView) -> str:
     if not view.stale:
         return said
     changed = (view.present.changed or ()) if view.present is not None else ()
-    more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-    return f"was {said.removeprefix('check: ')}; stale since {code(changed[0]) if changed else 'files'}{more} changed"
+    names = listed([code(path) for path in changed], 1)
+    return f"was {said.removeprefix('check: ')}; stale since {names or 'files'} changed"
 
 
 def why_as_told(state: RunState) -> str:
@@ -331,8 +331,7 @@ def _edits(view: RunView) -> list[str]:
 
 def edits_text(edits: Sequence[FileEdit]) -> str:
     """`2 files, +10 −3`."""
-    files = "1 file" if len(edits) == 1 else f"{len(edits)} files"
-    return f"{files}, +{sum(one.added for one in edits)} −{sum(one.removed for one in edits)}"
+    return f"{counted(len(edits), 'file')}, +{sum(one.added for one in edits)} −{sum(one.removed for one in edits)}"
 
 
 def place(known: KnownFinding) -> str:

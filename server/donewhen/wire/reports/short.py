@@ -11,6 +11,7 @@ from donewhen.core.goal import Requirement
 from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.verdict import GRADES, RequirementView
+from donewhen.core.words import shortened
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.markdown import (
     SHORT,
@@ -129,4 +130,4 @@ def _facts(view: RunView) -> str:
 
 
 def _cut(value: str, most: int = MAX_TEXT) -> str:
-    return value if len(value) <= most else f"{value[: most - 1]}…"
+    return shortened(value, most)

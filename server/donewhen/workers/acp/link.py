@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
-from donewhen.workers.activity import activity_line, plain
+from donewhen.workers.activity import activity_line, without_control
 
 LONGEST = 64 * 1024 * 1024
 """Bytes of one message."""
@@ -49,7 +49,7 @@ class Link:
         self.last_heard = asyncio.get_running_loop().time()
         *whole, rest = data.split(b"\n")
         for line in whole:
-            self._line(b"".join([*self._pieces, line]))
+            self._take_line(b"".join([*self._pieces, line]))
             self._pieces.clear()
             self._waiting = 0
         if rest:
@@ -80,7 +80,7 @@ class Link:
     async def close(self) -> None:
         self.ended()
 
-    def _line(self, line: bytes) -> None:
+    def _take_line(self, line: bytes) -> None:
         if not line.strip() or self.broken:
             return
         try:
@@ -105,7 +105,7 @@ class Link:
 
     def _not_a_message(self, line: bytes) -> None:
         """Some agents greet on their output: that is passed over, up to a point."""
-        self.noise = self.noise or activity_line(plain(line[:400].decode(errors="replace")))
+        self.noise = self.noise or activity_line(without_control(line[:400].decode(errors="replace")))
         self._noisy += len(line) + 1
         if self._noisy > MOST_NOISE:
             self._break(f"what it writes to its output are no messages of the protocol, such as: {self.noise}")

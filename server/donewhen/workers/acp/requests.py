@@ -22,7 +22,7 @@ from donewhen.core.evidence import ObservedCommand
 from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.ports import ProcessResult
-from donewhen.workers.activity import activity_line, plain
+from donewhen.workers.activity import activity_line, without_control
 from donewhen.workers.tools.tool import Invocation, ToolContext, names_of
 from donewhen.workers.tools.writing import WRITE_FILE, protected, sensitive
 from donewhen.workers.updates import AgentTool, Updates, relative
@@ -47,8 +47,8 @@ class Printed:
     output: str = ""
     truncated: bool = False
 
-    def hear(self, line: str) -> None:
-        self.output += f"{plain(line)}\n"
+    def add_line(self, line: str) -> None:
+        self.output += f"{without_control(line)}\n"
         data = self.output.encode()
         if len(data) > self.limit:
             self.output = data[-self.limit :].decode(errors="ignore")
@@ -92,8 +92,8 @@ class Requests:
         self._terminals: dict[str, Terminal] = {}
         self._methods: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
             "session/request_permission": self._permission,
-            "fs/read_text_file": self._read,
-            "fs/write_text_file": self._write,
+            "fs/read_text_file": self._read_text_file,
+            "fs/write_text_file": self._write_text_file,
             "terminal/create": self._create,
             "terminal/output": self._output,
             "terminal/wait_for_exit": self._wait,
@@ -142,7 +142,7 @@ class Requests:
         tool = self._updates.tool(request.tool_call.model_dump(mode="json", by_alias=True, exclude_none=True))
         await self._updates.start(tool)
         use = self._use(tool)
-        outcome = await self._unless_cancelled(self._asked(use, self._barred(tool, use)))
+        outcome = await self._unless_cancelled(self._with_permission(use, self._barred(tool, use)))
         if outcome is None:
             return _CANCELLED
         if outcome.ok:
@@ -182,7 +182,7 @@ class Requests:
         except WorkspaceError:
             return ""
 
-    async def _asked(self, use: ToolUse, barred: str) -> ToolOutcome:
+    async def _with_permission(self, use: ToolUse, barred: str) -> ToolOutcome:
         if barred:
             return ToolOutcome(barred, f"{use.summary}: {barred}", ok=False)
 
@@ -210,9 +210,9 @@ class Requests:
 
     # ---- files
 
-    async def _read(self, params: Any) -> Mapping[str, Any]:
+    async def _read_text_file(self, params: Any) -> Mapping[str, Any]:
         request = _read_as(schema.ReadTextFileRequest, params)
-        path = self._tools.files.path(self._relative(request.path))
+        path = self._tools.files.path(self._path_in_workspace(request.path))
         found: list[str] = []
 
         async def read(given: ToolUse) -> ToolOutcome:
@@ -230,11 +230,11 @@ class Requests:
         outcome = await self._unless_cancelled(self._context.use_tool(use, read))
         if outcome is None or not found:
             raise RequestError(-32000, outcome.text if outcome is not None else "the turn was cancelled")
-        return {"content": _lines(found[0], request.line, request.limit)}
+        return {"content": _line_range(found[0], request.line, request.limit)}
 
-    async def _write(self, params: Any) -> Mapping[str, Any]:
+    async def _write_text_file(self, params: Any) -> Mapping[str, Any]:
         request = _read_as(schema.WriteTextFileRequest, params)
-        path = self._tools.files.path(self._relative(request.path))
+        path = self._tools.files.path(self._path_in_workspace(request.path))
         await self._updates.caught_up()
         current = await self._tools.files.read(path)
         if current is not None:
@@ -255,7 +255,7 @@ class Requests:
             raise RequestError(-32000, outcome.text if outcome is not None else "the turn was cancelled")
         return {}
 
-    def _relative(self, path: str) -> str:
+    def _path_in_workspace(self, path: str) -> str:
         """A path as the guarded files take it. Raises WorkspaceError for one outside of the workspace."""
         found = relative(path, self._root)
         if Path(found).is_absolute():
@@ -278,7 +278,7 @@ class Requests:
         if sum(not one.running.done() for one in self._terminals.values()) >= MAX_TERMINALS:
             raise RequestError(-32000, f"{MAX_TERMINALS} commands run already: end one of them first")
         command = shlex.join([request.command, *request.args]) if request.args else request.command
-        cwd = self._root / self._tools.files.path(self._relative(request.cwd)) if request.cwd else self._root
+        cwd = self._root / self._tools.files.path(self._path_in_workspace(request.cwd)) if request.cwd else self._root
         await self._updates.caught_up()
         name = self._updates.new_id()
         variables = {one.name: one.value for one in request.env or []}
@@ -313,10 +313,10 @@ class Requests:
                 environment={**self._tools.environment(), **variables},
                 token=self._tools.turn.token,
                 timeout=TERMINAL_SECONDS,
-                on_line=printed.hear,
+                on_line=printed.add_line,
             )
             ran.append(result)
-            shown = keep_ends(plain(result.output), MAX_RECORDED)
+            shown = keep_ends(without_control(result.output), MAX_RECORDED)
             return ObservedCommand(command, result.exit_code, result.seconds, shown)
 
         await self._context.observe(observed())
@@ -334,16 +334,16 @@ class Requests:
         return terminal.exit_status() or {"exitCode": None, "signal": "cancelled"}
 
     async def _kill(self, params: Any) -> Mapping[str, Any]:
-        await self._ended(self._terminal(_read_as(schema.KillTerminalRequest, params).terminal_id))
+        await self._end_terminal(self._terminal(_read_as(schema.KillTerminalRequest, params).terminal_id))
         return {}
 
     async def _release(self, params: Any) -> Mapping[str, Any]:
         name = _read_as(schema.ReleaseTerminalRequest, params).terminal_id
-        await self._ended(self._terminal(name))
+        await self._end_terminal(self._terminal(name))
         self._terminals.pop(name, None)
         return {}
 
-    async def _ended(self, terminal: Terminal) -> None:
+    async def _end_terminal(self, terminal: Terminal) -> None:
         terminal.running.cancel()
         await asyncio.wait([terminal.running])
 
@@ -362,7 +362,7 @@ def _subject(use: ToolUse) -> tuple[str, str]:
     return use.tool, str(use.input.get("command", use.input.get("path", "")))
 
 
-def _lines(text: str, first: int | None, count: int | None) -> str:
+def _line_range(text: str, first: int | None, count: int | None) -> str:
     if first is None and count is None:
         return text
     begin = max((first or 1) - 1, 0)

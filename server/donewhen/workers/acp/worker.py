@@ -31,7 +31,7 @@ from donewhen.version import __version__
 from donewhen.workers import WorkerParts
 from donewhen.workers.acp.link import Link
 from donewhen.workers.acp.requests import Requests
-from donewhen.workers.activity import activity_line, opened, plain
+from donewhen.workers.activity import activity_line, turn_room, without_control
 from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, end_line
 from donewhen.workers.prompt import command_prompt, item
 from donewhen.workers.tools.tool import ToolContext
@@ -90,7 +90,7 @@ class AcpWorker:
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One turn. Raises WorkerFailed if the agent can't be started, breaks the protocol, falls silent or dies."""
         context.activity(activity_line(f"starting {self._command}"))
-        async with opened(self._rooms, self._grants, turn) as room:
+        async with turn_room(self._rooms, self._grants, turn) as room:
             tools = ToolContext(turn, context, self._files(turn, context), room, self._environment, mask=self._mask)
             playing = _AcpTurn(self._command, turn, tools, self._starting, self._silence)
             try:
@@ -124,7 +124,7 @@ class _AcpTurn:
         self._silence = silence
         # Ids of an earlier process of the same turn would be taken for answers to these.
         number = len(self._context.conversation)
-        self._updates = Updates(self._context, f"acp-{turn.iteration}-{number}", _short(command))
+        self._updates = Updates(self._context, f"acp-{turn.iteration}-{number}", _agent_name(command))
         self._updates.on_cost = self._within_budget
         self._requests = Requests(tools, self._updates)
         self._link = Link(self._updates.take)
@@ -136,13 +136,13 @@ class _AcpTurn:
         process.add_done_callback(lambda _: self._link.ended())
         following = asyncio.ensure_future(self._updates.follow())
         try:
-            session = await self._begun(process)
+            session = await self._initialize(process)
             return await self._prompted(session, process)
         except OverBudget as reached:
             # What it has done so far is audited, since it may be enough.
-            return TurnResult(usage=self._usage(Usage()), summary=f"stopped: {reached}")
+            return TurnResult(usage=self._with_spending(Usage()), summary=f"stopped: {reached}")
         except RequestError as refused:
-            raise WorkerFailed(f"the agent failed before it was asked anything: {_said(refused)}") from refused
+            raise WorkerFailed(f"the agent failed before it was asked anything: {_refusal_text(refused)}") from refused
         except asyncio.CancelledError:
             await self._cancelled()
             raise
@@ -164,10 +164,10 @@ class _AcpTurn:
 
     # ---- before the first prompt
 
-    async def _begun(self, process: asyncio.Future[ProcessResult]) -> str:
+    async def _initialize(self, process: asyncio.Future[ProcessResult]) -> str:
         info = {"name": "donewhen", "title": "Done When", "version": __version__}
         given = {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": CAPABILITIES, "clientInfo": info}
-        answer = fields_of(await self._answered("initialize", given, process, self._starting))
+        answer = fields_of(await self._send_request("initialize", given, process, self._starting))
         version = answer.get("protocolVersion")
         if version != PROTOCOL_VERSION:
             raise WorkerFailed(
@@ -182,7 +182,7 @@ class _AcpTurn:
         if taken_up is not None:
             answer, session = taken_up, earlier
         else:
-            answer = fields_of(await self._opened(where, answer, process))
+            answer = fields_of(await self._new_session(where, answer, process))
             session = text_of(answer.get("sessionId"))
             if not session:
                 raise WorkerFailed(f"the agent opened a session without an id: {self._command}")
@@ -196,7 +196,9 @@ class _AcpTurn:
         known = next((agent.acp_mode for agent in agents_in(self._command) if agent.acp_mode), "")
         offered = [text_of(fields_of(one).get("id")) for one in items_of(modes.get("availableModes"))]
         if known in offered and modes.get("currentModeId") != known:
-            await self._answered("session/set_mode", {"sessionId": session, "modeId": known}, process, self._starting)
+            await self._send_request(
+                "session/set_mode", {"sessionId": session, "modeId": known}, process, self._starting
+            )
 
     async def _taken_up(
         self, session: str, able: Fields, where: Mapping[str, Any], process: asyncio.Future[ProcessResult]
@@ -211,7 +213,7 @@ class _AcpTurn:
             return None
         self._updates.replaying = True
         try:
-            answer = await self._answered(method, {**where, "sessionId": session}, process, self._starting)
+            answer = await self._send_request(method, {**where, "sessionId": session}, process, self._starting)
             await self._updates.caught_up()
         except RequestError:
             return None  # it was cleaned away, or belongs to another home folder: a new one does as well
@@ -219,14 +221,14 @@ class _AcpTurn:
             self._updates.replaying = False
         return fields_of(answer)
 
-    async def _opened(
+    async def _new_session(
         self, where: Mapping[str, Any], initialized: Fields, process: asyncio.Future[ProcessResult]
     ) -> Any:
         try:
-            return await self._answered("session/new", where, process, self._starting)
+            return await self._send_request("session/new", where, process, self._starting)
         except RequestError as refused:
             if refused.code != AUTH_REQUIRED:
-                raise WorkerFailed(f"the agent could not open a session: {_said(refused)}") from refused
+                raise WorkerFailed(f"the agent could not open a session: {_refusal_text(refused)}") from refused
             names = [text_of(fields_of(one).get("name")) for one in items_of(initialized.get("authMethods"))]
             ways = f" (it offers: {', '.join(name for name in names if name)})" if any(names) else ""
             raise WorkerFailed(
@@ -246,12 +248,14 @@ class _AcpTurn:
             given = {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]}
             self._context.activity("thinking")
             try:
-                answer = fields_of(await self._answered("session/prompt", given, process, None))
+                answer = fields_of(await self._send_request("session/prompt", given, process, None))
             except RequestError as refused:
                 await self._updates.close()
-                raise WorkerFailed(f"the agent failed: {_said(refused)}", usage=self._usage(usage)) from refused
+                raise WorkerFailed(
+                    f"the agent failed: {_refusal_text(refused)}", usage=self._with_spending(usage)
+                ) from refused
             await self._updates.caught_up()
-            usage += _usage(fields_of(answer.get("usage")))
+            usage += _reported_usage(fields_of(answer.get("usage")))
             said, stop = self._updates.said.strip() or said, text_of(answer.get("stopReason"))
             meanwhile = await self._meanwhile()
             if stop != "end_turn" or not meanwhile:
@@ -259,7 +263,7 @@ class _AcpTurn:
             prompt = "\n".join([MEANWHILE, *map(item, meanwhile)])
         await self._updates.close()
         self._raise_failure()
-        spent = self._usage(usage)
+        spent = self._with_spending(usage)
         if stop == "refusal":
             raise WorkerFailed(f"the agent refused to go on{_after(said)}", usage=spent)
         if stop == "cancelled":
@@ -289,7 +293,7 @@ class _AcpTurn:
             summary=activity_line(prefix + (_telling(claim, lines) or note or "it said nothing")),
         )
 
-    def _usage(self, counted: Usage) -> Usage:
+    def _with_spending(self, counted: Usage) -> Usage:
         spent = self._updates.spent
         return Usage(counted.input_tokens, counted.output_tokens, counted.cached_tokens, spent)
 
@@ -301,7 +305,7 @@ class _AcpTurn:
 
     # ---- requests to the agent
 
-    async def _answered(
+    async def _send_request(
         self, method: str, params: Mapping[str, Any], process: asyncio.Future[ProcessResult], within: float | None
     ) -> Any:
         """The agent's answer. Raises RequestError if it refuses, WorkerFailed if none will come."""
@@ -359,8 +363,8 @@ class _AcpTurn:
         if error is not None:
             return WorkerFailed(f"the agent could not be started: {error}: {self._command}")
         result = process.result()
-        usage = self._usage(Usage())
-        tail = plain(result.output).strip()[-MAX_TAIL:]
+        usage = self._with_spending(Usage())
+        tail = without_control(result.output).strip()[-MAX_TAIL:]
         told = f":\n{tail}" if tail else (f": {self._link.noise}" if self._link.noise else ", without a word")
         if result.spawn_error is not None:
             return WorkerFailed(f"the agent could not be started: {result.spawn_error}: {self._command}", usage=usage)
@@ -404,7 +408,7 @@ def _session(conversation: tuple[Message, ...]) -> str:
     return kept[-1].removeprefix(SESSION) if kept else ""
 
 
-def _usage(told: Fields) -> Usage:
+def _reported_usage(told: Fields) -> Usage:
     def count(name: str) -> int:
         value = told.get(name)
         return value if isinstance(value, int) and value > 0 else 0
@@ -418,20 +422,20 @@ def _telling(claim: Claim, lines: list[str]) -> str:
     return "" if not lines else lines[-1] if claim.state == "finished" else lines[0]
 
 
-def _said(refused: RequestError) -> str:
+def _refusal_text(refused: RequestError) -> str:
     details = refused.data
     if isinstance(details, dict):
         known = cast("Fields", details)
         details = text_of(known.get("details")) or text_of(known.get("message"))
     more = f": {details}" if isinstance(details, str) and details and details not in str(refused) else ""
-    return plain(f"{refused}{more}")[:MAX_TAIL]
+    return without_control(f"{refused}{more}")[:MAX_TAIL]
 
 
 def _after(said: str) -> str:
     return f": {keep_ends(said, 500)}" if said else ""
 
 
-def _short(command: str) -> str:
+def _agent_name(command: str) -> str:
     """The agent in an account of calls."""
     found = agents_in(command)
     return found[0].name if found else activity_line(command.split()[0])

@@ -51,7 +51,7 @@ def compacted(messages: Sequence[Message], room: int) -> Compacted:
     """
     blocks = _blocks(messages)
     task = next((at for at in reversed(range(len(blocks))) if is_task(blocks[at][0])), None)
-    left = room - (_size(blocks[task]) if task is not None else 0)
+    left = room - (_block_size(blocks[task]) if task is not None else 0)
     notes_room = max(left // 3, MIN_NOTES)
     first = _first_kept(blocks, task, left - notes_room)
     kept = {at for at in range(len(blocks)) if at == task or (at >= first and blocks[at][0].role != "tool")}
@@ -79,7 +79,7 @@ def _first_kept(blocks: Sequence[Sequence[Message]], task: int | None, room: int
     while first > 0 and not is_notes(blocks[first - 1][0]):
         block = blocks[first - 1]
         if first - 1 != task:
-            left -= min(_size(block), max(_least(block), room)) if first == len(blocks) else _size(block)
+            left -= min(_block_size(block), max(_least(block), room)) if first == len(blocks) else _block_size(block)
         if left < 0:
             break
         first -= 1
@@ -93,10 +93,10 @@ def _least(block: Sequence[Message]) -> int:
 
 def _fitting(block: Sequence[Message], is_task: bool, room: int) -> Sequence[Message]:
     """The block with its answers shortened as much as is needed."""
-    if is_task or _size(block) <= room:
+    if is_task or _block_size(block) <= room:
         return block
     answers = [message for message in block if message.role == "tool"]
-    others = _size(block) - sum(_bytes(message.text) for message in answers)
+    others = _block_size(block) - sum(_bytes(message.text) for message in answers)
     each = max((room - others) // max(len(answers), 1), LEAST_ANSWER)
     return [replace(m, text=_ends(m.text, each - MARK)) if m.role == "tool" else m for m in block]
 
@@ -106,7 +106,7 @@ def _ends(text: str, room: int) -> str:
     return text if _bytes(text) <= room else keep_ends(text, room * len(text) // _bytes(text))
 
 
-def _size(block: Sequence[Message]) -> int:
+def _block_size(block: Sequence[Message]) -> int:
     return sum(size_of(message) for message in block)
 
 
@@ -157,19 +157,19 @@ class Facts:
             elif message.role == "assistant":
                 open_calls = list(message.calls)
             elif message.role == "tool" and open_calls:
-                facts._answered(call_of(message, open_calls), message.text)
+                facts._take_answer(call_of(message, open_calls), message.text)
         return facts
 
     def message(self, room: int) -> Message:
         """The notes, in at most about `room` bytes. What is old goes first; what the person said goes last, and where
         something of it goes, that is marked."""
         for share in _SHARES:
-            text = self._text(share, self.said)
+            text = self._notes_within(share, self.said)
             if len(text.encode("utf-8", "replace")) <= room:
                 return Message("user", text)
-        return Message("user", self._text(0.0, _latest(self.said, room - 200)))
+        return Message("user", self._notes_within(0.0, _latest(self.said, room - 200)))
 
-    def _text(self, share: float, said: Sequence[str]) -> str:
+    def _notes_within(self, share: float, said: Sequence[str]) -> str:
         sections = {
             FILES: list(self.files.values()),
             COMMANDS: [f"{ended}{_BETWEEN}{command}" for command, ended in self._failed_last()],
@@ -195,12 +195,12 @@ class Facts:
         for at, heading in enumerate(lines):
             if heading in (FILES, COMMANDS, ERRORS, PERSON, STEPS):
                 for one in items(lines[at + 1 :]):
-                    self._take(heading, one)
+                    self._take_note(heading, one)
 
-    def _take(self, heading: str, text: str) -> None:
+    def _take_note(self, heading: str, text: str) -> None:
         first, _, rest = text.partition(_BETWEEN)
         if heading == FILES:
-            _latest_of(self.files, _path(text), text)
+            _latest_of(self.files, _path_in_line(text), text)
         elif heading == COMMANDS:
             _latest_of(self.commands, rest, first)
         elif heading == ERRORS:
@@ -210,10 +210,10 @@ class Facts:
         else:
             self.steps.append(text)
 
-    def _answered(self, call: ToolCall, text: str) -> None:
+    def _take_answer(self, call: ToolCall, text: str) -> None:
         first = text.split("\n", 1)[0].replace(_BETWEEN, " / ")
         arguments = arguments_of(call)
-        line = _line(call, arguments).replace(_BETWEEN, " / ")
+        line = _call_line(call, arguments).replace(_BETWEEN, " / ")
         self.steps.append(activity_line(f"{line}: {first}"))
         if first.startswith(_FAILED):
             _latest_of(self.errors, line, keep_ends(first, LONGEST))
@@ -223,7 +223,7 @@ class Facts:
         if call.name == "run_command" and arguments is not None:
             _latest_of(self.commands, keep_ends(_ran(arguments, text), LONGEST), first[:LONGEST])
         elif first.startswith(_CHANGED):
-            _latest_of(self.files, _path(first), first)
+            _latest_of(self.files, _path_in_line(first), first)
             self._resolved(arguments)
 
     def _resolved(self, arguments: Arguments | None) -> None:
@@ -261,7 +261,7 @@ def arguments_of(call: ToolCall) -> Arguments | None:
         return None
 
 
-def _line(call: ToolCall, arguments: Arguments | None) -> str:
+def _call_line(call: ToolCall, arguments: Arguments | None) -> str:
     tool = TOOLS.get(call.name)
     if tool is None:
         return activity_line(f"{call.name} {call.arguments}")
@@ -275,7 +275,7 @@ def _ran(arguments: Arguments, text: str) -> str:
     return second[0].removeprefix(INSTEAD).strip() if changed else str(arguments["command"]).strip()
 
 
-def _path(line: str) -> str:
+def _path_in_line(line: str) -> str:
     """The file that a line like `wrote a.py, 3 lines` is about."""
     rest = line.split(" ", 1)[-1]
     return rest.rpartition(" at line ")[0] or rest.rpartition(", ")[0] or rest

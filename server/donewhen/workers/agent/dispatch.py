@@ -70,24 +70,24 @@ class ToolRunner:
         for call in sorted(calls, key=lambda one: one.name == REPORT):
             earlier = known.pop(call.id, None)
             if earlier is not None:
-                await self._answered(call, earlier)
+                await self._record_answer(call, earlier)
                 ended = earlier.claim or ended
                 continue
             if call.name != REPORT:
                 ended = ended or self._limit_reached()
             if ended is not None and call.name != REPORT:
-                await self.leave(call, ended.text)
+                await self.answer_undone(call, ended.text)
                 continue
             result, key = await self._done(call)
-            await self._answered(call, result)
+            await self._record_answer(call, result)
             heard = self._loops.note(key)
             looping = looping or heard == "nudge"
             ended = result.claim or ended or (Claim("finished", CIRCLES) if heard == "end" else None)
         return ToolRound(ended, looping)
 
-    async def leave(self, call: ToolCall, why: str) -> None:
+    async def answer_undone(self, call: ToolCall, why: str) -> None:
         """Answers a call without making it."""
-        await self._answered(call, refused(f"not done: {why}", call.name))
+        await self._record_answer(call, refused(f"not done: {why}", call.name))
 
     def _limit_reached(self) -> Claim | None:
         self._count += 1
@@ -101,7 +101,7 @@ class ToolRunner:
         try:
             tool, arguments = self._understood(call)
         except WrongArguments as wrong:
-            named = self._named(call)
+            named = self._recorded_call(call)
             await turn.tool_started(named, f"{named.name} (not understood)")
             return refused(str(wrong), named.name), (call.name, "not understood")
         line = tool.line(arguments)
@@ -126,15 +126,15 @@ class ToolRunner:
 
         return do
 
-    async def _answered(self, call: ToolCall, result: ToolOutcome) -> None:
-        named = self._named(call)
+    async def _record_answer(self, call: ToolCall, result: ToolOutcome) -> None:
+        named = self._recorded_call(call)
         step = WorkerStep(named.name, result.summary[:MAX_SUMMARY], result.ok)
         text = keep_ends(result.text.replace("\0", "␀"), self._context.largest + MARGIN)
         message = Message("tool", text.encode("utf-8", "replace").decode(), answers=call.id)
         self.steps.append(step)
         await self._context.turn_context.tool_finished(named, step, message)
 
-    def _named(self, call: ToolCall) -> ToolCall:
+    def _recorded_call(self, call: ToolCall) -> ToolCall:
         """The call as it is recorded: a name that a model made up may have any length."""
         if call.name in self._tools:
             return call
@@ -144,7 +144,7 @@ class ToolRunner:
         """The tool that a call names and its arguments. Raises WrongArguments with what to send."""
         tool = self._tools.get(call.name)
         if tool is None:
-            name = self._named(call).name
+            name = self._recorded_call(call).name
             raise WrongArguments(f"there is no tool {name!r}: use one of {', '.join(self._tools)}")
         return tool, tool.checked(read_object(call.arguments))
 

@@ -44,7 +44,7 @@ class SeenFile:
         return cls(dict(enumerate(lines, 1)), len(lines)) if "\r" not in plain else None
 
     @property
-    def text(self) -> str | None:
+    def whole_text(self) -> str | None:
         """All of it, None if only a part was seen."""
         return "\n".join(self.lines[at] for at in sorted(self.lines)) if len(self.lines) == self.total else None
 
@@ -69,7 +69,7 @@ async def restore_seen_files(context: ToolContext) -> None:
             continue
         if file is None or not seen.fits(context.mask(file.content)):
             context.known[path] = ANOTHER
-        elif seen.text is not None:
+        elif seen.whole_text is not None:
             context.saw(file)
 
 
@@ -83,7 +83,7 @@ def seen_in(conversation: Sequence[Message]) -> Mapping[str, SeenFile]:
             open_calls = list(message.calls)
         elif message.role == "tool" and open_calls:
             call = call_of(message, open_calls)
-            _take(seen, call.name, arguments_of(call) or {}, message.text)
+            _take_answer(seen, call.name, arguments_of(call) or {}, message.text)
     return seen
 
 
@@ -93,9 +93,9 @@ def lines_of(text: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _take(seen: dict[str, SeenFile], tool: str, arguments: Arguments, text: str) -> None:
+def _take_answer(seen: dict[str, SeenFile], tool: str, arguments: Arguments, text: str) -> None:
     first, _, rest = text.partition("\n")
-    told = _told(tool, arguments, first, rest, seen)
+    told = _file_in_answer(tool, arguments, first, rest, seen)
     if told is None:
         return
     path, now = told
@@ -105,7 +105,7 @@ def _take(seen: dict[str, SeenFile], tool: str, arguments: Arguments, text: str)
         seen[path] = seen[path].joined(now) if tool == "read_file" and path in seen else now
 
 
-def _told(
+def _file_in_answer(
     tool: str, arguments: Arguments, first: str, rest: str, seen: Mapping[str, SeenFile]
 ) -> tuple[str, SeenFile | None] | None:
     """The file that an answer is about, and what is known of it after it, None if that can't be told."""
@@ -113,7 +113,7 @@ def _told(
     if moved:
         return moved[1], SeenFile.whole(rest) if first.endswith(HOLDS_NOW) else None
     if tool == "read_file":
-        return _read(first, rest)
+        return _file_read(first, rest)
     if tool == "write_file":
         found = _WROTE.fullmatch(first) or _SAME.fullmatch(first)
         return (found[1], None if rest else SeenFile.whole(str(arguments.get("content", "")))) if found else None
@@ -123,7 +123,7 @@ def _told(
     return found[1], _edited(seen.get(found[1]), arguments) if _EDITED.fullmatch(first) else None
 
 
-def _read(first: str, rest: str) -> tuple[str, SeenFile | None] | None:
+def _file_read(first: str, rest: str) -> tuple[str, SeenFile | None] | None:
     found = _READ.fullmatch(first)
     if not found:
         return None
@@ -137,7 +137,7 @@ def _read(first: str, rest: str) -> tuple[str, SeenFile | None] | None:
 
 
 def _edited(seen: SeenFile | None, arguments: Arguments) -> SeenFile | None:
-    text = seen.text if seen is not None else None
+    text = seen.whole_text if seen is not None else None
     old, new = (str(arguments.get(name, "")) for name in ("old", "new"))
     if text is None or not old or "\r" in old + new:
         return None

@@ -19,7 +19,7 @@ from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.pricing import ask
 from donewhen.ports import FilesOf, Grants, LiveRoom, LiveRooms, Model, ModelNotes, ModelReply, Turn, TurnContext
 from donewhen.workers import WorkerParts
-from donewhen.workers.activity import LiveOutput, activity_line, opened, plain
+from donewhen.workers.activity import LiveOutput, activity_line, turn_room, without_control
 from donewhen.workers.agent.actions import Habit, looks_like_call
 from donewhen.workers.agent.dispatch import NO_OUTCOMES, ToolRunner
 from donewhen.workers.agent.seen_files import restore_seen_files
@@ -91,7 +91,7 @@ class AgentWorker:
         """One turn. Raises WorkerFailed if the model can't be asked or answers nothing, OverBudget where it may not
         be asked again."""
         options = await self._with_window()
-        async with opened(self._rooms, self._grants, turn) as room:
+        async with turn_room(self._rooms, self._grants, turn) as room:
             return await self._work(turn, context, room, options)
 
     async def _with_window(self) -> AgentOptions:
@@ -169,7 +169,7 @@ class _AgentTurn:
         self._asked_for_action = False
 
     async def play(self, turn: Turn) -> TurnResult:
-        claim = await self._begin(turn)
+        claim = await self._begin_turn(turn)
         while claim is None:
             claim = self._spent() or await self._act(await self._reply())
         text = keep_ends(claim.text, MAX_CLAIM)
@@ -182,7 +182,7 @@ class _AgentTurn:
             summary=activity_line(prefix + text.strip().partition("\n")[0]),
         )
 
-    async def _begin(self, turn: Turn) -> Claim | None:
+    async def _begin_turn(self, turn: Turn) -> Claim | None:
         """Tells the model what the turn is about, or resumes it where it stopped; returns the claim that ends it, if
         that does."""
         goes_on = turn.resume is not None and bool(self._context.conversation)
@@ -208,7 +208,7 @@ class _AgentTurn:
             if call.id in directive.completed:
                 claim = (await self._runner.run([call], directive.completed)).claim or claim
             else:
-                await self._runner.leave(call, HALTED)
+                await self._runner.answer_undone(call, HALTED)
         if claim is None and self._last_word() is not None:
             await self._conversation.append(Message("user", NUDGE_RESUMED))
         return claim
@@ -267,14 +267,14 @@ class _AgentTurn:
     async def _reply(self) -> ModelReply:
         """The model's next reply; a prompt that was too long for it is shortened once."""
         try:
-            return await self._ask()
+            return await self._ask_model()
         except ModelFailed as failure:
             if failure.kind != "too_long":
                 raise self._failed(failure) from failure
             self._habit.note_window(window := failure.window)
         await self._conversation.shrink(window)
         try:
-            return await self._ask()
+            return await self._ask_model()
         except ModelFailed as failure:
             raise self._failed(failure) from failure
 
@@ -284,7 +284,7 @@ class _AgentTurn:
             trouble = replace(trouble, said=f"{TOO_LONG}: {failure}")
         return WorkerFailed(trouble.said, trouble=trouble)
 
-    async def _ask(self) -> ModelReply:
+    async def _ask_model(self) -> ModelReply:
         for hint in self._context.hints:
             await self._conversation.append(hint_message(hint))
         request = await self._conversation.request()
@@ -292,13 +292,13 @@ class _AgentTurn:
         self._context.activity(f"thinking (reading {reading:,} tokens)")
         live = LiveOutput(self._context.activity)
 
-        def hear(text: str) -> None:
+        def show_text(text: str) -> None:
             live.hear(_last_line(text))
-            self._context.stream(plain(text), whole=True)
+            self._context.stream(without_control(text), whole=True)
 
         begun = time.monotonic()
         try:
-            reply = await ask(self._habit.model, request, self._context.calls, hear)
+            reply = await ask(self._habit.model, request, self._context.calls, show_text)
         finally:
             live.close()
         self._conversation.heard(reply)

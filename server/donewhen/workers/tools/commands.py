@@ -9,7 +9,7 @@ from donewhen.core.evidence import ObservedCommand
 from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import ToolOutcome
 from donewhen.ports import Processes, ProcessResult
-from donewhen.workers.activity import LiveOutput, activity_line, plain
+from donewhen.workers.activity import LiveOutput, activity_line, without_control
 from donewhen.workers.tools.tool import Argument, Arguments, CallPreview, Invocation, Tool, ToolContext
 
 TIMEOUT = 120.0
@@ -26,11 +26,11 @@ ELSEWHERE = "With `outside` true it runs outside of it, if a person allows that"
 _TIMES = re.compile(r"\b\d+(?:\.\d+)?\s?(?:ms|s|sec|secs|seconds|minutes|m)\b|0x[0-9a-fA-F]+")
 
 
-def _line(arguments: Arguments) -> str:
+def _run_line(arguments: Arguments) -> str:
     return activity_line(f"run `{arguments['command']}`")
 
 
-async def _look(context: ToolContext, arguments: Arguments) -> CallPreview:
+async def _command_preview(context: ToolContext, arguments: Arguments) -> CallPreview:
     return CallPreview(preview=str(arguments["command"]))
 
 
@@ -41,7 +41,7 @@ async def _run_command(context: ToolContext, invocation: Invocation) -> ToolOutc
     outside = bool(invocation.arguments.get("outside"))
     result = await _observed(context, command, timeout, context.room.outside if outside else context.room.processes)
     hint = "" if outside else context.room.hint(result)
-    return _told(context, command, result, changed=command != invocation.sent["command"], hint=hint)
+    return _command_outcome(context, command, result, changed=command != invocation.sent["command"], hint=hint)
 
 
 @dataclass(slots=True)
@@ -53,17 +53,19 @@ class _Ran:
 
 async def _observed(context: ToolContext, command: str, timeout: float, processes: Processes) -> ProcessResult:
     ran = _Ran()
-    await context.turn_context.observe(_run(context, command, timeout, processes, ran))
+    await context.turn_context.observe(_run_in_room(context, command, timeout, processes, ran))
     assert ran.result is not None  # observing runs it to its end, or raises
     return ran.result
 
 
-async def _run(context: ToolContext, command: str, timeout: float, processes: Processes, ran: _Ran) -> ObservedCommand:
+async def _run_in_room(
+    context: ToolContext, command: str, timeout: float, processes: Processes, ran: _Ran
+) -> ObservedCommand:
     live = LiveOutput(context.turn_context.activity)
 
-    def hear(line: str) -> None:
+    def take_line(line: str) -> None:
         live.hear(line)
-        context.turn_context.stream(f"{plain(line).rstrip()}\n")
+        context.turn_context.stream(f"{without_control(line).rstrip()}\n")
 
     try:
         result = await processes.run(
@@ -72,18 +74,22 @@ async def _run(context: ToolContext, command: str, timeout: float, processes: Pr
             environment=context.environment(),
             token=context.turn.token,
             timeout=timeout,
-            on_line=hear,
+            on_line=take_line,
             output_limit=4 * MAX_OUTPUT,
         )
     finally:
         live.close()
     ran.result = result
-    return ObservedCommand(command, result.exit_code, result.seconds, keep_ends(plain(result.output), MAX_RECORDED))
+    return ObservedCommand(
+        command, result.exit_code, result.seconds, keep_ends(without_control(result.output), MAX_RECORDED)
+    )
 
 
-def _told(context: ToolContext, command: str, result: ProcessResult, *, changed: bool, hint: str) -> ToolOutcome:
-    ended = _ended(result)
-    output = plain(result.output).strip("\n")
+def _command_outcome(
+    context: ToolContext, command: str, result: ProcessResult, *, changed: bool, hint: str
+) -> ToolOutcome:
+    ended = _how_it_ended(result)
+    output = without_control(result.output).strip("\n")
     note = f"{INSTEAD} {command}\n" if changed else ""
     body = f"{note}{keep_ends(output, min(context.largest, MAX_OUTPUT))}" if output else f"{note}(no output)"
     same = _TIMES.sub("#", f"{result.exit_code} {body}")
@@ -96,7 +102,7 @@ def _told(context: ToolContext, command: str, result: ProcessResult, *, changed:
     )
 
 
-def _ended(result: ProcessResult) -> str:
+def _how_it_ended(result: ProcessResult) -> str:
     if result.spawn_error is not None:
         return f"could not be started: {result.spawn_error}"
     if result.timed_out:
@@ -126,7 +132,7 @@ RUN_COMMAND = Tool(
             needed=False,
         ),
     ),
-    _line,
+    _run_line,
     _run_command,
-    _look,
+    _command_preview,
 )

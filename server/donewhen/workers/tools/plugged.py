@@ -64,7 +64,7 @@ class PluggedTool:
         for name, value in given.items():
             if name not in properties and self.spec.parameters.get("additionalProperties") is False:
                 raise WrongArguments(f"there is no argument `{name}`; the arguments are: {', '.join(properties)}")
-            _check(name, value, properties.get(name))
+            _refuse_wrong_type(name, value, properties.get(name))
         return given
 
     async def run(self, context: ToolContext, invocation: Invocation) -> ToolOutcome:
@@ -74,7 +74,7 @@ class PluggedTool:
             return refused(f"{self.name} is switched off, because its plugin failed: do without it", line)
         context.turn_context.activity(line)
         try:
-            return _outcome(await self.tool.run(context.turn_context.host, invocation.use))
+            return _checked_outcome(await self.tool.run(context.turn_context.host, invocation.use))
         except Halt as halt:
             halt.plugin = halt.plugin or self.tool.plugin
             raise
@@ -86,13 +86,13 @@ class PluggedTool:
             return refused(f"{reason}. It is switched off: do without it", line)
 
 
-def _outcome(given: object) -> ToolOutcome:
+def _checked_outcome(given: object) -> ToolOutcome:
     if not isinstance(given, ToolOutcome) or not isinstance(cast("object", given.text), str):
         raise TypeError(f"it returned {type(given).__name__}, not a ToolOutcome with text")
     return given
 
 
-def _check(name: str, value: Any, told: Any) -> None:
+def _refuse_wrong_type(name: str, value: Any, told: Any) -> None:
     wanted = cast("Mapping[str, Any]", told).get("type") if isinstance(told, Mapping) else None
     kinds = _TYPES.get(wanted) if isinstance(wanted, str) else None
     if kinds is None:

@@ -10,8 +10,9 @@ from pathlib import PurePosixPath
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.plugging import ToolOutcome
+from donewhen.core.words import counted
 from donewhen.workers.activity import activity_line
-from donewhen.workers.tools.tool import Argument, Arguments, Invocation, Tool, ToolContext, counted, names_of, refused
+from donewhen.workers.tools.tool import Argument, Arguments, Invocation, Tool, ToolContext, names_of, refused
 
 MAX_LINES = 2_000
 MAX_TEXT = 60_000
@@ -25,7 +26,7 @@ UNSAVED = (
 PATH = Argument("path", "relative to the workspace's root", aliases=("file_path", "filename", "file"))
 
 
-def _line(arguments: Arguments) -> str:
+def _read_line(arguments: Arguments) -> str:
     return activity_line(f"read {arguments['path']}")
 
 
@@ -37,12 +38,12 @@ async def _read_file(context: ToolContext, invocation: Invocation) -> ToolOutcom
     held = context.unsaved(names_of(name, path))
     file = None if held is not None else await context.files.read(path)
     if file is None and held is None:
-        return refused(await absent(context, path), _line(arguments))
+        return refused(await absent(context, path), _read_line(arguments))
     if file is not None:
         context.saw(file)
     content = held if held is not None else file.content if file is not None else ""
     note = f"[{UNSAVED}]\n" if held is not None else ""
-    part = _part(content, arguments.get("start_line", 1), arguments.get("end_line"), context.largest)
+    part = _lines_within(content, arguments.get("start_line", 1), arguments.get("end_line"), context.largest)
     return ToolOutcome(f"{path}, {part.title}:\n{note}{part.text}", f"read {path}, {part.title}")
 
 
@@ -57,7 +58,7 @@ class _Part:
             self.text += f"\n[cut here: go on with start_line {last + 1}]"
 
 
-def _part(content: str, first: int, last: int | None, largest: int) -> _Part:
+def _lines_within(content: str, first: int, last: int | None, largest: int) -> _Part:
     lines = content.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -108,7 +109,7 @@ READ_FILE = Tool(
         Argument("start_line", "the first line, from 1", "integer", needed=False, least=1, aliases=("offset",)),
         Argument("end_line", "the last line, included", "integer", needed=False, least=1),
     ),
-    _line,
+    _read_line,
     _read_file,
 )
 
@@ -143,7 +144,7 @@ async def _list_files(context: ToolContext, invocation: Invocation) -> ToolOutco
         return refused(
             f"{await absent(context, folder)}. No folder of that name contains files either", _list_line(arguments)
         )
-    shown = _bounded(paths[:MAX_FILES], context.largest)
+    shown = _lines_that_fit(paths[:MAX_FILES], context.largest)
     rest = len(paths) - len(shown)
     more = [f"[{rest:,} more: narrow it by path or glob]"] if rest else []
     return ToolOutcome(
@@ -163,14 +164,14 @@ async def _search(context: ToolContext, invocation: Invocation) -> ToolOutcome:
     if not pattern:
         return refused("the pattern is empty: send a regular expression", "search nothing")
     found = await context.files.search(pattern, folder, glob, limit=MAX_HITS)
-    shown = _bounded((f"{hit.path}:{hit.line}: {hit.text}" for hit in found.hits), context.largest)
+    shown = _lines_that_fit((f"{hit.path}:{hit.line}: {hit.text}" for hit in found.hits), context.largest)
     cut = found.more or len(shown) < len(found.hits)
     more = ["[more lines match: narrow it by pattern, path or glob]"] if cut else []
     count = f"{counted(len(shown), 'hit')}{', there are more' if cut else ''}"
     return ToolOutcome("\n".join([f"{count}:", *shown, *more]), f"{_search_line(arguments)}: {count}")
 
 
-def _bounded(lines: Iterable[str], largest: int) -> list[str]:
+def _lines_that_fit(lines: Iterable[str], largest: int) -> list[str]:
     shown: list[str] = []
     left = largest
     for line in lines:

@@ -8,13 +8,13 @@ from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.tool import Argument, Arguments, Invocation, Tool, ToolContext
 
 
-def _line(arguments: Arguments) -> str:
+def _report_line(arguments: Arguments) -> str:
     return activity_line(f"report {arguments['state']}: {arguments['text']}")
 
 
 async def _report(context: ToolContext, invocation: Invocation) -> ToolOutcome:
     claim = Claim(invocation.arguments["state"], invocation.arguments["text"])
-    return ToolOutcome("noted; the turn ends", _line(invocation.arguments), claim=claim)
+    return ToolOutcome("noted; the turn ends", _report_line(invocation.arguments), claim=claim)
 
 
 REPORT = Tool(
@@ -26,6 +26,6 @@ REPORT = Tool(
         Argument("state", "how the turn ended", choices=TURN_STATES, aliases=("status",)),
         Argument("text", "what you did, what is missing, or the question", aliases=("message", "summary")),
     ),
-    _line,
+    _report_line,
     _report,
 )

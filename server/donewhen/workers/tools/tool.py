@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, cast
 
 from donewhen.core.plugging import ToolOutcome, ToolUse
+from donewhen.core.words import shortened
 from donewhen.ports import FileText, GuardedFiles, LiveRoom, ToolSpec, Turn, TurnContext
 from donewhen.workers.activity import activity_line
 
@@ -87,11 +88,6 @@ class Invocation:
 def refused(reason: str, summary: str, repeats: str | None = None) -> ToolOutcome:
     """A call that had no effect; the model is told why."""
     return ToolOutcome(f"error: {reason}", f"{summary}: {activity_line(reason)}", ok=False, repeats=repeats)
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things, in words."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 async def no_preview(context: ToolContext, arguments: Arguments) -> CallPreview:
@@ -188,7 +184,7 @@ def schema(arguments: Sequence[Argument]) -> dict[str, Any]:
 
 def read_object(text: str) -> Arguments:
     """What a model wrote for arguments, as the object it has to be. Raises WrongArguments."""
-    return _object(text or "{}")
+    return _arguments_object(text or "{}")
 
 
 def checked_arguments(given: Arguments, arguments: Sequence[Argument]) -> Arguments:
@@ -202,7 +198,7 @@ def checked_arguments(given: Arguments, arguments: Sequence[Argument]) -> Argume
         if argument.name in found:
             raise WrongArguments(f"`{argument.name}` is given twice, under two names; {_wanted(arguments)}")
         if value is not None or argument.needed:
-            found[argument.name] = _checked(argument, value)
+            found[argument.name] = _checked_value(argument, value)
     missing = [argument.name for argument in arguments if argument.needed and argument.name not in found]
     if missing:
         raise WrongArguments(f"`{'`, `'.join(missing)}` is missing; {_wanted(arguments)}")
@@ -216,7 +212,7 @@ def _property(argument: Argument) -> dict[str, Any]:
     return told
 
 
-def _object(text: str) -> dict[str, Any]:
+def _arguments_object(text: str) -> dict[str, Any]:
     try:
         value: Any = json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:
@@ -229,14 +225,14 @@ def _object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _checked(argument: Argument, value: Any) -> Any:
+def _checked_value(argument: Argument, value: Any) -> Any:
     right = isinstance(value, _KINDS[argument.type]) and (argument.type == "boolean" or not isinstance(value, bool))
     if not right or value in (float("inf"), float("-inf")) or value != value:
-        raise WrongArguments(f"`{argument.name}` should be a JSON {argument.type}; it is {_shown(value)}")
+        raise WrongArguments(f"`{argument.name}` should be a JSON {argument.type}; it is {_value_text(value)}")
     if argument.choices and value not in argument.choices:
-        raise WrongArguments(f"`{argument.name}` is one of {', '.join(argument.choices)}; it is {_shown(value)}")
+        raise WrongArguments(f"`{argument.name}` is one of {', '.join(argument.choices)}; it is {_value_text(value)}")
     if argument.least is not None and value < argument.least:
-        raise WrongArguments(f"`{argument.name}` should be at least {argument.least:g}; it is {_shown(value)}")
+        raise WrongArguments(f"`{argument.name}` should be at least {argument.least:g}; it is {_value_text(value)}")
     if argument.filled and isinstance(value, str) and not value.strip():
         raise WrongArguments(f"the {argument.name} is empty: send what is to be done")
     if isinstance(value, str) and not _writable(value):
@@ -257,6 +253,5 @@ def _wanted(arguments: Sequence[Argument]) -> str:
     return f"the arguments are: {told}"
 
 
-def _shown(value: Any) -> str:
-    text = json.dumps(value, default=repr)
-    return text if len(text) <= 80 else f"{text[:79]}…"
+def _value_text(value: Any) -> str:
+    return shortened(json.dumps(value, default=repr), 80)

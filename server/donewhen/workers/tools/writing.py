@@ -14,6 +14,7 @@ from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
 from donewhen.core.feedback import MASK, keep_ends
 from donewhen.core.globs import any_matches
 from donewhen.core.plugging import ToolOutcome
+from donewhen.core.words import counted
 from donewhen.ports import FileText
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.reading import PATH, absent
@@ -25,7 +26,6 @@ from donewhen.workers.tools.tool import (
     Permission,
     Tool,
     ToolContext,
-    counted,
     names_of,
     refused,
 )
@@ -75,7 +75,7 @@ async def file_state(context: ToolContext, name: str) -> FileState:
     if held is not None:
         return FileState(path, None, _held(context, path, held))
     file = await context.files.read(path)
-    moved = _moved(context, path, file)
+    moved = _why_outdated(context, path, file)
     return FileState(path, file, moved, moved is not None, sensitive(context, names))
 
 
@@ -95,7 +95,7 @@ async def previewed(
     if change.refusal is not None or change.needless:
         return CallPreview()
     permission = Permission(now.path, now.file.digest if now.file else None)
-    return CallPreview(await shown(now.path, change.before, change.content), now.sensitive, permission)
+    return CallPreview(await shown_change(now.path, change.before, change.content), now.sensitive, permission)
 
 
 def denied(context: ToolContext, change: Change, line: str) -> ToolOutcome:
@@ -141,7 +141,7 @@ def _without_permission(context: ToolContext, now: FileState, permission: Permis
 
 def _just_changed(context: ToolContext, path: str, current: str | None) -> str:
     context.known.pop(path, None)
-    return f"error: {path} changed just now and was not written. {_shown(context, current)}"
+    return f"error: {path} changed just now and was not written. {_current_text(context, current)}"
 
 
 def _loses_secrets(context: ToolContext, before: str, content: str) -> bool:
@@ -149,13 +149,13 @@ def _loses_secrets(context: ToolContext, before: str, content: str) -> bool:
     return content.count(MASK) > before.count(MASK) and context.mask(before) != before
 
 
-def _moved(context: ToolContext, path: str, file: FileText | None) -> str | None:
+def _why_outdated(context: ToolContext, path: str, file: FileText | None) -> str | None:
     known = context.known.get(path)
     if known is None or (file is not None and file.digest == known):
         return None
     if file is None:
         return f"{path} was deleted since you read it. If it should exist again, send the call once more"
-    return f"{path} changed since you read it, and was not written. {_shown(context, file.content)}"
+    return f"{path} changed since you read it, and was not written. {_current_text(context, file.content)}"
 
 
 def _held(context: ToolContext, path: str, text: str) -> str:
@@ -165,7 +165,7 @@ def _held(context: ToolContext, path: str, text: str) -> str:
     )
 
 
-def _shown(context: ToolContext, current: str | None) -> str:
+def _current_text(context: ToolContext, current: str | None) -> str:
     if current is None:
         return "There is no such file now"
     return (
@@ -173,7 +173,7 @@ def _shown(context: ToolContext, current: str | None) -> str:
     )
 
 
-def _line(arguments: Arguments) -> str:
+def _write_line(arguments: Arguments) -> str:
     return activity_line(f"write {arguments['path']}")
 
 
@@ -185,12 +185,12 @@ async def _planned(context: ToolContext, arguments: Arguments) -> Change:
     return Change(now, content, now.refusal)
 
 
-async def _look(context: ToolContext, arguments: Arguments) -> CallPreview:
+async def _write_preview(context: ToolContext, arguments: Arguments) -> CallPreview:
     return await previewed(context, arguments, _planned)
 
 
 async def _write_file(context: ToolContext, invocation: Invocation) -> ToolOutcome:
-    line = _line(invocation.arguments)
+    line = _write_line(invocation.arguments)
     context.turn_context.activity(activity_line(f"writing {invocation.arguments['path']}"))
     change = await _planned(context, invocation.arguments)
     if change.refusal is not None:
@@ -201,14 +201,14 @@ async def _write_file(context: ToolContext, invocation: Invocation) -> ToolOutco
     written, why = await replaced(context, invocation, change)
     if written is None:
         return ToolOutcome(why, f"{line}: not written", ok=False)
-    wrote = f"{'wrote' if now.file else 'made'} {now.path}, {_lines(written)}"
+    wrote = f"{'wrote' if now.file else 'made'} {now.path}, {_line_count(written)}"
     return ToolOutcome(f"{wrote}{_OTHER if invocation.changed else ''}", wrote)
 
 
 def _unread(file: FileText) -> str:
     return (
         f"{file.path} already exists, and you have not read it: read it first, then replace it or edit a part. It "
-        f"has {_lines(file)} and begins:\n{file.content[:HEAD]}"
+        f"has {_line_count(file)} and begins:\n{file.content[:HEAD]}"
     )
 
 
@@ -220,7 +220,7 @@ _SECRETS = (
 _OTHER = "\nIts text is not the one that you sent: a person changed it when they allowed it. Read it before you go on"
 
 
-def _lines(file: FileText) -> str:
+def _line_count(file: FileText) -> str:
     return counted(file.content.count("\n") + (not file.content.endswith("\n") and bool(file.content)), "line")
 
 
@@ -230,9 +230,9 @@ WRITE_FILE = Tool(
     "a part of a "
     "file use edit_file. A file that changed since you read it is not written, and you get its current text.",
     (PATH, Argument("content", "the whole new text", aliases=("text", "contents"))),
-    _line,
+    _write_line,
     _write_file,
-    _look,
+    _write_preview,
 )
 
 
@@ -300,7 +300,7 @@ def sensitive(context: ToolContext, names: Sequence[str]) -> str:
     return RUNS if any(any_matches(_ASKED, name) for name in folded) else ""
 
 
-async def shown(path: str, before: str, after: str) -> str:
+async def shown_change(path: str, before: str, after: str) -> str:
     """What would change, for a person; bounded."""
     return keep_ends(await asyncio.to_thread(diff, path, before, after), MAX_PREVIEW)
 

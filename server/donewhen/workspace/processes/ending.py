@@ -30,7 +30,7 @@ async def until_gone(pid: int, lives: Callable[[], bool] | None = None) -> None:
     polled."""
     lives = lives or (lambda: exists(pid))
     try:
-        descriptor = _opened(pid)
+        descriptor = _open_pidfd(pid)
     except ProcessLookupError:
         return
     if descriptor is None:
@@ -49,7 +49,7 @@ async def until_gone(pid: int, lives: Callable[[], bool] | None = None) -> None:
         os.close(descriptor)
 
 
-def _opened(pid: int) -> int | None:
+def _open_pidfd(pid: int) -> int | None:
     """A descriptor that becomes readable when the process ends; None if the system doesn't have one. Raises
     ProcessLookupError."""
     if sys.platform != "linux":

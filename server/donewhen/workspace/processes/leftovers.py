@@ -134,7 +134,7 @@ class Family:
             await asyncio.to_thread(self.members)  # while the parents that show who belongs still live
             _signal_group(self._leader, signal.SIGTERM)
         asked: set[int] = set()
-        while members := await self._look():
+        while members := await self._members_now():
             waited = time.monotonic() - begun
             if waited > _GIVE_UP:
                 return
@@ -146,7 +146,7 @@ class Family:
             await asyncio.sleep(_POLL)
         self._gone = True
 
-    async def _look(self) -> set[int]:
+    async def _members_now(self) -> set[int]:
         candidates = self._candidates()
         if candidates is not None and len(candidates) <= _FEW:
             return self._members_twice()  # cheaper than a thread
@@ -184,7 +184,7 @@ def _young(since: float, pids: range | None = None) -> list[SeenProcess]:
 
 def _last_pid() -> int:
     """The pid that was assigned last, -1 if the system doesn't tell."""
-    fields = _read("/proc/loadavg").split()
+    fields = _read_proc("/proc/loadavg").split()
     return int(fields[-1]) if fields and fields[-1].isdigit() else -1
 
 
@@ -219,7 +219,7 @@ def _from_proc(pids: range | None) -> Iterator[SeenProcess]:
     for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
         if not name.isdecimal() or (pids is not None and int(name) not in pids):
             continue
-        if text := _read(f"/proc/{name}/stat"):
+        if text := _read_proc(f"/proc/{name}/stat"):
             # The name in parentheses may itself contain spaces and parentheses.
             fields = text[text.rindex(b")") + 2 :].split()
             if fields[0] not in (b"Z", b"X"):
@@ -237,7 +237,7 @@ def _from_psutil() -> Iterator[SeenProcess]:
 
 def _carries(pid: int, mark: str) -> bool:
     if hasattr(time, "CLOCK_BOOTTIME"):
-        return mark.encode() in _read(f"/proc/{pid}/environ").split(b"\0")
+        return mark.encode() in _read_proc(f"/proc/{pid}/environ").split(b"\0")
     import psutil
 
     name, _, value = mark.partition("=")
@@ -247,7 +247,7 @@ def _carries(pid: int, mark: str) -> bool:
         return False
 
 
-def _read(path: str) -> bytes:
+def _read_proc(path: str) -> bytes:
     try:
         with open(path, "rb") as file:  # noqa: PTH123 # the hot path of a search
             return file.read()

@@ -190,7 +190,7 @@ class _Step(asyncio.SubprocessProtocol):
             self._lines.close()
         ended_by_itself = not self._timed_out and not self.stop.is_set() and not self._limit
         if self._watch is not None and ended_by_itself and transport.get_returncode() != 0:
-            self._limit = self._watch.failed_of(self._output.text())
+            self._limit = self._watch.failed_of(self._output.kept_text())
         return self._result(transport.get_returncode(), started_at, begun)
 
     async def _spawn(self, command: str | Sequence[str], options: Mapping[str, object]) -> asyncio.SubprocessTransport:
@@ -234,7 +234,7 @@ class _Step(asyncio.SubprocessProtocol):
         signal = -code if code is not None and code < 0 and not ended_by_us else None
         return ProcessResult(
             exit_code=None if ended_by_us or signal is not None else code,
-            output=self._output.text(),
+            output=self._output.kept_text(),
             output_bytes=self._output.size,
             output_digest=self._output.digest(),
             seconds=time.monotonic() - begun,
@@ -316,7 +316,7 @@ class Output:
         """sha256 of all bytes, hexadecimal."""
         return self._hash.hexdigest()
 
-    def text(self) -> str:
+    def kept_text(self) -> str:
         """The kept bytes: invalid UTF-8 replaced, NULs shown as ␀, and `[... N bytes cut ...]` at the cut."""
         tail = bytes(self._tail[-self._half :])
         if self.size <= len(self._head) + len(tail):

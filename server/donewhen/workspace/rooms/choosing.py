@@ -50,14 +50,14 @@ class BestRooms:
 
     async def hindrance(self, workspace: Workspace) -> str:
         """See `ports.Rooms`."""
-        return await (await self._of(workspace)).hindrance(workspace)
+        return await (await self._rooms_for(workspace)).hindrance(workspace)
 
     @asynccontextmanager
     async def open(
         self, workspace: Workspace, laid: Sequence[Laid], *, built: bool = True, naming: str = ""
     ) -> AsyncGenerator[Room]:
         """See `ports.Rooms`."""
-        rooms = await self._of(workspace)
+        rooms = await self._rooms_for(workspace)
         async with rooms.open(workspace, laid, built=built, naming=naming) as room:
             yield room
 
@@ -66,7 +66,7 @@ class BestRooms:
         """`unknown` before a room was opened."""
         return "unknown" if self._chosen is None else self._chosen.kind
 
-    async def _of(self, workspace: Workspace) -> Rooms:
+    async def _rooms_for(self, workspace: Workspace) -> Rooms:
         """An overlay doesn't show what is mounted in the workspace."""
         rooms = await self.chosen()
         return self._copies if await asyncio.to_thread(mounted_below, workspace.root) else rooms
@@ -89,7 +89,7 @@ class BestRooms:
         for mounter in self._programs(self._variables()):
             for folder in (self._folder, *([memory] if memory is not None else [])):
                 rooms = OverlayRooms(mounter, folder, self._processes, self._inside, self._variables, self._mounts)
-                hindrance = await self._tried(rooms, folder)
+                hindrance = await self._why_no_overlay(rooms, folder)
                 if not hindrance:
                     self.why = ""
                     return rooms
@@ -98,7 +98,7 @@ class BestRooms:
         self.why = "; ".join(why) or none
         return None
 
-    async def _tried(self, rooms: OverlayRooms, where: Path) -> str:
+    async def _why_no_overlay(self, rooms: OverlayRooms, where: Path) -> str:
         """Why an overlay does not work here; empty if it does."""
         try:
             place = await asyncio.to_thread(take_place, where)

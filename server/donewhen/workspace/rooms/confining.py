@@ -97,7 +97,7 @@ def _refuse(architecture: int, numbers: dict[str, int]) -> None:
     if architecture == _SYSTEMS["x86_64"][0]:
         words += [_step(_AT_LEAST, 0x40000000, 0, 1), _step(_RETURN, _REFUSE)]
     for name, number in (numbers | _EVERYWHERE).items():
-        found = _rule(name)
+        found = _filter_of_call(name)
         words += [_step(_EQUAL, number, 0, len(found) + 1), *found, _step(_RETURN, _ALLOW)]
     words += [_step(_RETURN, _ALLOW)]
     program = ctypes.create_string_buffer(b"".join(words))
@@ -105,7 +105,7 @@ def _refuse(architecture: int, numbers: dict[str, int]) -> None:
     _libc.prctl(_SECCOMP, _FILTER, ctypes.c_char_p(described), 0, 0)
 
 
-def _rule(name: str) -> list[bytes]:
+def _filter_of_call(name: str) -> list[bytes]:
     """The steps for one call: they end with its refusal, or at what follows them."""
     if name in _NO_CALLS:
         return [_step(_RETURN, _NO_CALLS[name])]

@@ -62,9 +62,9 @@ class CopiedRooms:
         """See `ports.Rooms`. Build outputs are never copied, because they contain the workspace's path. Nothing outside
         of the workspace is hidden."""
         async with place_in(self._folder) as folder:
-            yield await self._made(workspace, laid, folder)
+            yield await self._make_copy(workspace, laid, folder)
 
-    async def _made(self, workspace: Workspace, laid: Sequence[Laid], folder: Path) -> CopiedRoom:
+    async def _make_copy(self, workspace: Workspace, laid: Sequence[Laid], folder: Path) -> CopiedRoom:
         root, layer, scratch = folder / "root" / workspace.root.name, folder / "layer", folder / "scratch"
         try:
             root.parent.mkdir()

@@ -43,9 +43,9 @@ def _make(plan: dict[str, Any]) -> None:
         _bring_up_loopback()
     if not plan["namespaces"]:
         # One more is made when privileges are given up.
-        _write("/proc/sys/user/max_user_namespaces", "1")
+        _write_proc("/proc/sys/user/max_user_namespaces", "1")
     if plan["processes"] and _counts_processes():
-        _write("/proc/sys/kernel/pid_max", str(max(plan["processes"], _LEAST_PROCESSES)))
+        _write_proc("/proc/sys/kernel/pid_max", str(max(plan["processes"], _LEAST_PROCESSES)))
     stage = os.path.join(plan["folder"], "stage")  # noqa: PTH118  # pathlib would take a third of a room's time
     os.makedirs(stage, exist_ok=True)  # noqa: PTH103
     places = _mounted()
@@ -64,10 +64,10 @@ def _make(plan: dict[str, Any]) -> None:
         if inner and kind in ("seen", "written"):
             _cover(plan["within"], place, kind)
         else:
-            _show(plan["folder"], kind, place, shown, size)
+            _mount_one(plan["folder"], kind, place, shown, size)
     _make_read_only("/dev")
     os.chdir(old)
-    _check(_libc.umount2(b".", _DETACH), "the old tree")
+    _raise_errno(_libc.umount2(b".", _DETACH), "the old tree")
 
 
 def _counts_processes() -> bool:
@@ -76,7 +76,7 @@ def _counts_processes() -> bool:
     return found is not None and (int(found[1]), int(found[2])) >= (6, 14)
 
 
-def _show(folder: str, kind: str, place: str, shown: str, size: int) -> None:
+def _mount_one(folder: str, kind: str, place: str, shown: str, size: int) -> None:
     """Mounts one thing. The current folder is the root of the old tree, in which everything looks as before."""
     source = f".{shown}"
     if kind == "masked" and not os.path.lexists(place):
@@ -85,7 +85,7 @@ def _show(folder: str, kind: str, place: str, shown: str, size: int) -> None:
         os.makedirs(place, exist_ok=True)  # noqa: PTH103
     elif not os.path.lexists(place):
         os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120
-        _write(place, "")
+        _write_proc(place, "")
     if kind == "empty":
         _mount("tmpfs", place, 0, "tmpfs", f"mode=0755,size={size}" if size else "mode=0755")
     elif kind == "vain":
@@ -103,19 +103,19 @@ def _show(folder: str, kind: str, place: str, shown: str, size: int) -> None:
 
 def _cover(root: str, place: str, kind: str) -> None:
     """Mounts something in the workspace over itself. No part of its path below `root` may be a link, now or later."""
-    opened = [_opened(tree, place[len(root) + 1 :]) for tree in (f".{root}", root)]
+    opened = [_open_without_links(tree, place[len(root) + 1 :]) for tree in (f".{root}", root)]
     try:
         source, target = (f"/proc/self/fd/{one}" for one in opened)
         _mount(source, target, _BIND | _RECURSIVE)
         if kind == "seen":
-            opened.append(_opened(root, place[len(root) + 1 :]))
+            opened.append(_open_without_links(root, place[len(root) + 1 :]))
             _make_read_only(f"/proc/self/fd/{opened[-1]}")
     finally:
         for one in opened:
             os.close(one)
 
 
-def _opened(root: str, path: str) -> int:
+def _open_without_links(root: str, path: str) -> int:
     one = os.open(root, os.O_PATH | os.O_CLOEXEC)
     for part in path.split("/"):
         above, one = one, os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=one)
@@ -140,7 +140,7 @@ def _make_devices(memory: int) -> None:
     """Devices without anybody's data, and no terminal except those opened in the room."""
     _mount("tmpfs", "/dev", 0, "tmpfs", "mode=0755")
     for name in _DEVICES:
-        _write(f"/dev/{name}", "")
+        _write_proc(f"/dev/{name}", "")
         _mount(f"./dev/{name}", f"/dev/{name}", _BIND)
     for name, target in _LINKS.items():
         os.symlink(target, f"/dev/{name}")  # noqa: PTH211
@@ -174,22 +174,22 @@ def _make_read_only(place: str) -> None:
     attributes = struct.pack("QQQQ", _READ_ONLY, 0, 0, 0)
     done = _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(place), 0, attributes, len(attributes))
     if done != 0 and os.access(place, os.F_OK):  # what can't even be reached can't be written
-        _check(done, f"{place} can't be made read-only")
+        _raise_errno(done, f"{place} can't be made read-only")
 
 
 def _mount(source: str, place: str, flags: int, kind: str = "", options: str = "") -> None:
     words = [os.fsencode(one) if one else None for one in (source, place, kind)]
     done = _libc.mount(*words, ctypes.c_ulong(flags), os.fsencode(options) if options else None)
-    _check(done, place)
+    _raise_errno(done, place)
 
 
-def _check(done: int, what: str) -> None:
+def _raise_errno(done: int, what: str) -> None:
     if done != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), what)
 
 
-def _write(file: str, text: str) -> None:
+def _write_proc(file: str, text: str) -> None:
     with open(file, "w", encoding="ascii") as opened:  # noqa: PTH123
         opened.write(text)
 

@@ -127,7 +127,7 @@ class Guarded:
         ahead = deque([""])
         while ahead:
             place = ahead.popleft()
-            seen = self._seen(place)
+            seen = self._seen_folder(place)
             if seen is None:
                 continue
             known[place] = seen
@@ -138,7 +138,7 @@ class Guarded:
         self._known = known
         return tops, found
 
-    def _seen(self, place: str) -> _Seen | None:
+    def _seen_folder(self, place: str) -> _Seen | None:
         """A folder is read again only if it has changed; None if it can't be read."""
         folder = os.path.join(self._root, place)  # noqa: PTH118  # thousands of them
         try:
@@ -148,7 +148,7 @@ class Guarded:
             if not stat.S_ISDIR(status.st_mode) or (known is not None and known.state == state):
                 return known if stat.S_ISDIR(status.st_mode) else None
             with os.scandir(folder) as entries:
-                return _read(state, entries, top=not place)
+                return _read_entries(state, entries, top=not place)
         except OSError:
             return None
 
@@ -180,7 +180,7 @@ def git_folders(top: Path) -> tuple[Path, ...]:
     return tuple(Path(os.path.normpath(one)) for one in found if is_file(one / "HEAD"))
 
 
-def _read(state: tuple[int, int, int, int], entries: Iterable[os.DirEntry[str]], *, top: bool) -> _Seen:
+def _read_entries(state: tuple[int, int, int, int], entries: Iterable[os.DirEntry[str]], *, top: bool) -> _Seen:
     guarded: list[str] = []
     folders: list[str] = []
     for entry in entries:

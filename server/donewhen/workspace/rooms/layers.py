@@ -34,7 +34,7 @@ async def lay_files(workspace: Workspace, laid: Sequence[Laid], target: Path) ->
         gone += await workspace.lay(checkpoint, paths, target)
     texts = [(one.path, one.content) for one in laid if one.checkpoint is None and one.content is not None]
     try:
-        await asyncio.to_thread(_write, workspace.root, texts, target)
+        await asyncio.to_thread(_write_files, workspace.root, texts, target)
     except OSError as error:
         raise WorkspaceError(f"a room's files can't be written ({error.strerror or error})") from error
     return tuple(gone)
@@ -75,7 +75,7 @@ def _refuse_outside(path: str) -> None:
         raise WorkspaceError(f"{path!r} is not a path of the workspace")
 
 
-def _write(root: Path, texts: Iterable[tuple[str, bytes]], target: Path) -> None:
+def _write_files(root: Path, texts: Iterable[tuple[str, bytes]], target: Path) -> None:
     failed: list[str] = []
     for path, content in texts:
         put_back(target, [(path, FILE, content)], failed)
@@ -127,16 +127,16 @@ def changed_above(upper: Path, below: Sequence[Path], place: str = "") -> Iterat
     for entry in written:
         path = f"{place}/{entry.name}" if place else entry.name
         if entry.is_dir(follow_symlinks=False):
-            if any((layer / path).is_symlink() or (layer / path).is_file() for layer in _seen(below, path)):
+            if any((layer / path).is_symlink() or (layer / path).is_file() for layer in _highest_layer(below, path)):
                 yield path
             yield from changed_above(upper, below, path)
-        elif any((layer / path).is_dir() and not (layer / path).is_symlink() for layer in _seen(below, path)):
+        elif any((layer / path).is_dir() and not (layer / path).is_symlink() for layer in _highest_layer(below, path)):
             yield from _files_in(below, path)
-        elif _seen(below, path) and not _same(Path(entry.path), _seen(below, path)[0] / path):
+        elif _highest_layer(below, path) and not _same(Path(entry.path), _highest_layer(below, path)[0] / path):
             yield path
 
 
-def _seen(below: Sequence[Path], path: str) -> Sequence[Path]:
+def _highest_layer(below: Sequence[Path], path: str) -> Sequence[Path]:
     """The highest layer with anything at a path, if there is one."""
     found = next((layer for layer in below if os.path.lexists(layer / path)), None)
     return () if found is None or _hidden(found / path) else (found,)
@@ -152,7 +152,7 @@ def _files_in(below: Sequence[Path], place: str) -> Iterator[str]:
         for folder, _, names in os.walk(layer / place):
             for name in names:
                 path = (Path(folder) / name).relative_to(layer).as_posix()
-                if _seen(below, path):
+                if _highest_layer(below, path):
                     yield path
 
 

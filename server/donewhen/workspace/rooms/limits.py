@@ -48,7 +48,7 @@ class Counted:
             time.sleep(0.01)
 
 
-def counted(processes: int) -> Counted | None:
+def control_group(processes: int) -> Counted | None:
     """A new group that allows at most this many processes and threads; None if none can be made."""
     for above in _candidates():
         for left in above.glob(f"{_PREFIX}*"):
@@ -151,7 +151,7 @@ class RoomWatch:
             if now < looked or (not many and now - looked < _LOOK):
                 continue
             threads = await asyncio.to_thread(_threads_of, leader)
-            if said := await asyncio.to_thread(self._look, threads, used, available):
+            if said := await asyncio.to_thread(self._exceeded_limit, threads, used, available):
                 return said
             tasks = _tasks() - sum(threads.values())
             looked = time.monotonic() + (time.monotonic() - now)  # if looking takes long, it is done less often
@@ -166,9 +166,9 @@ class RoomWatch:
         return self._too_many() if self._told > before else ""
 
     def _too_many(self) -> str:
-        return _said(f"{self._limits.processes:,} processes and threads at once", "room_processes")
+        return _took_too_much(f"{self._limits.processes:,} processes and threads at once", "room_processes")
 
-    def _look(self, threads: Mapping[int, int], used: Mapping[Path, int], available: int) -> str:
+    def _exceeded_limit(self, threads: Mapping[int, int], used: Mapping[Path, int], available: int) -> str:
         if 0 < self._limits.processes < sum(threads.values()):
             return self._too_many()
         gone = available - _available()
@@ -178,9 +178,9 @@ class RoomWatch:
         unnamed = _in_unnamed_files(threads)
         much = sum(_resident(pid) for pid in threads) + unnamed > self._memory
         if scarce or (much and _proportional(threads, unnamed) > self._memory):
-            return _said(f"{size_text(self._memory)} of memory", "room_memory")
+            return _took_too_much(f"{size_text(self._memory)} of memory", "room_memory")
         if self._limits.disk and any(_used(place) - before > self._limits.disk for place, before in used.items()):
-            return _said(f"{size_text(self._limits.disk)} of the disk", "room_disk")
+            return _took_too_much(f"{size_text(self._limits.disk)} of the disk", "room_disk")
         return ""
 
 
@@ -197,7 +197,7 @@ def size_text(size: int) -> str:
     return f"{size:,} bytes"
 
 
-def _said(what: str, setting: str) -> str:
+def _took_too_much(what: str, setting: str) -> str:
     return f"it took more than {what}; `{setting}` of your settings changes that"
 
 

@@ -26,7 +26,7 @@ from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import PATIENCE, TIMED_OUT
 from donewhen.workspace.rooms.guarding import Guarded, git_folders
 from donewhen.workspace.rooms.home import elsewhere, home_of, interpreters, is_file, is_link, is_there
-from donewhen.workspace.rooms.limits import Counted, RoomWatch, counted, most_memory
+from donewhen.workspace.rooms.limits import Counted, RoomWatch, control_group, most_memory
 from donewhen.workspace.rooms.mounting import (
     Bubblewrap,
     Inside,
@@ -112,7 +112,7 @@ class MountedLiveRooms:
             why = self._why
             if why is None:
                 self._timed_out = False
-                why = await self._tried()
+                why = await self._why_no_rooms()
                 # A machine under load is no system without rooms: it is tried again the next time.
                 self._why = None if self._timed_out else why
         return why
@@ -122,16 +122,16 @@ class MountedLiveRooms:
         """See `ports.LiveRooms`."""
         if (why := await self.hindrance()) or self._chosen is None:
             raise WorkspaceError(f"no room can be opened: {why}")
-        async with self._opened(self._chosen, grants) as room:
+        async with self._opened_room(self._chosen, grants) as room:
             yield room
 
     @asynccontextmanager
-    async def _opened(self, mounter: Mounter, grants: Grants) -> AsyncGenerator[MountedLiveRoom]:
+    async def _opened_room(self, mounter: Mounter, grants: Grants) -> AsyncGenerator[MountedLiveRoom]:
         async with place_in(self._folder) as folder:
             undone: list[Callable[[], object]] = []
             try:
                 try:
-                    making = asyncio.to_thread(self._made, mounter, folder, grants, undone)
+                    making = asyncio.to_thread(self._make_room, mounter, folder, grants, undone)
                     room = await shielded(making)
                 except OSError as error:
                     raise WorkspaceError(f"a room can't be made in {folder} ({error.strerror or error})") from error
@@ -139,7 +139,7 @@ class MountedLiveRooms:
             finally:
                 await shielded(asyncio.to_thread(lambda: [undo() for undo in reversed(undone)]))
 
-    def _made(
+    def _make_room(
         self, mounter: Mounter, folder: Path, grants: Grants, undone: list[Callable[[], object]]
     ) -> MountedLiveRoom:
         """`undone` are the steps to take when it closes, last first: it grows with every step here."""
@@ -147,12 +147,12 @@ class MountedLiveRooms:
             raise WorkspaceError(_link_at(links[0]))
         undone.append(lambda: _put_back(folder, grants.copied))
         shape = self._shape(folder, grants, undone)
-        group = counted(2 * grants.limits.processes) if grants.limits.processes else None
+        group = control_group(2 * grants.limits.processes) if grants.limits.processes else None
         if group is not None:
             undone.append(group.close)
         return MountedLiveRoom(mounter, shape, grants, (self._root, folder), self._outside, group)
 
-    async def _tried(self) -> str:
+    async def _why_no_rooms(self) -> str:
         """Why there are no rooms; empty if a command ran in one."""
         if sys.platform != "linux":
             return "this system has no namespaces: rooms for commands need Linux"
@@ -161,7 +161,7 @@ class MountedLiveRooms:
         hindrances: list[str] = []
         for mounter in _each(self._programs(self._variables())):
             try:
-                async with self._opened(mounter, Grants()) as room:
+                async with self._opened_room(mounter, Grants()) as room:
                     tried = room.processes.run(
                         "test -w . && echo in",
                         cwd=self._root,
@@ -208,7 +208,7 @@ class MountedLiveRooms:
             Mount("written", place) for place in grants.writes if is_there(place) and not place.is_relative_to(root)
         ]
         for number, file in enumerate(grants.copied):
-            _copy(file, folder / "copied" / str(number), _within(file, made))
+            _copy(file, folder / "copied" / str(number), _path_outside(file, made))
         made += [Mount("written", root)]
         inner = [place for place in hidden if place.is_relative_to(root) and place != root]
         made += [Mount("empty", place, size=_SMALL) for place in inner]
@@ -322,7 +322,7 @@ def _repository(root: Path) -> tuple[Path, ...]:
     return (*([top] if top != root else []), *(one for one in git_folders(top) if one != top / ".git"))
 
 
-def _within(file: Path, mounts: Sequence[Mount]) -> Path | None:
+def _path_outside(file: Path, mounts: Sequence[Mount]) -> Path | None:
     """The path outside of the room, for a file in one of the room's own folders."""
     own = next((mount for mount in reversed(mounts) if file.is_relative_to(mount.place)), None)
     return own.source / file.relative_to(own.place) if own is not None and own.source is not None else None

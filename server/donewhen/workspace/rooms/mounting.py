@@ -75,7 +75,7 @@ class Mount:
     size: int = 0
 
     @property
-    def shown(self) -> Path:
+    def outer_path(self) -> Path:
         return self.source or self.place
 
 
@@ -233,7 +233,7 @@ def sources(mounts: Iterable[Mount]) -> tuple[str, ...]:
     for mount in mounts:
         source = "/"
         if mount.kind not in ("empty", "vain"):
-            shown = os.devnull if mount.kind == "masked" else os.fspath(mount.shown)
+            shown = os.devnull if mount.kind == "masked" else os.fspath(mount.outer_path)
             above, place = table[_mount_of(shown)]
             source = (above + _escaped(shown)[len(place) :]) or "/"
         found.append(f"{source} {_escaped(os.fspath(mount.place))}{' ro' if mount.kind == 'seen' else ''}")
@@ -289,7 +289,7 @@ class Bubblewrap:
         return [*words, "--chdir", str(cwd), "--", *command]
 
     def _mounted(self, mount: Mount, folder: Path) -> list[str]:
-        place, shown = str(mount.place), str(mount.shown)
+        place, shown = str(mount.place), str(mount.outer_path)
         match mount.kind:
             case "empty":
                 return [*(["--size", str(mount.size)] if mount.size else []), "--tmpfs", place]
@@ -321,7 +321,7 @@ class Unshare:
         enter += [] if shape.network else ["--net"]
         plan = {
             "folder": str(shape.folder),
-            "mounts": [[one.kind, str(one.place), str(one.shown), one.size] for one in shape.mounts],
+            "mounts": [[one.kind, str(one.place), str(one.outer_path), one.size] for one in shape.mounts],
             "loopback": not shape.network,
             "namespaces": shape.namespaces,
             "memory": shape.memory,
@@ -358,7 +358,7 @@ def in_vain(place: Path) -> Mount:
 
 def of_the_session(variables: Mapping[str, str]) -> list[Path]:
     """The folders with the sockets of this session's services, and those of keys that variables name."""
-    return [*_SESSION, *_named(_FOLDERS_OF_KEYS, variables)]
+    return [*_SESSION, *_paths_in_variables(_FOLDERS_OF_KEYS, variables)]
 
 
 def folders_of(places: Iterable[Path]) -> tuple[Path, ...]:
@@ -369,11 +369,13 @@ def folders_of(places: Iterable[Path]) -> tuple[Path, ...]:
 def files_of_keys(variables: Mapping[str, str]) -> list[Mount]:
     """Covers the files of keys that variables name."""
     return [
-        Mount("masked", Path(os.path.realpath(place))) for place in _named(_FILES_OF_KEYS, variables) if is_file(place)
+        Mount("masked", Path(os.path.realpath(place)))
+        for place in _paths_in_variables(_FILES_OF_KEYS, variables)
+        if is_file(place)
     ]
 
 
-def _named(names: Iterable[str], variables: Mapping[str, str]) -> list[Path]:
+def _paths_in_variables(names: Iterable[str], variables: Mapping[str, str]) -> list[Path]:
     values = [Path(one) for name in names for one in variables.get(name, "").split(os.pathsep) if one]
     return [value for value in values if value.is_absolute() and len(value.parts) > 1]
 

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.core.words import listed
 from donewhen.ports import Checker, Laid, Processes, Workspace
 from donewhen.workspace.rooms.home import home_of
 from donewhen.workspace.rooms.layers import built_folders, changed_above, hide, lay_files, like_below
@@ -61,9 +62,9 @@ class OverlayRooms:
         if inner := mounted_below(workspace.root):
             raise WorkspaceError(f"{inner[0]} is mounted in the workspace, and overlays can't show it")
         async with place_in(self._folder) as folder:
-            yield await self._made(workspace, laid, folder, built, naming)
+            yield await self._make_overlay(workspace, laid, folder, built, naming)
 
-    async def _made(
+    async def _make_overlay(
         self, workspace: Workspace, laid: Sequence[Laid], folder: Path, built: bool, naming: str
     ) -> OverlayRoom:
         root, layer, upper = workspace.root, folder / "layer", folder / "upper"
@@ -133,9 +134,8 @@ def others_files(root: Path) -> str:
             continue  # nobody can change what can't be examined
     if not found:
         return ""
-    shown = ", ".join(sorted(Path(path).relative_to(root).as_posix() for path in found)[:SHOWN])
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    shown = listed(sorted(Path(path).relative_to(root).as_posix() for path in found), SHOWN)
     return (
         "files that belong to another user or group can't be changed in the rooms in which checks are tried: "
-        f"{shown}{more}. A check that writes to them proves nothing there; if one does, `chown` them"
+        f"{shown}. A check that writes to them proves nothing there; if one does, `chown` them"
     )

@@ -35,7 +35,7 @@ _LONGEST = 4096
 """Bytes of a path."""
 
 
-class Place:
+class RoomFolder:
     """One room's folder. `close` removes it."""
 
     def __init__(self, folder: Path, lock: int) -> None:
@@ -47,7 +47,7 @@ class Place:
         _unlock(self.folder, self._lock)
 
 
-def take_place(rooms: Path) -> Place:
+def take_place(rooms: Path) -> RoomFolder:
     """A new, empty folder in `rooms`. Raises WorkspaceError."""
     try:
         rooms.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def take_place(rooms: Path) -> Place:
         folder.mkdir(mode=0o700)
     except OSError as error:
         raise WorkspaceError(f"no room can be made in {rooms} ({error.strerror or error})") from error
-    return Place(folder, lock)
+    return RoomFolder(folder, lock)
 
 
 def _locked(file: Path) -> int | None:
@@ -77,7 +77,7 @@ def _locked(file: Path) -> int | None:
 async def place_in(rooms: Path) -> AsyncGenerator[Path]:
     """A new, empty folder in `rooms` for the duration of the block; removed afterwards, even after a cancellation.
     Raises WorkspaceError."""
-    taken: list[Place] = []
+    taken: list[RoomFolder] = []
     try:
         await shielded(asyncio.to_thread(lambda: taken.append(take_place(rooms))))
         yield taken[0].folder
