@@ -29,7 +29,7 @@ def compose(text: str) -> yaml.Node | None:
         raise _bad_yaml(text, error) from error
 
 
-def plain(text: str) -> Any:
+def load_plain(text: str) -> Any:
     """What a document of somebody else's says. Raises BadYaml, RecursionError where it is nested too deeply."""
     try:
         return yaml.safe_load(text)

@@ -35,7 +35,7 @@ class LeadsOut(OSError):
 
 def read_bytes(path: Place, limit: int = LIMIT, *, within: Place | None = None) -> bytes:
     """The content of a regular file. Raises OSError for anything else, and for more than `limit` bytes."""
-    data = _read(path, limit, within, whole=True)
+    data = _read_regular(path, limit, within, whole=True)
     if len(data) > limit:
         raise _too_large(path, limit)
     return data
@@ -43,7 +43,7 @@ def read_bytes(path: Place, limit: int = LIMIT, *, within: Place | None = None) 
 
 def read_start(path: Place, size: int, *, within: Place | None = None) -> bytes:
     """The first `size` bytes of a regular file, all of one that is shorter. Raises OSError for anything else."""
-    return _read(path, size, within, whole=False)
+    return _read_regular(path, size, within, whole=False)
 
 
 def read_text(
@@ -59,9 +59,9 @@ def read_text(
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _read(path: Place, size: int, within: Place | None, *, whole: bool) -> bytes:
+def _read_regular(path: Place, size: int, within: Place | None, *, whole: bool) -> bytes:
     """At most `size` bytes; one more of a `whole` file that grows while it is read."""
-    descriptor = os.open(path, _FLAGS) if within is None else _opened(os.fspath(within), os.fspath(path))
+    descriptor = os.open(path, _FLAGS) if within is None else _open_below(os.fspath(within), os.fspath(path))
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -82,7 +82,7 @@ def _too_large(path: Place, limit: int) -> OSError:
     return OSError(errno.EFBIG, f"it is larger than {limit:,} bytes", os.fspath(path))
 
 
-def _opened(root: str, path: str) -> int:
+def _open_below(root: str, path: str) -> int:
     """A descriptor of what stands at `path` below `root`. Raises LeadsOut."""
     if os.open not in os.supports_dir_fd:  # Windows: as good as it can be told there
         real, top = Path(root, path).resolve(), Path(root).resolve()

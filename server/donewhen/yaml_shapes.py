@@ -121,7 +121,7 @@ def _refuse_twins(root: yaml.Node | None, name: str) -> None:
         keys = set[str]()
         for key, value in _pairs(node):
             if key.value in keys:
-                raise InvalidGoal(f"{name} line {_line(key)}: `{key.value}` is there twice")
+                raise InvalidGoal(f"{name} line {_line_number(key)}: `{key.value}` is there twice")
             keys.add(str(key.value))
             open_nodes.append(value)
         open_nodes += _members(node)
@@ -135,10 +135,10 @@ def _mistake(root: yaml.Node | None, error: ErrorDetails) -> tuple[int, str]:
         node = _inner(node, part) or node
     if error["type"] == "unknown_key":
         node = next((key for key, _ in _pairs(node) if key.value == context["key"]), node)
-    return _line(node), _said(error, context)
+    return _line_number(node), _fault_in_words(error, context)
 
 
-def _said(error: ErrorDetails, context: Mapping[str, Any]) -> str:
+def _fault_in_words(error: ErrorDetails, context: Mapping[str, Any]) -> str:
     if isinstance(problem := context.get("error"), ValueError):
         return str(problem)
     names = [part for part in error["loc"] if isinstance(part, str)]
@@ -170,6 +170,6 @@ def _members(node: yaml.Node | None) -> list[yaml.Node]:
     return cast("list[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else []
 
 
-def _line(node: yaml.Node | None) -> int:
+def _line_number(node: yaml.Node | None) -> int:
     mark = node.start_mark if node is not None else None
     return mark.line + 1 if mark else 1

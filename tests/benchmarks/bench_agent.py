@@ -118,7 +118,7 @@ async def pursue(folder: Path, url: str) -> tuple[dict[str, float], Seen]:
     begun = time.perf_counter()
     models.warm(AgentOptions("openai/worker", url))
     if settings.pick("model_client") == "litellm":
-        host = models._opened()
+        host = models._model_host()
         assert isinstance(host, ModelHost)
         await host.ready()
     else:

@@ -28,7 +28,7 @@ from donewhen.app.found_models import (
 from donewhen.app.services import Services
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
-from donewhen.cli.models import shown
+from donewhen.cli.models import found_lines
 from donewhen.cli.terminal import Terminal
 from donewhen.store.model_notes import FileModelNotes
 from tests.cli.fakes import Typed
@@ -64,7 +64,7 @@ async def test_keys_are_found_by_name_and_servers_by_their_answer() -> None:
     (server,) = found.servers
     assert (server.kind, server.api_base) == ("Ollama", models.base_url.replace("localhost", "127.0.0.1"))
     assert [one.name for one in server.models] == ["qwen2.5:1.5b", "other"]
-    text = "\n".join(shown(found))
+    text = "\n".join(found_lines(found))
     assert f"--model openai/qwen2.5:1.5b --api-base {server.api_base}" in text
     assert "openai: OPENAI_API_KEY" in text
     assert SECRET not in text
@@ -77,12 +77,12 @@ def test_what_is_not_a_model_server_is_not_listed() -> None:
 
 
 def test_nothing_here_says_what_to_do() -> None:
-    (line,) = shown(FoundModels({}, ()))
+    (line,) = found_lines(FoundModels({}, ()))
     assert "Set a provider's key" in line
-    empty = "\n".join(shown(FoundModels({}, (LocalServer("Ollama", "http://127.0.0.1:11434/v1", ()),))))
+    empty = "\n".join(found_lines(FoundModels({}, (LocalServer("Ollama", "http://127.0.0.1:11434/v1", ()),))))
     assert "it serves no model yet" in empty
     small = LocalServer("vLLM", "http://127.0.0.1:8000/v1", (ServedModel("m", 4_096),))
-    assert "(4,096 tokens of context)" in "\n".join(shown(FoundModels({}, (small,))))
+    assert "(4,096 tokens of context)" in "\n".join(found_lines(FoundModels({}, (small,))))
 
 
 def by_schema(call: ModelCall) -> Reply:
@@ -184,7 +184,7 @@ async def test_a_server_that_loads_its_model_is_starting(tmp_path: Path) -> None
         found = await found_models({}, {"llama.cpp": port})
         code, text = await asyncio.to_thread(tried, tmp_path, "openai/m", "--api-base", f"http://127.0.0.1:{port}/v1")
     assert [one.starting for one in found.servers] == [True]
-    assert "it is starting" in "\n".join(shown(found))
+    assert "it is starting" in "\n".join(found_lines(found))
     assert (code, "is still loading its model" in text) == (1, True), text
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.app.drafts import Place, standing_of, survey
+from donewhen.app.drafts import CheckPlace, standing_of, survey
 from donewhen.core.evidence import CheckResult, Outcome, TestTotals
 from donewhen.goalfile.draft import draft
 from donewhen.goalfile.parse import parse
@@ -46,7 +46,7 @@ class Bench:
         return {"PATH": f"{self._programs}:/usr/bin:/bin", "HOME": str(self.root.parent)}
 
     def survey(self, *, execute: bool = True, tries: bool = True, patience: float = 30.0) -> Survey:
-        place = Place(self.root, self.environment)
+        place = CheckPlace(self.root, self.environment)
         return asyncio.run(survey(place, execute=execute, tries=tries, patience=patience))
 
     def drafted(self, **how: bool) -> dict[str, str | None]:
@@ -176,7 +176,7 @@ def test_untried_nothing_but_the_interpreter_runs_and_untrusted_nothing_at_all(b
 def test_where_python_has_another_name_that_one_is_drafted(bench: Bench, tmp_path: Path) -> None:
     bench.write("test_it.py", TEST.replace("RESULT", "True"))
     (tmp_path / "bin" / "python").rename(tmp_path / "bin" / "python3")
-    place = Place(bench.root, lambda: {"PATH": str(tmp_path / "bin")})
+    place = CheckPlace(bench.root, lambda: {"PATH": str(tmp_path / "bin")})
     found = asyncio.run(survey(place, execute=False, tries=False, patience=30.0))
     assert found.commands == ("python3 -m unittest",)
 

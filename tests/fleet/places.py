@@ -11,15 +11,15 @@ from donewhen.app.services import Services
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.engine.api import RunView
-from donewhen.fleet.iterating import Place
+from donewhen.fleet.iterating import IteratingPlace
 from donewhen.fleet.manifest import Fleet, FleetGoal
 
 GOAL = "# Make it\n\n- [ ] `test $(grep -c . done.txt) -ge {turns}` passes\n"
 COMMAND = "echo turn >> done.txt"
 
 
-def place(folder: Path) -> Place:
-    return Place(Services(), folder / "state", user_file=folder / "none.toml")
+def place(folder: Path) -> IteratingPlace:
+    return IteratingPlace(Services(), folder / "state", user_file=folder / "none.toml")
 
 
 def goal(folder: Path, name: str, turns: int = 1, **settings: str) -> FleetGoal:

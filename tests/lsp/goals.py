@@ -16,7 +16,7 @@ from donewhen.engine.api import RunView
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import ParsedGoalFile
 from donewhen.lsp.goal_view import GoalView
-from donewhen.lsp.positions import Encoding, Place, split_lines
+from donewhen.lsp.positions import Encoding, FilePlace, split_lines
 from donewhen.ports import Live
 
 ROOT = Path("/w") if Path("/").exists() else Path("C:/w")
@@ -86,7 +86,7 @@ def stands(label: str, status: Any, evidence_ids: Sequence[str] = (), text: str 
 
 def live(view: RunView | None, text: str = GOAL, encoding: Encoding = "utf-16", **more: Any) -> GoalView:
     """The goal file as features see it."""
-    place = Place(more.pop("root", ROOT), "GOAL.md")
+    place = FilePlace(more.pop("root", ROOT), "GOAL.md")
     return GoalView(place.absolute.as_uri(), place, parsed(text), view, split_lines(text), encoding, **more)
 
 

@@ -120,7 +120,7 @@ async def test_a_window_that_closes_while_it_is_asked_is_silent_and_the_next_one
     asking = asyncio.ensure_future(host.ask_editor(question, 60))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    await first.leave("the editor is gone")
+    await first.disconnect("the editor is gone")
     with pytest.raises(EditorSilent, match="closed before its model answered"):
         await asking
     with pytest.raises(EditorSilent, match="no editor window that offers models is connected"):
@@ -128,4 +128,4 @@ async def test_a_window_that_closes_while_it_is_asked_is_silent_and_the_next_one
     second.introduce(ClientProfile(language_models=True))
     with pytest.raises(EditorSilent, match=r"did not answer donewhen/model/complete within 0.01 s"):
         await host.ask_editor(question, 0.01)
-    await second.leave("the editor is gone")
+    await second.disconnect("the editor is gone")

@@ -17,7 +17,7 @@ from donewhen.core.work import Interrupt
 from donewhen.lsp.actions import REASON, finding_actions, goal_actions, run_actions, suggestion_actions
 from donewhen.lsp.goal_view import GoalView
 from donewhen.lsp.hover import goal_hover, requirement_text
-from donewhen.lsp.interrupts import text
+from donewhen.lsp.interrupts import question_text
 from donewhen.lsp.lenses import goal_hints, goal_lenses
 from donewhen.lsp.navigation import goal_links, goal_symbols, matching
 from donewhen.lsp.progress import message, percentage
@@ -343,7 +343,7 @@ def test_named_files_are_linked_and_nothing_outside_of_the_workspace(tmp_path: P
 
 
 def test_a_long_preview_is_cut() -> None:
-    said = text(Interrupt("I1", "approval", "Run?", preview="x" * 10_000))
+    said = question_text(Interrupt("I1", "approval", "Run?", preview="x" * 10_000))
     assert said.startswith("Run?\nxxx")
     assert len(said) < 1000
 

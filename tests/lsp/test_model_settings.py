@@ -9,7 +9,7 @@ import pytest
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.work import Interrupt
-from donewhen.lsp.interrupts import MAX_PREVIEW, text
+from donewhen.lsp.interrupts import MAX_PREVIEW, question_text
 from donewhen.lsp.opening import editor_settings
 from tests.tools import each_row
 
@@ -121,18 +121,18 @@ def approval(command: str) -> Interrupt:
 
 
 def test_an_approval_shows_the_command_and_denies_first() -> None:
-    assert text(approval("git push")) == "Run `git push`?\ngit push"
+    assert question_text(approval("git push")) == "Run `git push`?\ngit push"
 
 
 @pytest.mark.conformance("A2")
 def test_the_end_of_a_long_command_is_shown_too() -> None:
-    shown = text(approval("echo " + "x" * 2_000 + "; rm -rf ~"))
+    shown = question_text(approval("echo " + "x" * 2_000 + "; rm -rf ~"))
     assert shown.endswith("x; rm -rf ~")
     assert f"{2_015 - MAX_PREVIEW} characters are not shown here" in shown
     assert len(shown) < MAX_PREVIEW + 200
 
 
 def test_nothing_makes_a_command_look_like_another() -> None:
-    shown = text(approval("echo \u202eabc\x1b[2K\rmake\u2066\nls"))
+    shown = question_text(approval("echo \u202eabc\x1b[2K\rmake\u2066\nls"))
     assert "\n" in shown
     assert all(one == "\n" or one.isprintable() for one in shown)

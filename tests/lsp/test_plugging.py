@@ -19,7 +19,7 @@ from donewhen.core.work import Interrupt
 from donewhen.lsp.goal_diagnostics import DiagnosticContext, collect
 from donewhen.lsp.host import Host
 from donewhen.lsp.hover import goal_hover
-from donewhen.lsp.interrupts import text
+from donewhen.lsp.interrupts import question_text
 from donewhen.lsp.lenses import goal_lenses
 from donewhen.lsp.server import Connect, serve_streams
 from tests import forked
@@ -59,7 +59,7 @@ def test_the_hover_on_the_title_says_who_halted_it_and_why(resumable: bool) -> N
 
 def test_the_start_is_asked_with_its_summary() -> None:
     start = Interrupt("I1", "approval", "Start this run?", about="start", preview="Worker: agent\nAt most $5")
-    assert text(start) == "Start this run?\nWorker: agent\nAt most $5"
+    assert question_text(start) == "Start this run?\nWorker: agent\nAt most $5"
 
 
 # ------------------------------------------------------------------------------------------ by a whole server

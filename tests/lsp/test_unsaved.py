@@ -23,7 +23,7 @@ class Client:
     def open(self, text: str | None = None) -> None:
         text = self.path.read_text(encoding="utf-8") if text is None else text
         self.documents.put_text_document(types.TextDocumentItem(self.path.as_uri(), types.LanguageKind.Python, 1, text))
-        self.unsaved.opened(self.path, text)
+        self.unsaved.note_opened(self.path, text)
 
     def edit(self, text: str) -> None:
         named = types.VersionedTextDocumentIdentifier(2, self.path.as_uri())
@@ -40,7 +40,7 @@ class Client:
 
     @property
     def text(self) -> str | None:
-        return self.unsaved.text(self.path)
+        return self.unsaved.unsaved_text(self.path)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from donewhen.app.services import Services
 from donewhen.config import load_settings
-from donewhen.mcp.server import Served, opened
+from donewhen.mcp.server import Served, opened_server
 
 
 async def main(root: Path, state: Path) -> None:
@@ -20,7 +20,7 @@ async def main(root: Path, state: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     settings = load_settings({}, {}, root, user_file=state / "no")
-    async with opened(Services(), Served(root, state, settings, True)) as server:
+    async with opened_server(Services(), Served(root, state, settings, True)) as server:
         serving = asyncio.ensure_future(server.run_streamable_http_async(port=port))
         while not await _answers(port) and not serving.done():  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.05)

@@ -29,7 +29,7 @@ WRITING = {"set_goal", "start_run", "stop_run"}
 async def client(folder: Path, *, goal: str | None = GOAL, allow_write: bool = False) -> AsyncGenerator[Client]:
     from mcp.client import Client  # takes a second, which each process that collects this would pay
 
-    from donewhen.mcp.server import Served, opened
+    from donewhen.mcp.server import Served, opened_server
 
     root = folder / "workspace"
     root.mkdir(exist_ok=True)
@@ -37,7 +37,7 @@ async def client(folder: Path, *, goal: str | None = GOAL, allow_write: bool = F
         (root / "GOAL.md").write_text(goal)
     settings = load_settings({}, {}, root, user_file=folder / "no")
     served = Served(root, folder / "state", settings, allow_write)
-    async with opened(Services(), served) as server, Client(server) as connected:
+    async with opened_server(Services(), served) as server, Client(server) as connected:
         yield connected
 
 

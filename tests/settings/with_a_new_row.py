@@ -56,7 +56,7 @@ def places(folder: Path) -> dict[str, Any]:
     from donewhen.lsp.goal_view import GoalView
     from donewhen.lsp.hover import goal_hover
     from donewhen.lsp.opening import editor_settings
-    from donewhen.lsp.positions import Place
+    from donewhen.lsp.positions import FilePlace
 
     nothing, user, project = folder / "none.toml", folder / "user.toml", folder / "pyproject.toml"
 
@@ -75,7 +75,7 @@ def places(folder: Path) -> dict[str, Any]:
     from donewhen.goalfile.parse import parse as parse_goal
 
     parsed = parse_goal("---\nnap: oops\n---\n# T\n")
-    text = goal_hover(GoalView("file:///g", Place(folder, "GOAL.md"), parsed, None, parsed.text.split("\n")), 1)
+    text = goal_hover(GoalView("file:///g", FilePlace(folder, "GOAL.md"), parsed, None, parsed.text.split("\n")), 1)
     project.write_text('[tool.donewhen]\nnap = "3h"\nmood = "wild"\n', encoding="utf-8")
     os.environ["XDG_CONFIG_HOME"] = str(folder)
     reached = in_toml('nap = "30m"\nmood = "calm"\n[ceiling]\nnap = "2h"\n')

@@ -22,7 +22,7 @@ from donewhen.core.verdict import GRADES, Grade
 from donewhen.core.work import RunWarning, Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.reports import ReportFormat, cited, render
-from donewhen.wire.reports.markdown import code, text
+from donewhen.wire.reports.markdown import code, plain_line
 from tests.cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of, with_views
 from tests.tools import each_row
 
@@ -56,7 +56,7 @@ def with_everything() -> RunView:
 def test_the_short_receipt_fits_a_pull_request_and_says_what_is_not_proven() -> None:
     lines = rendered("short", with_everything()).splitlines()
     assert len(lines) <= 15
-    assert lines[0] == f"**{text(GOAL.title)}**: capped, 0 of 3 proven"
+    assert lines[0] == f"**{plain_line(GOAL.title)}**: capped, 0 of 3 proven"
     table = "\n".join(lines)
     assert "| ❌ |" in table
     assert "| unmet: " in table
@@ -257,9 +257,9 @@ def test_text_from_files_stays_text() -> None:
     shown = rendered("markdown", with_everything())
     assert "The README is &lt;b&gt;good&lt;/b&gt; \\| @\u200beveryone" in shown
     assert code("a `b` ``c") == "```a `b` ``c```"
-    assert text("a\n<x>\x1b") == "a &lt;x&gt;�"
+    assert plain_line("a\n<x>\x1b") == "a &lt;x&gt;�"
     for hostile in ("![x](https://a.example/x)", "[x](command:y)", "![x][y]", "[y]: https://a.example/x"):
-        assert not re.search(r"\][(\[:]", text(hostile))
+        assert not re.search(r"\][(\[:]", plain_line(hostile))
 
 
 @pytest.mark.conformance("A16")

@@ -73,7 +73,7 @@ def test_no_link_leads_a_reader_out(leading_out: Path) -> None:
         with pytest.raises(LeadsOut):
             read("file", within=leading_out)
     assert text_of(leading_out, "file") is None
-    assert Folder(leading_out).text("file") == ""
+    assert Folder(leading_out).file_text("file") == ""
     with pytest.raises(WorkspaceError):
         read_text_keeping(leading_out, "file")
     (leading_out / "GOAL.md").symlink_to("file")

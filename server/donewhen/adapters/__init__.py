@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from donewhen.adapters import cubeloop, langgraph, openai_agents, openhands, pydantic_ai, strands
-from donewhen.adapters.agent import Answer, KnownAgent, KnownModel, has, message, part, several, text, texts
+from donewhen.adapters.agent import Answer, KnownAgent, KnownModel, has, message, part, several, text_at, texts
 
 AGENTS: tuple[type[KnownAgent], ...] = (
     strands.StrandsAgent,
@@ -60,25 +60,25 @@ def _last_said(messages: Sequence[Any]) -> Answer | None:
 def plain_messages(given: Iterable[Any]) -> list[Any]:
     """Messages, events and items of the known packages as mappings with role and content; a mapping that has a role
     stays as it is, and so does what nobody knows."""
-    return [plain for one in given for plain in _plain(one)]
+    return [plain for one in given for plain in _as_messages(one)]
 
 
-def _plain(one: Any) -> Iterator[Any]:
+def _as_messages(one: Any) -> Iterator[Any]:
     for read in _SPOKEN:
         found = read(one)
         if found is not None:
             yield from found
             return
-    yield one if isinstance(one, Mapping) or not has(one, "role", "content") else _object(one)
+    yield one if isinstance(one, Mapping) or not has(one, "role", "content") else _openai_message(one)
 
 
-def _object(one: Any) -> dict[str, Any]:
+def _openai_message(one: Any) -> dict[str, Any]:
     """An object of the shape that OpenAI's own client has."""
     calls = [
-        (text(call, "id"), text(call, "function", "name"), part(call, "function", "arguments") or "")
+        (text_at(call, "id"), text_at(call, "function", "name"), part(call, "function", "arguments") or "")
         for call in several(part(one, "tool_calls"))
     ]
-    return message(cast("str", one.role), texts(one.content), calls, text(one, "tool_call_id"))
+    return message(cast("str", one.role), texts(one.content), calls, text_at(one, "tool_call_id"))
 
 
 __all__ = ["AGENTS", "Answer", "KnownAgent", "KnownModel", "answer_of", "known_agent", "plain_messages"]

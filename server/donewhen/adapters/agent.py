@@ -33,7 +33,7 @@ def part(value: Any, *path: str) -> Any:
     return value
 
 
-def text(value: Any, *path: str) -> str:
+def text_at(value: Any, *path: str) -> str:
     """As `part`, where that is a text, or a secret that tells its text; else empty."""
     found = part(value, *path)
     secret = part(found, "get_secret_value")
@@ -213,4 +213,4 @@ def known_model(provider: str, name: str, place: Any = None, key: Any = None) ->
 
 
 def key_of(key: Any) -> str | None:
-    return text(key) or None
+    return text_at(key) or None

@@ -17,7 +17,7 @@ from donewhen.adapters.agent import (
     message,
     part,
     several,
-    text,
+    text_at,
     texts,
 )
 from donewhen.core.work import Usage
@@ -47,20 +47,20 @@ class CubeLoopAgent(KnownAgent):
     def answer(self, returned: Any) -> Answer:
         """`prompt` returns the id of the run: the answer is in the messages."""
         said = [one for one in self.messages[self._from :] if part(one, "role") == "assistant"]
-        if said and text(said[-1], "error_message"):
+        if said and text_at(said[-1], "error_message"):
             raise RuntimeError(said[-1].error_message)
         return Answer(texts(said[-1].content) if said else "")
 
     def spent(self) -> Usage | None:
         prices = part(self.agent, "state", "model", "cost")
-        return reduce(add, (_usage(part(one, "usage"), prices) for one in self.messages), Usage())
+        return reduce(add, (_priced_usage(part(one, "usage"), prices) for one in self.messages), Usage())
 
     @property
     def model(self) -> KnownModel | None:
         spec = part(self.agent, "state", "model")
         client = part(self.agent, "_model", "provider", "_client")
-        provider = text(spec, "provider_id") or _provider_of(client)
-        return known_model(provider, text(spec, "id"), part(client, "base_url"), part(client, "api_key"))
+        provider = text_at(spec, "provider_id") or _provider_of(client)
+        return known_model(provider, text_at(spec, "id"), part(client, "base_url"), part(client, "api_key"))
 
     @property
     def messages(self) -> Sequence[Any]:
@@ -79,7 +79,7 @@ def _provider_of(client: Any) -> str:
     return top if top in ("openai", "anthropic") else ""
 
 
-def _usage(used: Any, prices: Any) -> Usage:
+def _priced_usage(used: Any, prices: Any) -> Usage:
     """Prices are US dollars for a million tokens."""
     if used is None:
         return Usage()
@@ -100,6 +100,8 @@ def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
         return None
     blocks = several(value.content)
     words = texts([one for one in blocks if part(one, "type") == "text"])
-    calls = [(text(one, "id"), text(one, "name"), one.arguments) for one in blocks if part(one, "type") == "tool_call"]
+    calls = [
+        (text_at(one, "id"), text_at(one, "name"), one.arguments) for one in blocks if part(one, "type") == "tool_call"
+    ]
     role = "tool" if value.role == "tool_result" else value.role
-    return iter([message(role, words, calls, text(value, "tool_call_id"))])
+    return iter([message(role, words, calls, text_at(value, "tool_call_id"))])

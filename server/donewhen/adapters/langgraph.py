@@ -8,7 +8,7 @@ from functools import reduce
 from operator import add
 from typing import Any, cast
 
-from donewhen.adapters.agent import Answer, KnownAgent, count, has, message, part, several, text, texts
+from donewhen.adapters.agent import Answer, KnownAgent, count, has, message, part, several, text_at, texts
 from donewhen.core.work import Usage
 
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "function": "tool"}
@@ -97,24 +97,24 @@ def result(value: Any, before: int = 0) -> Answer | None:
     """A state with messages: the last one is the answer. `before`: how many of them were there already. A message
     alone, as a model returns it, is an answer, too."""
     if _is_message(value):
-        return Answer(_text(value), value, {}, _usage(value) if part(value, "usage_metadata") else None)
+        return Answer(_message_text(value), value, {}, _message_usage(value) if part(value, "usage_metadata") else None)
     said = _messages(value)
     if not said or not all(_is_message(one) for one in said):
         return None
-    usage = reduce(add, (_usage(one) for one in said[before:]), Usage())
+    usage = reduce(add, (_message_usage(one) for one in said[before:]), Usage())
     known = usage.tokens or usage.usd is None
-    return Answer(_text(said[-1]), value, _keyed(value), usage if known else None)
+    return Answer(_message_text(said[-1]), value, _keyed(value), usage if known else None)
 
 
 def _is_message(value: Any) -> bool:
     return has(value, "type", "content", "additional_kwargs")
 
 
-def _text(value: Any) -> str:
+def _message_text(value: Any) -> str:
     return texts(value.content)
 
 
-def _usage(value: Any) -> Usage:
+def _message_usage(value: Any) -> Usage:
     used = part(value, "usage_metadata")
     if used is None:
         return Usage()
@@ -126,6 +126,8 @@ def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
     """A message of LangChain's."""
     if not _is_message(value):
         return None
-    calls = [(text(one, "id"), text(one, "name"), part(one, "args")) for one in several(part(value, "tool_calls"))]
-    role = _ROLES.get(value.type) or text(value, "type")
-    return iter([message(role, _text(value), calls, text(value, "tool_call_id"))])
+    calls = [
+        (text_at(one, "id"), text_at(one, "name"), part(one, "args")) for one in several(part(value, "tool_calls"))
+    ]
+    role = _ROLES.get(value.type) or text_at(value, "type")
+    return iter([message(role, _message_text(value), calls, text_at(value, "tool_call_id"))])

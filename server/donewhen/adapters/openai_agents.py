@@ -18,7 +18,7 @@ from donewhen.adapters.agent import (
     known_model,
     message,
     part,
-    text,
+    text_at,
     texts,
 )
 from donewhen.core.work import Usage
@@ -57,9 +57,9 @@ class OpenAIAgent(KnownAgent):
             return KnownModel(name) if provider == "litellm" else known_model(provider, name)
         if isinstance(model, str):
             return known_model("openai", model)
-        name, client = text(model, "model"), part(model, "_client")
+        name, client = text_at(model, "model"), part(model, "_client")
         if client is None and "/" in name:
-            return KnownModel(name, text(model, "base_url") or None, key_of(part(model, "api_key")))
+            return KnownModel(name, text_at(model, "base_url") or None, key_of(part(model, "api_key")))
         return known_model("openai", name, part(client, "base_url"), part(client, "api_key"))
 
     @property
@@ -104,13 +104,13 @@ def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
     item = cast("Mapping[str, Any]", value)
     kind = item.get("type")
     if kind == "function_call":
-        call = text(item, "call_id"), text(item, "name"), item.get("arguments", "")
+        call = text_at(item, "call_id"), text_at(item, "name"), item.get("arguments", "")
         return iter([message("assistant", "", [call])])
     if isinstance(kind, str) and kind.endswith("_call_output"):
         output = item.get("output")
-        return iter([message("tool", texts(output) or as_json(output), (), text(item, "call_id"))])
+        return iter([message("tool", texts(output) or as_json(output), (), text_at(item, "call_id"))])
     if kind == "message" and "role" in item:
-        return iter([message(text(item, "role"), texts(item.get("content")))])
+        return iter([message(text_at(item, "role"), texts(item.get("content")))])
     if isinstance(kind, str) and "role" not in item:
         return iter(())  # reasoning, and tools that the provider runs by itself
     return None

@@ -16,7 +16,7 @@ from donewhen.adapters.agent import (
     message,
     part,
     several,
-    text,
+    text_at,
     texts,
 )
 from donewhen.core.work import Usage
@@ -43,14 +43,14 @@ class OpenHandsConversation(KnownAgent):
         return not has(self.agent, "arun") or (own is not None and own.__name__ == "BaseConversation")
 
     async def call(self, prompt: Any, *others: Any, **named: Any) -> Any:
-        self._begin(prompt)
+        self._send_prompt(prompt)
         await self.agent.arun()
 
     def call_blocking(self, prompt: Any, *others: Any, **named: Any) -> Any:
-        self._begin(prompt)
+        self._send_prompt(prompt)
         self.agent.run()
 
-    def _begin(self, prompt: Any) -> None:
+    def _send_prompt(self, prompt: Any) -> None:
         self._from = len(self.messages)
         self.agent.send_message(prompt)
 
@@ -65,7 +65,7 @@ class OpenHandsConversation(KnownAgent):
         events = list(self.messages)[self._from :]
         failed = [one for one in events if has(one, "code", "detail")]
         status = part(self.agent, "state", "execution_status")
-        if failed and text(status, "value") in ("error", "stuck"):
+        if failed and text_at(status, "value") in ("error", "stuck"):
             raise RuntimeError(f"{failed[-1].code}: {failed[-1].detail}")
         return Answer(final(events))
 
@@ -82,8 +82,8 @@ class OpenHandsConversation(KnownAgent):
     @property
     def model(self) -> KnownModel | None:
         llm = part(self.agent, "agent", "llm") or part(self.agent, "state", "agent", "llm")
-        name = text(llm, "model")
-        return KnownModel(name, text(llm, "base_url") or None, key_of(part(llm, "api_key"))) if name else None
+        name = text_at(llm, "model")
+        return KnownModel(name, text_at(llm, "base_url") or None, key_of(part(llm, "api_key"))) if name else None
 
     @property
     def messages(self) -> Sequence[Any]:
@@ -98,7 +98,7 @@ def final(events: Sequence[Any]) -> str:
         if has(event, "llm_message"):
             return texts(part(event, "llm_message", "content"))
         if part(event, "tool_name") == FINISH:
-            return text(event, "action", "message")
+            return text_at(event, "action", "message")
     return ""
 
 
@@ -106,16 +106,16 @@ def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
     """An event as messages; of what no model is told, none."""
     if not has(value, "source", "timestamp"):
         return None
-    return _said(value)
+    return _llm_messages(value)
 
 
-def _said(event: Any) -> Iterator[dict[str, Any]]:
+def _llm_messages(event: Any) -> Iterator[dict[str, Any]]:
     told = called(event, "to_llm_message")
     if told is None:
         return
     words, calls = texts(part(told, "content")), several(part(told, "tool_calls"))
     if part(event, "tool_name") == FINISH and calls:
-        yield message("assistant", "\n".join(one for one in (words, text(event, "action", "message")) if one))
+        yield message("assistant", "\n".join(one for one in (words, text_at(event, "action", "message")) if one))
         return
-    named = [(text(one, "id"), text(one, "name"), part(one, "arguments")) for one in calls]
-    yield message(text(told, "role"), words, named, text(told, "tool_call_id"))
+    named = [(text_at(one, "id"), text_at(one, "name"), part(one, "arguments")) for one in calls]
+    yield message(text_at(told, "role"), words, named, text_at(told, "tool_call_id"))

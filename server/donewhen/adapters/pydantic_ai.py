@@ -17,7 +17,7 @@ from donewhen.adapters.agent import (
     message,
     part,
     several,
-    text,
+    text_at,
     texts,
 )
 from donewhen.core.work import Usage
@@ -59,8 +59,8 @@ class PydanticAgent(KnownAgent):
     @property
     def model(self) -> KnownModel | None:
         model: Any = self.agent.model
-        provider, _, name = model.partition(":") if isinstance(model, str) else (text(model, "system"), "", "")
-        name = name or text(model, "model_name")
+        provider, _, name = model.partition(":") if isinstance(model, str) else (text_at(model, "system"), "", "")
+        name = name or text_at(model, "model_name")
         named = _PROVIDERS.get(provider, provider if provider in _SAME else "")
         return known_model(named, name, part(model, "base_url"), part(model, "client", "api_key"))
 
@@ -104,7 +104,7 @@ def _response(value: Any) -> Iterator[dict[str, Any]]:
     parts = several(value.parts)
     words = "\n".join(texts(one.content) for one in parts if part(one, "part_kind") == "text")
     calls = [
-        (text(one, "tool_call_id"), text(one, "tool_name"), one.args)
+        (text_at(one, "tool_call_id"), text_at(one, "tool_name"), one.args)
         for one in parts
         if part(one, "part_kind") in ("tool-call", "builtin-tool-call")
     ]
@@ -119,9 +119,9 @@ def _request(value: Any) -> Iterator[dict[str, Any]]:
             case "user-prompt":
                 yield message("user", texts(one.content))
             case "tool-return" | "builtin-tool-return":
-                yield message("tool", as_json(one.content), (), text(one, "tool_call_id"))
+                yield message("tool", as_json(one.content), (), text_at(one, "tool_call_id"))
             case "retry-prompt":
-                answers = text(one, "tool_call_id") if part(one, "tool_name") else ""
+                answers = text_at(one, "tool_call_id") if part(one, "tool_name") else ""
                 yield message("tool" if answers else "user", as_json(one.content), (), answers)
             case _:
                 continue

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from donewhen.adapters.agent import Answer, KnownAgent, KnownModel, called, count, has, known_model, part, text
+from donewhen.adapters.agent import Answer, KnownAgent, KnownModel, called, count, has, known_model, part, text_at
 from donewhen.core.work import Usage
 
 _PROVIDERS = {
@@ -48,12 +48,12 @@ class StrandsAgent(KnownAgent):
         return result(returned) or Answer(str(returned), returned)
 
     def spent(self) -> Usage | None:
-        return _usage(part(self.agent, "event_loop_metrics", "accumulated_usage"))
+        return _bedrock_usage(part(self.agent, "event_loop_metrics", "accumulated_usage"))
 
     @property
     def model(self) -> KnownModel | None:
         model: Any = part(self.agent, "model")
-        name = text(model, "config", "model_id") or text(called(model, "get_config"), "model_id")
+        name = text_at(model, "config", "model_id") or text_at(called(model, "get_config"), "model_id")
         if any(one.__name__ == "LiteLLMModel" for one in type(model).__mro__):
             provider, _, name = name.partition("/")
         else:
@@ -81,10 +81,10 @@ def result(value: Any) -> Answer | None:
         return None
     metrics = value.metrics
     spent = part(metrics, "latest_agent_invocation", "usage") or part(metrics, "accumulated_usage")
-    return Answer(str(value).strip(), value, cast("Mapping[str, Any]", message), _usage(spent))
+    return Answer(str(value).strip(), value, cast("Mapping[str, Any]", message), _bedrock_usage(spent))
 
 
-def _usage(given: Any) -> Usage | None:
+def _bedrock_usage(given: Any) -> Usage | None:
     if not isinstance(given, Mapping):
         return None
     cached = count(given, "cacheReadInputTokens")

@@ -144,7 +144,7 @@ class Attempts:
                 for number in range(1, plan.attempts + 1):
                     # All begin alike, whoever edits meanwhile: the others are copies of the first.
                     source = made[0].root if made else self._root
-                    made.append(await self._made(group, plan, number, source))
+                    made.append(await self._make_attempt(group, plan, number, source))
                 group = replace(group, attempts=tuple(made))
                 self._groups.keep(group)
         except BaseException:
@@ -165,7 +165,7 @@ class Attempts:
             token_budget=given.token_budget if tokens is None else tokens,
         )
 
-    async def _made(self, group: Group, plan: Plan, number: int, original: Path) -> Attempt:
+    async def _make_attempt(self, group: Group, plan: Plan, number: int, original: Path) -> Attempt:
         place, everything = group.folder / str(number), self._folder.parents[1]
         source = FolderWorkspace(original, self._folder / TREES, watch=False, excluded=(everything,))
         try:
@@ -229,7 +229,7 @@ class Attempts:
                 for attempt in group.attempts:
                     if attempt.root.is_dir():
                         runs = await stack.enter_async_context(self._runs(attempt))
-                        pursuit.add(attempt, runs)
+                        pursuit.pursue_attempt(attempt, runs)
                 group = await pursuit.to_the_end(ended)
             if pursuit.refused is not None:
                 if new:
@@ -259,7 +259,8 @@ class Attempts:
     async def _runs(self, attempt: Attempt) -> AsyncGenerator[Runs]:
         """The runs of an attempt's folder. What the environment says of the workspace it says of the copy there."""
         context = WorkspaceContext(
-            environment=lambda: _moved(self._environment(), self._root, attempt.root), trusted=self._trusted
+            environment=lambda: _environment_of_copy(self._environment(), self._root, attempt.root),
+            trusted=self._trusted,
         )
         runs = await self._opening(attempt.root, self._state_dir, self._settings, context)
         try:
@@ -271,14 +272,14 @@ class Attempts:
 
     async def standing(self, group: Group) -> Sequence[Standing]:
         """Each attempt as it is now, in the order of their numbers."""
-        return [await self._standing(attempt) for attempt in group.attempts]
+        return [await self._attempt_standing(attempt) for attempt in group.attempts]
 
-    async def _standing(self, attempt: Attempt) -> Standing:
+    async def _attempt_standing(self, attempt: Attempt) -> Standing:
         if not attempt.root.is_dir():
             return Standing(attempt, gone=True)
         async with self._runs(attempt) as runs:
             await runs.recover()
-            run_id = attempt.run_id or await _pursued(runs)
+            run_id = attempt.run_id or await _pursued_run(runs)
             if run_id is None:
                 return Standing(attempt)
             view = (await runs.standing()).get(run_id) or await runs.view(run_id)
@@ -296,12 +297,12 @@ class Attempts:
         """The files that an attempt changed, and their unified diff, bounded. Raises UsageError."""
         attempt = _one_of(group, number)
         async with self._runs(attempt) as runs:
-            run_id = attempt.run_id or await _pursued(runs)
+            run_id = attempt.run_id or await _pursued_run(runs)
             if run_id is None:
                 raise UsageError(f"attempt {number} of {group.id} never started, and changed nothing")
             return await runs.changes(run_id), await runs.diff(run_id)
 
-    async def text(self, group: Group, number: int, path: str, *, after: bool) -> str | None:
+    async def file_text(self, group: Group, number: int, path: str, *, after: bool) -> str | None:
         """A file before the attempt, or as it is in its folder; None if there is none, or it isn't text. `path` is
         relative to the workspace. Raises UsageError, and WorkspaceError for what can't be read."""
         attempt = _one_of(group, number)
@@ -368,7 +369,7 @@ class Attempts:
 
     async def _refuse_findings(self, attempt: Attempt) -> None:
         async with self._runs(attempt) as runs:
-            run_id = attempt.run_id or await _pursued(runs)
+            run_id = attempt.run_id or await _pursued_run(runs)
             found = (await runs.view(run_id)).state.open_findings if run_id is not None else ()
         if found:
             named = ", ".join(f"{one.id} {one.finding.kind}{place_of(one.finding)}" for one in found[:5])
@@ -420,7 +421,7 @@ class Attempts:
         with self._held(group):
             gone = [one for one in group.attempts if numbers is None or one.number in numbers]
             for one in gone:
-                await self._ended(one)
+                await self._end_run(one)
             left = tuple(one for one in group.attempts if one not in gone)
             if not left:
                 await shielded(self._removed(group, group.attempts))
@@ -430,18 +431,18 @@ class Attempts:
             await shielded(self._removed(group, gone, whole=False))
             return kept
 
-    async def _ended(self, attempt: Attempt) -> None:
+    async def _end_run(self, attempt: Attempt) -> None:
         """Ends its run, with whatever a process that was killed left running in its folder."""
         if not attempt.root.is_dir():
             return
         async with self._runs(attempt) as runs:
             await runs.recover()
-            run_id = attempt.run_id or await _pursued(runs)
+            run_id = attempt.run_id or await _pursued_run(runs)
             if run_id is not None:
                 with suppress(UsageError):  # it has ended already
                     await runs.stop(run_id, "the attempt was dropped")
 
-    async def size(self, group: Group) -> int:
+    async def bytes_kept(self, group: Group) -> int:
         """The bytes of its folders and records."""
         places = [group.folder, *(kept_folder(one.root, self._state_dir) for one in group.attempts)]
         return sum([await asyncio.to_thread(size_of, place) for place in places])
@@ -485,7 +486,7 @@ class _Pursuit:
         self.refused: DoneWhenError | None = None
         """Why none of them started."""
 
-    def add(self, attempt: Attempt, runs: Runs) -> None:
+    def pursue_attempt(self, attempt: Attempt, runs: Runs) -> None:
         self._runs[attempt.number] = runs
         self._tasks[attempt.number] = asyncio.ensure_future(self._one(attempt, runs))
 
@@ -508,7 +509,7 @@ class _Pursuit:
 
     async def _one(self, attempt: Attempt, runs: Runs) -> RunView | None:
         """Its last view; None if there was nothing to go on with."""
-        begun = await self._begun(attempt, runs)
+        begun = await self._begin_attempt(attempt, runs)
         if begun is None:
             return None
         run_id = begun.state.run_id
@@ -527,9 +528,9 @@ class _Pursuit:
                     await runs.pause(run_id, f"{WAITS}: {state.interrupts[0].id}", "run")
         return last
 
-    async def _begun(self, attempt: Attempt, runs: Runs) -> RunView | None:
+    async def _begin_attempt(self, attempt: Attempt, runs: Runs) -> RunView | None:
         await runs.recover()
-        run_id = attempt.run_id or await _pursued(runs)
+        run_id = attempt.run_id or await _pursued_run(runs)
         if run_id is None:
             return None if self._ending else await runs.start(self._group.goal_path, _start_options(attempt))
         if not resumable((await runs.view(run_id)).state):
@@ -597,7 +598,7 @@ def _is_proven(task: asyncio.Task[RunView | None]) -> bool:
     return view is not None and view.state.status == "complete"
 
 
-async def _pursued(runs: Runs) -> str | None:
+async def _pursued_run(runs: Runs) -> str | None:
     """The run of an attempt that was cut off before its group knew of it."""
     return next((one.run_id for one in await runs.summaries() if one.mode == "pursue"), None)
 
@@ -614,7 +615,7 @@ def _one_of(group: Group, number: int) -> Attempt:
     return attempt
 
 
-def _moved(environment: Mapping[str, str], before: Path, now: Path) -> dict[str, str]:
+def _environment_of_copy(environment: Mapping[str, str], before: Path, now: Path) -> dict[str, str]:
     """Variables with paths of the workspace, alone or in a list (PATH, VIRTUAL_ENV, PYTHONPATH), name the copy's."""
 
     def of_the_copy(text: str) -> str:

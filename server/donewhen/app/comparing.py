@@ -24,7 +24,7 @@ def document(group: Group, standing: Sequence[Standing]) -> dict[str, Any]:
         "startedAt": began(group),
         "applied": group.applied,
         "proven": group.proven,
-        "attempts": [_row(one) for one in standing],
+        "attempts": [_attempt_document(one) for one in standing],
     }
 
 
@@ -34,7 +34,7 @@ def began(group: Group) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _row(one: Standing) -> dict[str, Any]:
+def _attempt_document(one: Standing) -> dict[str, Any]:
     view = one.view
     state = view.state if view is not None else None
     views = view.views if view is not None else ()
@@ -66,7 +66,7 @@ def met(one: Standing) -> int:
     return 0 if one.view is None else sum(each.status in PROVEN for each in one.view.views)
 
 
-def outcome(one: Standing) -> str:
+def outcome_in_words(one: Standing) -> str:
     """How it ended, or where it stands, in words."""
     if one.gone:
         return "its folder is gone"
@@ -116,7 +116,7 @@ def _view(group: Group, one: Standing, all_of_them: int) -> dict[str, Any]:
     number = one.attempt.number
     applied = " · applied" if group.applied == number else ""
     return {
-        "label": f"{number} · {outcome(one)}{applied}",
+        "label": f"{number} · {outcome_in_words(one)}{applied}",
         "description": harmless(" · ".join(_facts(one))),
         "detail": harmless(" · ".join(_reasons(one))),
         "apply": {

@@ -202,11 +202,11 @@ def _checks(root: Path, goals: Sequence[str], checker: CommandChecker) -> tuple[
             problems.append(str(error))
             continue
         for check in goal.checks:
-            found.setdefault(check.command, CheckProgram(check.command, _program(check, checker)))
+            found.setdefault(check.command, CheckProgram(check.command, _started_program(check, checker)))
     return tuple(found.values()), problems
 
 
-def _program(check: Check, checker: CommandChecker) -> str | None:
+def _started_program(check: Check, checker: CommandChecker) -> str | None:
     """The program that the shell starts; for a shell builtin, the shell."""
     words = {part.words[0] for part in read_line(check.command) if part.words}
     return checker.program(check) or ("the shell" if words and words <= SHELL_WORDS else None)
@@ -305,11 +305,11 @@ def _configured_model(
 def _price(price: Price | None) -> str | None:
     if price is None:
         return None
-    cached = "" if price.cached is None else f", {_dollars(price.cached)} cached"
-    return f"{_dollars(price.input)} in, {_dollars(price.output)} out{cached} a million tokens"
+    cached = "" if price.cached is None else f", {_exact_dollars(price.cached)} cached"
+    return f"{_exact_dollars(price.input)} in, {_exact_dollars(price.output)} out{cached} a million tokens"
 
 
-def _dollars(amount: float) -> str:
+def _exact_dollars(amount: float) -> str:
     return f"${amount:.2f}" if round(amount, 2) == amount else f"${amount:g}"
 
 

@@ -47,7 +47,7 @@ _UNABLE = (Outcome.NO_TESTS, Outcome.NO_REPORT, Outcome.NOT_INSTALLED, Outcome.N
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CheckPlace:
     """Where checks are looked for, and tried: a folder, the variables of whoever started Done When, the Python that is
     selected for it. `bytecode` is as for `CheckEnvironment`."""
 
@@ -58,7 +58,7 @@ class Place:
 
 
 async def survey(
-    place: Place, *, execute: bool, tries: bool, patience: float, processes: Processes | None = None
+    place: CheckPlace, *, execute: bool, tries: bool, patience: float, processes: Processes | None = None
 ) -> Survey:
     """What a draft for this workspace should hold.
 
@@ -79,19 +79,19 @@ def place_of(
     state_dir: Path | None,
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ,
     interpreter: Path | None = None,
-) -> Place:
+) -> CheckPlace:
     """Uses the same bytecode as runs, if the state folder can be written."""
     try:
         bytecode = private_folder(state_folder(state_dir) / "pycache")
     except LedgerUnavailable:
         bytecode = None
-    return Place(root, environment, interpreter, bytecode)
+    return CheckPlace(root, environment, interpreter, bytecode)
 
 
 class _Look:
     """One examination of one workspace."""
 
-    def __init__(self, place: Place, scratch: Path, processes: Processes, patience: float) -> None:
+    def __init__(self, place: CheckPlace, scratch: Path, processes: Processes, patience: float) -> None:
         self._root = place.root
         self._patience = patience
         self._processes = processes

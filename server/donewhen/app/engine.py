@@ -124,7 +124,7 @@ def engine_setup(
 ) -> EngineSetup:
     """The parts of the engine; `folder` is the workspace's own folder in the state folder, `models` replaces the models
     that the settings name."""
-    current = _asked(settings)
+    current = _as_function(settings)
     runtime = runtime_folder(context.environment(), folder.parents[1])
     lock = FileRunLock(folder, runtime)
     editor, watching = EditorDiagnostics(context.editor), SharedWatcher()
@@ -190,7 +190,7 @@ def engine_setup(
         retention=lambda: retention(current()),
         collect_lock=FileRunLock(folder / "collecting"),
         in_use=partial(runs_of_gate, folder),
-        tell=_tell,
+        tell=_warn,
         workspace=lambda: FolderWorkspace(
             root, kept, watch=context.watch, excluded=(folder.parents[1],), watcher=watching.share
         ),
@@ -225,11 +225,11 @@ def engine_setup(
     )
 
 
-def _tell(line: str) -> None:
+def _warn(line: str) -> None:
     sys.stderr.write(f"donewhen: {line}\n")
 
 
-def _asked(settings: Settings | Callable[[], Settings]) -> Callable[[], Settings]:
+def _as_function(settings: Settings | Callable[[], Settings]) -> Callable[[], Settings]:
     return settings if callable(settings) else lambda: settings
 
 
@@ -291,7 +291,7 @@ def open_models(
     return FolderModels(
         context.environment,
         context.secrets,
-        _asked(settings),
+        _as_function(settings),
         hidden,
         folder / "verdicts",
         ask_editor=context.ask_editor,

@@ -106,7 +106,7 @@ def _server(kind: str, api_base: str) -> LocalServer | None:
 def served_at(api_base: str, patience: float = PATIENCE) -> tuple[ServedModel, ...] | None:
     """The models that a server lists (`GET /v1/models`); None if nothing there speaks OpenAI's API. Raises
     ServerStarting."""
-    listed = _json(f"{api_base.rstrip('/')}/models", patience)
+    listed = _object_at(f"{api_base.rstrip('/')}/models", patience)
     entries = listed.get("data") if listed is not None else None
     if not isinstance(entries, list):
         return None
@@ -126,13 +126,13 @@ def _window(entry: Mapping[str, Any]) -> int | None:
 
 def _props(api_base: str, patience: float) -> int | None:
     """llama.cpp serves one model, and says beside it with which context it was started."""
-    props = _json(f"{api_base.rstrip('/').removesuffix('/v1')}/props", patience) or {}
+    props = _object_at(f"{api_base.rstrip('/').removesuffix('/v1')}/props", patience) or {}
     settings = props.get("default_generation_settings")
     size = cast("dict[str, Any]", settings).get("n_ctx") if isinstance(settings, dict) else None
     return size if isinstance(size, int) and size > 0 else None
 
 
-def _json(url: str, patience: float) -> Mapping[str, Any] | None:
+def _object_at(url: str, patience: float) -> Mapping[str, Any] | None:
     """The object at a plain address; None for anything else. No proxy is asked, and no redirection is followed."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=patience)

@@ -73,7 +73,7 @@ class GateRecord:
 
 def read_record(root: Path, state_dir: Path | None) -> GateRecord:
     """What is kept of this workspace; nothing if it can't be read. Creates nothing."""
-    return _read(kept_folder(root, state_dir))
+    return _read_record(kept_folder(root, state_dir))
 
 
 def keep_record(root: Path, state_dir: Path | None, record: GateRecord) -> None:
@@ -86,7 +86,7 @@ def keep_record(root: Path, state_dir: Path | None, record: GateRecord) -> None:
 
 def agents_of(folder: Path, run_id: str) -> Collection[tuple[int, str]]:
     """The processes of agents that work for a run, each with its birth."""
-    record = _read(folder)
+    record = _read_record(folder)
     if run_id not in record.runs.values():
         return ()
     return [one.agent for one in record.sessions.values() if one.agent is not None]
@@ -94,7 +94,7 @@ def agents_of(folder: Path, run_id: str) -> Collection[tuple[int, str]]:
 
 def runs_of_gate(folder: Path) -> Collection[str]:
     """The runs that agents' work belongs to."""
-    return frozenset(_read(folder).runs.values())
+    return frozenset(_read_record(folder).runs.values())
 
 
 def unchanged(root: Path, state_dir: Path | None, standing: Standing) -> bool:
@@ -142,7 +142,7 @@ def alive_above(record: GateRecord) -> bool:
     return bool(known) and any((one.pid, birth(one.pid) or "") in known for one in ancestors())
 
 
-def _read(folder: Path) -> GateRecord:
+def _read_record(folder: Path) -> GateRecord:
     try:
         kept: dict[str, Any] = json.loads(read_text(folder / FILE))
         return GateRecord(

@@ -50,7 +50,7 @@ class FolderModels:
         self._verdicts = verdicts
         self._host = host
         self._own: ModelHost | None = None
-        self._routes = Routes(self._opened, lambda: settings().pick("model_client") == "litellm", ask_editor)
+        self._routes = Routes(self._model_host, lambda: settings().pick("model_client") == "litellm", ask_editor)
         self._abilities: dict[tuple[str, str | None], Abilities] = {}
         """What each model at each address turned out not to take."""
 
@@ -137,7 +137,7 @@ class FolderModels:
             return None
         return api_base or find_base(provider_of(name), self._environment())
 
-    def _opened(self) -> HostTransport:
+    def _model_host(self) -> HostTransport:
         if self._host is None:
             self._host = self._own = ModelHost(SystemCompanions(), self._environment(), mask=self._mask)
         return self._host

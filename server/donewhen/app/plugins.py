@@ -48,7 +48,7 @@ class FolderPlugins:
 
     def survey(self) -> PluggyPlugins:
         """The plugins that a run would have if it started now. Raises UsageError, PluginConflict."""
-        self._checks = self._open(())
+        self._checks = self._open_plugins(())
         return self._checks
 
     def forget(self) -> None:
@@ -68,14 +68,14 @@ class FolderPlugins:
 
     def worker(self, options: RunOptions) -> Worker | None:
         """The run's worker if a plugin provides it."""
-        found = self._of(options).workers.get(options.worker or "")
+        found = self._plugins_of(options).workers.get(options.worker or "")
         return worker_of(found.record.make(options)) if found is not None else None
 
     def judge(self, options: RunOptions) -> Judge | None:
         """The run's judge if a plugin provides it."""
         if options.judge is None or options.judging is not None:
             return None
-        found = self._of(options).judges.get(options.judge)
+        found = self._plugins_of(options).judges.get(options.judge)
         if found is None:
             raise UsageError(
                 f"no plugin here provides the judge {options.judge}: install it, or, if a program started the run, "
@@ -89,22 +89,22 @@ class FolderPlugins:
 
     def of_run(self, options: RunOptions) -> PluggyPlugins:
         """Hands over the run's plugins: the next run gets others."""
-        found = self._of(options)
+        found = self._plugins_of(options)
         self._opened = None
         return found
 
     def checker(self, commands: Checker) -> PluginChecker:
         """For the checks that plugins bring; they are opened when the first such check is met."""
         if self._checks is None:
-            self._checks = self._open(())
+            self._checks = self._open_plugins(())
         return PluginChecker(self._checks.checks, commands, self._root)
 
-    def _of(self, options: RunOptions) -> PluggyPlugins:
+    def _plugins_of(self, options: RunOptions) -> PluggyPlugins:
         if self._opened is None or self._opened[0] is not options:
-            self._opened = (options, self._open(options.plugins))
+            self._opened = (options, self._open_plugins(options.plugins))
         return self._opened[1]
 
-    def _open(self, frozen: Sequence[str]) -> PluggyPlugins:
+    def _open_plugins(self, frozen: Sequence[str]) -> PluggyPlugins:
         """`frozen` are the names that the run started with: no other plugin joins it later, and none may be missing."""
         off = set(self._settings().approvals.plugins_off)
         found = self._opened_without(off)
@@ -174,7 +174,7 @@ class FolderPolicy:
             return decision
         # `unknown` ends the question at the first path, so `asked` may lack others: git is asked about all words at
         # once.
-        known = await tracked_among(self.root, {*asked, *_words(use)})
+        known = await tracked_among(self.root, {*asked, *_normal_words(use)})
         return permit_for(use, options.approve, rules, known.__contains__, **how)
 
     def remembered(self, use: ToolUse) -> ApprovalRule | None:
@@ -190,7 +190,7 @@ class FolderPolicy:
         return True
 
 
-def _words(use: ToolUse) -> set[str]:
+def _normal_words(use: ToolUse) -> set[str]:
     return {"/".join(part for part in word.split("/") if part not in ("", ".")) for word in _plain_words(use)} - {""}
 
 

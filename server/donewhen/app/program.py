@@ -224,7 +224,7 @@ def _worker_of(
 
 def _complete(setup: EngineSetup, parts: RunParts, found: PluggyPlugins | None) -> EngineSetup:
     """Adds the caller's retry prompt, and exactly these plugins."""
-    retry = parts.template.text if parts.template is not None else None
+    retry = parts.template.prompt_text if parts.template is not None else None
 
     def plugins(options: RunOptions) -> Plugins | None:
         missing = set(options.plugins) - set(found.names if found is not None else ())

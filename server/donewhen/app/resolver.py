@@ -99,7 +99,7 @@ def resolve(
     known, plugged = known or KnownFacts(), plugged or Plugged()
     settled, notes = goal_with_settings(goal, settings)
     limits = changed_limits(settled.limits, options.limits)
-    settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | _named(options.limits))
+    settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | _given_limits(options.limits))
     chosen = _chosen(settled, options, settings, plugged, known.environment())
     chosen, uncontained = _contained(chosen, options.sandbox or settings.sandbox, settings, known)
     refuse_unready(settled, chosen, known)
@@ -161,7 +161,7 @@ def _chosen(
         _refuse_unknown_worker(worker, plugged)
     judge = options.judge_model or given.judge_model or goal.judge_model
     judging = _judging(judge, options, settings) if judge not in plugged.judges else None
-    command = _command(worker, options, settings)
+    command = _worker_command(worker, options, settings)
     passes = is_program(worker) and not options.audit
     approve = options.approve or given.approve or configured.approve or "deny"
     return RunOptions(
@@ -183,7 +183,7 @@ def _chosen(
     )
 
 
-def _command(worker: str, options: StartOptions, settings: Settings) -> str | None:
+def _worker_command(worker: str, options: StartOptions, settings: Settings) -> str | None:
     """The command line of a worker that is a program, as the run keeps it."""
     if worker == "acp":
         named = options.agent_command or settings.pick("agent_command")
@@ -398,21 +398,21 @@ def refuse_unknown_price(budget: float, options: RunOptions, settings: Settings,
 
 def _unpriced(options: RunOptions, settings: Settings, known: KnownFacts) -> tuple[str, ...]:
     """The models of the run whose price is unknown."""
-    workers, judges = _asked(options)
+    workers, judges = _models_asked(options)
     unknown = [
         m for m, base in dict.fromkeys([*workers, *judges]) if known.facts(m, base, settings.prices).price is None
     ]
     return tuple(dict.fromkeys(unknown))
 
 
-def _asked(options: RunOptions) -> tuple[list[tuple[str, str | None]], list[tuple[str, str | None]]]:
+def _models_asked(options: RunOptions) -> tuple[list[tuple[str, str | None]], list[tuple[str, str | None]]]:
     """The models of the agent and of the judges, each with its API base."""
     agent, judging = options.agent, options.judging
     workers = [(agent.model, agent.api_base)] if agent is not None else []
     return workers, [(model, judging.api_base) for model in judging.models] if judging is not None else []
 
 
-def _named(changes: LimitChanges) -> frozenset[str]:
+def _given_limits(changes: LimitChanges) -> frozenset[str]:
     return frozenset(one.name for one in fields(changes) if getattr(changes, one.name) is not None)
 
 

@@ -67,14 +67,14 @@ class ContainedWork(Anywhere):
     async def prepare(self) -> None:
         """Finds out whether rooms can be opened here."""
         if self._settings().sandbox != "off":
-            self._hindrance = await self._opened().hindrance()
+            self._hindrance = await self._live_rooms().hindrance()
 
     def why(self) -> str:
         """Why no room can be opened here; empty if one can."""
         return self._hindrance
 
     def rooms(self, options: RunOptions) -> LiveRooms:
-        return self._opened() if options.contained else super().rooms(options)
+        return self._live_rooms() if options.contained else super().rooms(options)
 
     def grants(self, options: RunOptions) -> Grants:
         """What the run's commands may do in their rooms, by its options and the person's settings."""
@@ -101,12 +101,12 @@ class ContainedWork(Anywhere):
         writes = (*written, *self._places(settings.pick("room_writes")))
         reads = tuple(self._places(settings.pick("room_reads")))
         grants = Grants(network=settings.network, writes=writes, reads=reads, limits=limits_of(settings))
-        return EachInARoom(self._opened(), grants)
+        return EachInARoom(self._live_rooms(), grants)
 
     def _places(self, named: Sequence[str] | None) -> list[Path]:
         return [self._root / Path(name).expanduser() for name in named or ()]
 
-    def _opened(self) -> MountedLiveRooms:
+    def _live_rooms(self) -> MountedLiveRooms:
         if self._live is None:
             mounts = Mounts(hidden=hidden_folders(self._folder, self._runtime))
             self._live = MountedLiveRooms(

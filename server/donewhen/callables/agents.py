@@ -54,14 +54,14 @@ class AgentCall:
         try:
             return await call.result()
         except asyncio.CancelledError:
-            await _whole(self._stopped(call))
+            await _to_its_end(self._stopped(call))
             raise
 
     async def _blocking(self, call: Callable[[], Any]) -> Any:
         try:
             return await run_in_thread(call)
         except asyncio.CancelledError:
-            await _whole(self._asked_to_end())
+            await _to_its_end(self._asked_to_end())
             raise
 
     async def _asked_to_end(self) -> None:
@@ -90,7 +90,7 @@ class AgentCall:
 CANT = "can't be interrupted"
 
 
-async def _whole(ending: Coroutine[Any, Any, None]) -> None:
+async def _to_its_end(ending: Coroutine[Any, Any, None]) -> None:
     """To its end, however often whoever waits is cancelled meanwhile."""
     task = asyncio.ensure_future(ending)
     while not task.done():

@@ -77,7 +77,7 @@ class VerdictJudge:
 
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
         """Its JudgeOutage is an outage, as is any other exception of it: it has not judged."""
-        seen = replace(await _seen(task, context), files=self._files)
+        seen = replace(await _task_with_changes(task, context), files=self._files)
         started, begun = time.time(), time.perf_counter()
         try:
             said = await called(self._ask, seen)
@@ -115,7 +115,7 @@ class HearingJudge:
         return await self._judge.judge(task, context)
 
 
-async def _seen(task: JudgeTask, context: AuditContext) -> AuditTask:
+async def _task_with_changes(task: JudgeTask, context: AuditContext) -> AuditTask:
     """The evidence that holds, with what changed, so that there is something to cite where no check ran."""
     evidence, diff = [one for one in task.evidence if one.fresh(task.revision)], ""
     if task.goal.about == "workspace":

@@ -132,9 +132,9 @@ class BackgroundCall:
         self._task: asyncio.Task[Any] | None = None
         self._loop = _lasting_loops.loop() if _lasting.get() else self._here
         if self._loop is self._here:
-            self._begin(work)
+            self._start_task(work)
         else:
-            self._loop.call_soon_threadsafe(self._begin, work, context=contextvars.copy_context())
+            self._loop.call_soon_threadsafe(self._start_task, work, context=contextvars.copy_context())
 
     async def result(self) -> Any:
         """What it returns or raises. Cancelled, it goes on."""
@@ -151,15 +151,15 @@ class BackgroundCall:
         else:
             self._loop.call_soon_threadsafe(self._cancel)
 
-    def _begin(self, work: Callable[[], Awaitable[Any]]) -> None:
+    def _start_task(self, work: Callable[[], Awaitable[Any]]) -> None:
         self._task = self._loop.create_task(_awaited(work))
-        self._task.add_done_callback(self._tell)
+        self._task.add_done_callback(self._hand_over)
 
     def _cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
 
-    def _tell(self, task: asyncio.Task[Any]) -> None:
+    def _hand_over(self, task: asyncio.Task[Any]) -> None:
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if self._loop is self._here:
             self._settle(task, error)
@@ -236,7 +236,7 @@ async def run_in_thread(call: Callable[[], T]) -> T:
             result = context.run(call)
         except BaseException as error:  # noqa: BLE001  # whatever it is belongs to whoever waits
             failure = raisable(error)
-        return lambda: None if loop.is_closed() else _tell(loop, lambda: settle(result, failure))
+        return lambda: None if loop.is_closed() else _settle_on_loop(loop, lambda: settle(result, failure))
 
     _free_thread().do(work)
     return await future
@@ -261,12 +261,12 @@ class _Thread:
 
     def __init__(self) -> None:
         self._work: SimpleQueue[Callable[[], Callable[[], None]]] = SimpleQueue()
-        threading.Thread(target=self._run, name="donewhen-aside", daemon=True).start()
+        threading.Thread(target=self._serve_calls, name="donewhen-aside", daemon=True).start()
 
     def do(self, work: Callable[[], Callable[[], None]]) -> None:
         self._work.put(work)
 
-    def _run(self) -> None:
+    def _serve_calls(self) -> None:
         kept = True
         while kept:
             tell = self._work.get()()
@@ -300,7 +300,7 @@ def raisable(error: BaseException) -> Exception:
     return raised
 
 
-def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[[], None]) -> None:
+def _settle_on_loop(loop: asyncio.AbstractEventLoop, settle: Callable[[], None]) -> None:
     try:
         loop.call_soon_threadsafe(settle)
     except RuntimeError:

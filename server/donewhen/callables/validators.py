@@ -52,7 +52,7 @@ class ValidatorChecker:
         if self.awaits_response and self.response is NOTHING:
             outcome, reason = Outcome.NOT_RUN, "the worker has returned nothing yet"
         else:
-            outcome, reason = await self._outcome(validator, timeout)
+            outcome, reason = await self._validated(validator, timeout)
         if self.strict and outcome is Outcome.NOT_RUN and self.response is not NOTHING:
             raise UsageError(f"{check.command}: {reason}")
         seconds = time.perf_counter() - begun
@@ -64,7 +64,7 @@ class ValidatorChecker:
     async def editor_report(self, requirement: Requirement) -> EditorReport:
         return await self.commands.editor_report(requirement)
 
-    async def _outcome(self, validator: Validator, timeout: float) -> tuple[Outcome, str]:
+    async def _validated(self, validator: Validator, timeout: float) -> tuple[Outcome, str]:
         limit = asyncio.timeout(timeout)
         try:
             async with limit:

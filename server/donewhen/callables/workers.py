@@ -76,7 +76,7 @@ class PromptTemplate:
         self._template = template
         self._made: tuple[str, Any] | None = None
 
-    def text(self, feedback: str | None) -> str:
+    def prompt_text(self, feedback: str | None) -> str:
         """For the engine, which keeps texts."""
         made = retry_made_by(self._template, feedback)
         self._made = (as_text(made), made)
@@ -134,7 +134,7 @@ class CallableWorker:
         if isinstance(self._call, AgentCall) and _starts_anew(turn):
             self._call.agent.restore(self._before)
         prompt = prompt_of(turn) if self._template is None else self._template.prompt(turn)
-        messages = await self._told(turn, context, prompt) if "messages" in self._wanted else []
+        messages = await self._given_messages(turn, context, prompt) if "messages" in self._wanted else []
         offered = {"turn": turn, "context": context, "feedback": turn.feedback, "messages": messages}
         try:
             returned = await worker_called(self._call, prompt, **{name: offered[name] for name in self._wanted})
@@ -149,7 +149,7 @@ class CallableWorker:
                 await context.keep(Message("assistant", result.response))
         return result
 
-    async def _told(self, turn: Turn, context: TurnContext, prompt: Any) -> list[dict[str, Any]]:
+    async def _given_messages(self, turn: Turn, context: TurnContext, prompt: Any) -> list[dict[str, Any]]:
         """The conversation that a callable with `messages` is given; it is kept with the run. A turn that
         goes on where it was halted was told its prompt before."""
         earlier = [{"role": one.role, "content": one.text} for one in context.conversation]
@@ -219,7 +219,7 @@ def result_of(returned: Any, *, silent: bool = False) -> TurnResult:
             case None if silent:
                 return TurnResult()
             case _:
-                return _answered(returned)
+                return _turn_result(returned)
     except Exception as error:  # noqa: BLE001  # whatever a value raises that is looked at
         said = f"what the worker returned can't be used: {type(error).__name__}: {error}"
         return TurnResult(error=said, summary=said)
@@ -235,7 +235,7 @@ def _reported(said: TurnResult, silent: bool) -> TurnResult:
     """A worker's own TurnResult, with what follows from its response."""
     if said.error is not None or said.claim.state != "finished" or (silent and said.response is None):
         return said
-    answer = _answered(said.response)
+    answer = _turn_result(said.response)
     if answer.error is not None:
         return replace(answer, usage=said.usage, steps=said.steps)
     return replace(
@@ -253,7 +253,7 @@ def _claimed(state: TurnState, text: object) -> TurnResult:
     return TurnResult(Claim(state, text), summary=text)
 
 
-def _answered(returned: Any) -> TurnResult:
+def _turn_result(returned: Any) -> TurnResult:
     if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
         error = "the worker returned a generator: have it collect what it yields and return that"
         return TurnResult(error=error, summary=error)
@@ -288,7 +288,7 @@ def _of_mapping(value: Mapping[str, Any]) -> str:
         return as_text(value["content"])
     if isinstance(value.get("text"), str):
         return value["text"]
-    return _json(value) if value else ""
+    return _sorted_json(value) if value else ""
 
 
 def _of_sequence(values: Sequence[Any]) -> str:
@@ -300,10 +300,10 @@ def _of_sequence(values: Sequence[Any]) -> str:
     texts = texts or [one.text for one in values if isinstance(getattr(one, "text", None), str)]
     if texts:
         return "\n".join(texts)
-    return _json(values) if values and len(blocks) < len(values) else ""
+    return _sorted_json(values) if values and len(blocks) < len(values) else ""
 
 
-def _json(value: Any) -> str:
+def _sorted_json(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     except (TypeError, ValueError):

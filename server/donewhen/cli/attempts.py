@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from donewhen.app.attempts import Attempt, Attempts, Group, Plan, Standing
-from donewhen.app.comparing import document, lines_changed, met, outcome, working_with
+from donewhen.app.comparing import document, lines_changed, met, outcome_in_words, working_with
 from donewhen.cli.calling import Call, snapshot_text
 from donewhen.cli.display import display_for
 from donewhen.cli.formatting import duration, money, one_line, shown_path, when
@@ -48,18 +48,18 @@ async def run_attempts(call: Call, path: str, options: StartOptions) -> int:
     ]
     if each:
         call.terminal.message(f"each may spend an equal share of the budget: {', '.join(each)}")
-    return await _pursued(call, attempts, group, new=True)
+    return await _pursue_group(call, attempts, group, new=True)
 
 
 async def _say_what_is_kept(call: Call, attempts: Attempts) -> None:
     kept = [one for one in attempts.groups() if not one.proven]
     if kept:
-        size = sum([await attempts.size(one) for one in kept]) // 1024**2
+        size = sum([await attempts.bytes_kept(one) for one in kept]) // 1024**2
         told = f"{counted(len(kept), 'earlier group')} of attempts take {size:,} MB:"
         call.terminal.message(f"{told} `donewhen attempts` lists them, `donewhen attempts drop ID` removes one")
 
 
-async def _pursued(call: Call, attempts: Attempts, group: Group, *, new: bool = False) -> int:
+async def _pursue_group(call: Call, attempts: Attempts, group: Group, *, new: bool = False) -> int:
     logs = {one.number: Log() for one in group.attempts}
 
     def told(attempt: Attempt, view: RunView) -> None:
@@ -70,18 +70,18 @@ async def _pursued(call: Call, attempts: Attempts, group: Group, *, new: bool = 
                 call.terminal.result(f"[{attempt.number}] {line}")
 
     with ending_signals() as ending:
-        group = await attempts.pursue(group, told, lambda: _ended(call, ending), new=new)
+        group = await attempts.pursue(group, told, lambda: _pause_on_signal(call, ending), new=new)
         standing = await attempts.standing(group)
     if ending.reason:
-        _show(call, group, standing)
+        _show_standing(call, group, standing)
         call.terminal.message(f"saved; go on with: donewhen attempts resume {group.id}")
         return PAUSED_BY_CTRL_C if ending.by_ctrl_c else PERSON_NEEDED
     if not any(one.result.proven for one in standing):
-        _show(call, group, standing)
+        _show_standing(call, group, standing)
         return _none_proven(call, group, standing)
     number = attempts.choice(group, standing)
     if number is None:
-        number = await _asked(call, group, standing)
+        number = await _chosen_attempt(call, group, standing)
         if number is None:
             return PERSON_NEEDED
     elif not call.json:
@@ -89,7 +89,7 @@ async def _pursued(call: Call, attempts: Attempts, group: Group, *, new: bool = 
     return await _applied(call, attempts, group, number)
 
 
-async def _ended(call: Call, ending: Ending) -> str:
+async def _pause_on_signal(call: Call, ending: Ending) -> str:
     await ending.wait()
     call.terminal.message(f"{ending.reason}: pausing …")
     return ending.reason
@@ -111,9 +111,9 @@ def _none_proven(call: Call, group: Group, standing: Sequence[Standing]) -> int:
     return PERSON_NEEDED if waiting else NOT_COMPLETE
 
 
-async def _asked(call: Call, group: Group, standing: Sequence[Standing]) -> int | None:
+async def _chosen_attempt(call: Call, group: Group, standing: Sequence[Standing]) -> int | None:
     """The number that a person chooses; None if nobody is there, or nobody chooses."""
-    _show(call, group, standing)
+    _show_standing(call, group, standing)
     proven = [one.attempt.number for one in standing if one.result.proven]
     numbers = ", ".join(map(str, proven))
     while call.interactive:
@@ -179,14 +179,14 @@ def _snapshot(call: Call, view: RunView) -> Any:
 async def attempts(call: Call) -> int:
     """One action on the attempts of this workspace."""
     actions: dict[str, Callable[[Call, Attempts], Awaitable[int]]] = {
-        "list": _list, "show": _shown, "diff": _diff, "apply": _apply, "resume": _resume, "drop": _drop,
+        "list": _list_groups, "show": _show_group, "diff": _diff, "apply": _apply, "resume": _resume, "drop": _drop,
     }  # fmt: skip
     if call.arguments.all and call.arguments.action != "drop":
         raise UsageError("--all is of `donewhen attempts drop`")
     return await actions[call.arguments.action](call, attempts_of(call))
 
 
-def _named(call: Call) -> tuple[list[int], str | None]:
+def _numbers_and_group(call: Call) -> tuple[list[int], str | None]:
     """The numbers and the id that a call names. Raises UsageError."""
     words: list[str] = call.arguments.which
     numbers = [int(word) for word in words if word.isdigit() and len(word) <= 2]
@@ -197,19 +197,19 @@ def _named(call: Call) -> tuple[list[int], str | None]:
 
 
 def _one_number(call: Call) -> tuple[int, str | None]:
-    numbers, name = _named(call)
+    numbers, name = _numbers_and_group(call)
     if len(numbers) != 1:
         action = call.arguments.action
         raise UsageError(f"name one attempt by its number, such as `donewhen attempts {action} 2`")
     return numbers[0], name
 
 
-async def _list(call: Call, attempts: Attempts) -> int:
+async def _list_groups(call: Call, attempts: Attempts) -> int:
     groups = attempts.groups()
     for folder in attempts.damaged():
         call.terminal.message(f"the record of attempts in {folder} can't be read, and is left alone: if nothing in the"
                               " folder is needed, remove it")  # fmt: skip
-    told = [(group, await attempts.standing(group), await attempts.size(group)) for group in groups]
+    told = [(group, await attempts.standing(group), await attempts.bytes_kept(group)) for group in groups]
     if call.json:
         call.terminal.document([{**document(group, standing), "bytes": size} for group, standing, size in told])
         return 0
@@ -224,9 +224,9 @@ async def _list(call: Call, attempts: Attempts) -> int:
     return 0
 
 
-async def _shown(call: Call, attempts: Attempts) -> int:
-    group = attempts.group(_named(call)[1])
-    _show(call, group, await attempts.standing(group))
+async def _show_group(call: Call, attempts: Attempts) -> int:
+    group = attempts.group(_numbers_and_group(call)[1])
+    _show_standing(call, group, await attempts.standing(group))
     return 0
 
 
@@ -250,18 +250,18 @@ async def _apply(call: Call, attempts: Attempts) -> int:
 
 
 async def _resume(call: Call, attempts: Attempts) -> int:
-    numbers, name = _named(call)
+    numbers, name = _numbers_and_group(call)
     if numbers:
         raise UsageError("all attempts of a group are resumed: name its id, or nothing for the newest")
     group = attempts.group(name)
     if group.applied is not None:
         call.terminal.message(f"attempt {group.applied} is applied already: the goal is checked here")
         return await _audited_here(call, attempts, group)
-    return await _pursued(call, attempts, group)
+    return await _pursue_group(call, attempts, group)
 
 
 async def _drop(call: Call, attempts: Attempts) -> int:
-    numbers, name = _named(call)
+    numbers, name = _numbers_and_group(call)
     if call.arguments.all:
         if numbers or name:
             raise UsageError("name what to drop, or give --all: not both")
@@ -273,10 +273,10 @@ async def _drop(call: Call, attempts: Attempts) -> int:
         unknown = [number for number in numbers if group.attempt(number) is None]
         if unknown:
             raise UsageError(f"there is no attempt {unknown[0]} among {group.id}")
-        before = await attempts.size(group)
+        before = await attempts.bytes_kept(group)
         left = await attempts.drop(group, numbers or None)
         freed.append({"id": group.id, "numbers": numbers or [one.number for one in group.attempts],
-                      "bytes": before - (await attempts.size(left) if left is not None else 0)})  # fmt: skip
+                      "bytes": before - (await attempts.bytes_kept(left) if left is not None else 0)})  # fmt: skip
     if call.json:
         call.terminal.document(freed)
         return 0
@@ -291,7 +291,7 @@ async def _drop(call: Call, attempts: Attempts) -> int:
 # The comparison, for people and as JSON.
 
 
-def _show(call: Call, group: Group, standing: Sequence[Standing]) -> None:
+def _show_standing(call: Call, group: Group, standing: Sequence[Standing]) -> None:
     if call.json:
         call.terminal.document({**document(group, standing), "check": None})
     else:
@@ -326,9 +326,18 @@ def table(group: Group, standing: Sequence[Standing]) -> list[str]:
 def _cells(group: Group, one: Standing) -> tuple[str, ...]:
     number = f"{one.attempt.number}{'*' if group.applied == one.attempt.number else ''}"
     if one.view is None:
-        return number, outcome(one), "", "", "", "", "", "", working_with(one)
+        return number, outcome_in_words(one), "", "", "", "", "", "", working_with(one)
     state, usage = one.view.state, one.view.state.usage
     lines = lines_changed(one)
     proven = f"{met(one)} of {len(one.view.views)}"
     spent = (money(usage.usd) if usage.tokens or usage.usd != 0 else "", f"{usage.tokens:,}" if usage.tokens else "")
-    return number, outcome(one), proven, f"{len(one.files)}", lines, *spent, duration(state.elapsed), working_with(one)
+    return (
+        number,
+        outcome_in_words(one),
+        proven,
+        f"{len(one.files)}",
+        lines,
+        *spent,
+        duration(state.elapsed),
+        working_with(one),
+    )

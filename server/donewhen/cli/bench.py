@@ -46,7 +46,7 @@ async def bench(call: Call) -> int:
     if call.arguments.quick and call.arguments.case:
         raise UsageError("--quick plays cases of its own: leave out --case")
     if call.arguments.list:
-        return _listed(call, cases)
+        return _list_cases(call, cases)
     if call.arguments.judge_model:
         return await (_quickly if call.arguments.quick else _with_a_model)(call, cases)
     if call.interactive and not call.arguments.case and not call.arguments.quick:
@@ -59,7 +59,7 @@ async def bench(call: Call) -> int:
     return await _with_scripted_judges(call, cases)
 
 
-def _listed(call: Call, cases: Sequence[Case]) -> int:
+def _list_cases(call: Call, cases: Sequence[Case]) -> int:
     if call.json:
         call.terminal.document({"cases": [{"id": c.id, "group": c.group, "about": c.about} for c in cases]})
         return COMPLETE
@@ -79,18 +79,18 @@ async def _with_a_model(call: Call, cases: Sequence[Case]) -> int:
     # Cases that the judge decides come first: if it can't be asked, nothing else is played.
     asked = [case for case in fit if case.decided_by == "judge"]
     async with bench_environment(settings) as bench:
-        results = await _results(call, asked[:1], bench, name, _none)
+        results = await _play_cases(call, asked[:1], bench, name, _none)
         if any(one.failure for one in results):
             raise JudgeOutage(f"{name} could not be asked, so nothing was measured: {results[0].failure}")
         rest = [*asked[1:], *(case for case in fit if case not in asked)]
-        results += await _results(call, rest, bench, name, _none)
+        results += await _play_cases(call, rest, bench, name, _none)
     if call.json:
         call.terminal.document(document(results, [(name, rows(results)[-1])]))
-        return _code(results)
+        return _exit_of_cases(results)
     _print_table(call, results, with_judge=True)
     for line in _meaning(name, rows(results)[-1]):
         call.terminal.result(line)
-    return _code(results)
+    return _exit_of_cases(results)
 
 
 async def _quickly(call: Call, cases: Sequence[Case]) -> int:
@@ -98,10 +98,10 @@ async def _quickly(call: Call, cases: Sequence[Case]) -> int:
     settings = _judging(call.settings)
     name = settings.given.judge_model or ""
     async with bench_environment(settings) as bench:
-        results = await _results(call, cases[:1], bench, name, _none, SECONDS)
+        results = await _play_cases(call, cases[:1], bench, name, _none, SECONDS)
         if any(one.failure for one in results):
             raise JudgeOutage(f"{name} could not be asked, so nothing was measured: {results[0].failure}")
-        results += await _results(call, cases[1:], bench, name, _none, SECONDS)
+        results += await _play_cases(call, cases[1:], bench, name, _none, SECONDS)
     found = measured(results, datetime.now(UTC).date())
     if found is not None:
         note_measured(settings, call.state_dir, found)
@@ -109,7 +109,7 @@ async def _quickly(call: Call, cases: Sequence[Case]) -> int:
         kept = None if found is None else {**asdict(found), "weak": found.weak}
         call.terminal.document({**document(results, [(name, rows(results)[-1])]), "measured": kept})
     else:
-        for line in (*_in_words(name, found, believed(results)), f"cost: {_cost(rows(results)[-1].usage)}"):
+        for line in (*_in_words(name, found, believed(results)), f"cost: {_cost_in_words(rows(results)[-1].usage)}"):
             call.terminal.result(line)
     return COMPLETE if found is not None and not found.weak else NOT_COMPLETE
 
@@ -145,26 +145,26 @@ def _judging(settings: Settings) -> Settings:
 async def _with_scripted_judges(call: Call, cases: Sequence[Case]) -> int:
     judged = [case for case in with_any_judge(cases) if case.decided_by == "judge"]
     async with bench_environment(Settings()) as bench:
-        results = await _results(call, cases, bench, OWN, lambda case, root: scripted_judge(case.judge, case, root))
+        results = await _play_cases(call, cases, bench, OWN, lambda case, root: scripted_judge(case.judge, case, root))
         by_judge = [(name, await _rates(call, name, judged, bench)) for name in SCRIPTED if judged]
     if call.json:
         call.terminal.document(document(results, by_judge))
-        return _code(results)
+        return _exit_of_cases(results)
     _print_table(call, results)
     if by_judge:
         call.terminal.result("\nWhat a judge alone decides, by scripted judge:\n")
         for line in judge_table(by_judge):
             call.terminal.result(line)
     call.terminal.result(f"\n{HOW}")
-    return _code(results)
+    return _exit_of_cases(results)
 
 
 async def _rates(call: Call, name: JudgeName, cases: Sequence[Case], bench: BenchEnvironment) -> Row:
-    results = await _results(call, cases, bench, name, lambda case, root: scripted_judge(name, case, root))
+    results = await _play_cases(call, cases, bench, name, lambda case, root: scripted_judge(name, case, root))
     return rows(results)[-1]
 
 
-async def _results(
+async def _play_cases(
     call: Call,
     cases: Sequence[Case],
     bench: BenchEnvironment,
@@ -217,15 +217,15 @@ def _meaning(name: str, total: Row) -> list[str]:
         f"undecided: {total.undecided}: requirements that it left open, or its reply could not be used; those "
         "that are met count as false rejects too.",
         f"failed: {total.failed} cases could not be judged, and count in neither.",
-        f"cost: {_cost(total.usage)}",
+        f"cost: {_cost_in_words(total.usage)}",
         "A false accept lets a run end as complete when it isn't; a false reject costs turns and money. Requirements "
         "that a check decides are not at the mercy of either.",
     ]
 
 
-def _cost(usage: Usage) -> str:
+def _cost_in_words(usage: Usage) -> str:
     return f"{money(usage.usd)}, {usage.tokens:,} tokens ({usage.cached_tokens:,} cached)"
 
 
-def _code(results: Sequence[CaseResult]) -> int:
+def _exit_of_cases(results: Sequence[CaseResult]) -> int:
     return NOT_COMPLETE if any(map(failed, results)) or broken_bars(results) else COMPLETE

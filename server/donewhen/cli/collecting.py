@@ -35,17 +35,17 @@ async def collect(call: Call) -> int:
     if given.keep or given.unkeep:
         if given.dry_run:
             raise UsageError("--keep and --unkeep remove nothing: leave --dry-run out")
-        return await _keep(call, given.keep or given.unkeep, on=bool(given.keep))
+        return await _keep_run(call, given.keep or given.unkeep, on=bool(given.keep))
     async with call.runs() as runs:
         done = await runs.collect(retention(call.settings), dry_run=given.dry_run)
     if call.json:
         call.terminal.document(_document(done, dry_run=given.dry_run))
     else:
-        _show(call, done, dry_run=given.dry_run)
+        _show_collected(call, done, dry_run=given.dry_run)
     return NOT_COMPLETE if done.busy or done.problem else COMPLETE
 
 
-async def _keep(call: Call, run_id: str, *, on: bool) -> int:
+async def _keep_run(call: Call, run_id: str, *, on: bool) -> int:
     async with call.runs() as runs:
         await runs.keep(run_id, on)
     if call.json:
@@ -56,12 +56,12 @@ async def _keep(call: Call, run_id: str, *, on: bool) -> int:
     return COMPLETE
 
 
-def _show(call: Call, done: Collected, *, dry_run: bool) -> None:
+def _show_collected(call: Call, done: Collected, *, dry_run: bool) -> None:
     if done.busy:
         call.terminal.message(f"nothing was done: {done.busy}")
         return
     for one in done.going[:_MOST]:
-        call.terminal.result(f"{one.run_id}  {_size(one.bytes)}  {_REASONS[one.reason]}")
+        call.terminal.result(f"{one.run_id}  {_megabytes(one.bytes)}  {_REASONS[one.reason]}")
     if len(done.going) > _MOST:
         call.terminal.result(f"and {len(done.going) - _MOST} more")
     word = "would be removed" if dry_run else "removed"
@@ -71,12 +71,12 @@ def _show(call: Call, done: Collected, *, dry_run: bool) -> None:
         call.terminal.message(f"{number} {'stays' if number == 1 else 'stay'}: {_STAYS[because]}")
     if not dry_run:
         files = f"{counted(done.files_before, 'file')} to {done.files_after}"
-        call.terminal.message(f"{files}, {_size(done.bytes_before)} to {_size(done.bytes_after)}")
+        call.terminal.message(f"{files}, {_megabytes(done.bytes_before)} to {_megabytes(done.bytes_after)}")
     if done.problem:
         call.terminal.message(f"not all could be done, and nothing else is lost: {one_line(done.problem, 500)}")
 
 
-def _size(number: int) -> str:
+def _megabytes(number: int) -> str:
     return f"{number / 1024**2:.1f} MB" if number >= 1024**2 else f"{number / 1024:.0f} KB"
 
 

@@ -33,7 +33,9 @@ async def demo(call: Call) -> int:
     folder = _temporary_folder()
     keep = bool(call.arguments.keep)
     try:
-        return await _told(call, prepare(folder / "sample", pytest=find_spec("pytest") is not None), folder / "state")
+        return await _demonstrate(
+            call, prepare(folder / "sample", pytest=find_spec("pytest") is not None), folder / "state"
+        )
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -46,7 +48,7 @@ def _temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="donewhen-demo-")).resolve()
 
 
-async def _told(call: Call, project: DemoProject, state: Path) -> int:
+async def _demonstrate(call: Call, project: DemoProject, state: Path) -> int:
     root = project.workspace.resolve()
     path = project.goal.resolve().relative_to(root).as_posix()
     options = StartOptions(worker="scripted", script=str(project.script), approve="deny")
@@ -54,10 +56,10 @@ async def _told(call: Call, project: DemoProject, state: Path) -> int:
     # The person's own settings are for their own work: here they could only spoil the demonstration. It uses this
     # Python, which surely exists, whatever the machine calls it.
     async with replace(call, settings=Settings()).runs(root, state, Path(sys.executable)) as runs:
-        return await _pursued(call, runs, display, path, options)
+        return await _pursue_demo(call, runs, display, path, options)
 
 
-async def _pursued(call: Call, runs: Runs, display: Display, path: str, options: StartOptions) -> int:
+async def _pursue_demo(call: Call, runs: Runs, display: Display, path: str, options: StartOptions) -> int:
     async def begin() -> RunView:
         return await runs.start(path, options)
 
@@ -88,7 +90,7 @@ class Narration:
         self._terminal.message(text)
 
     def show(self, view: RunView) -> None:
-        for line in self._lines(view):
+        for line in self._new_lines(view):
             self._terminal.result(self._painted(line))
 
     def finish(self, view: RunView) -> None:
@@ -103,7 +105,7 @@ class Narration:
         plain = colour is None or not self._terminal.live or bool(self._terminal.environ.get("NO_COLOR"))
         return line if plain else f"\x1b[{colour}m{line}\x1b[0m"
 
-    def _lines(self, view: RunView) -> Iterator[str]:
+    def _new_lines(self, view: RunView) -> Iterator[str]:
         if not self._begun:
             self._begun = True
             yield from _introduction(view)
@@ -116,7 +118,7 @@ class Narration:
             yield from self._audited(view)
         if state.tried is not None and state.tried != self._told_tried:
             self._told_tried = state.tried
-            yield from self._tried(view)
+            yield from self._trial_lines(view)
 
     def _audited(self, view: RunView) -> Iterator[str]:
         if self._told_turns == 0:
@@ -127,23 +129,23 @@ class Narration:
                 yield f"  {requirement_line(view, one)}"
         read = [known for known in view.state.open_findings if not _of_trials(known)]
         # Whether what trials found is undone, the next trials say.
-        yield from self._found([*read, *filter(_of_trials, self._findings.values())])
+        yield from self._finding_lines([*read, *filter(_of_trials, self._findings.values())])
         unproven = [f"R{one.number}" for one in view.views if one.status not in ("met", "waived")]
         if unproven and self._told_turns:
             yield f"  → refused: {', '.join(unproven)} not proven; the worker is told why"
         elif not unproven:
             yield "  everything passes; now each check is tried again, with the tests as they were at the start"
 
-    def _tried(self, view: RunView) -> Iterator[str]:
+    def _trial_lines(self, view: RunView) -> Iterator[str]:
         found = view.state.open_findings
-        yield from self._found(found)
+        yield from self._finding_lines(found)
         if found:
             ids = ", ".join(known.id for known in found)
             yield f"  → refused: trials refuse the proof ({ids}); the worker is told"
         else:
             yield "  → everything is proven by fresh evidence"
 
-    def _found(self, open_ones: Sequence[KnownFinding]) -> Iterator[str]:
+    def _finding_lines(self, open_ones: Sequence[KnownFinding]) -> Iterator[str]:
         yield from (f"  {finding_line(known)}" for known in open_ones if known.id not in self._findings)
         found = {known.id: known for known in open_ones}
         yield from (f"  {identity} is resolved" for identity in self._findings if identity not in found)

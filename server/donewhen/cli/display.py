@@ -214,14 +214,14 @@ def standing(view: RunView) -> RenderableType:
     state = view.state
     table = Table.grid(padding=(0, 1))
     for one in view.views:
-        table.add_row(*_requirement(view, one))
+        table.add_row(*_requirement_cells(view, one))
     findings = [Text(finding_line(f), style="magenta" if f.accepted else "red") for f in state.findings]
     warnings = [Text(f"warning: {one_line(w.message)}", style="yellow") for w in state.warnings]
     title = Text(one_line(state.goal.title), style="bold")
     return Group(title, *warnings, table, *findings)
 
 
-def _requirement(view: RunView, one: RequirementView) -> tuple[Text, Text, Text]:
+def _requirement_cells(view: RunView, one: RequirementView) -> tuple[Text, Text, Text]:
     style = STYLES[one.status]
     told = Text(one_line(requirement_of(view, one).text, 120))
     if one.status != "met" and one.reason:

@@ -42,7 +42,12 @@ class Finding:
 def doctor(call: Call) -> int:
     """Always returns 0; problems are in the report."""
     facts = call.services.doctor_facts(call.root, call.settings)
-    findings = [*_installation(), *_record(call, facts), *_workers(facts.models, call), *_plugins(facts.plugins)]
+    findings = [
+        *_installation(),
+        *_workspace_findings(call, facts),
+        *_workers(facts.models, call),
+        *_plugins(facts.plugins),
+    ]
     findings += [*_containment(call, facts), *_environment(facts)]
     if call.json:
         call.terminal.document({"version": __version__, "findings": [asdict(finding) for finding in findings]})
@@ -52,11 +57,11 @@ def doctor(call: Call) -> int:
         if finding.group != group:
             group = finding.group
             call.terminal.result(group)
-        call.terminal.result(_line(finding))
+        call.terminal.result(_finding_line(finding))
     return 0
 
 
-def _line(finding: Finding) -> str:
+def _finding_line(finding: Finding) -> str:
     detail = f": {plain(finding.detail)}" if finding.detail else ""
     how = f" → {finding.how}" if finding.how else ""
     return f"  {SYMBOLS[finding.state]} {finding.name}{detail}{how}"
@@ -81,11 +86,11 @@ def _package(group: str, name: str) -> Finding:
         return Finding(group, name, "problem", "not installed", "install donewhen again")
 
 
-def _record(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
+def _workspace_findings(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
     group = "workspace"
     yield Finding(group, "folder", "ok", str(call.root))
     yield Finding(group, "watching", "ok" if facts.watcher else "missing", facts.watcher or facts.watcher_hindrance)
-    yield _folder(group, str(call.state_dir or facts.state_folder))
+    yield _state_folder_finding(group, str(call.state_dir or facts.state_folder))
     yield _goals(group, facts)
     for problem in facts.problems:
         yield Finding(group, "problem", "problem", problem)
@@ -99,7 +104,7 @@ def _goals(group: str, facts: DoctorFacts) -> Finding:
     )
 
 
-def _folder(group: str, folder: str) -> Finding:
+def _state_folder_finding(group: str, folder: str) -> Finding:
     """Whether runs can be recorded: in the folder, or in the nearest existing one above it."""
     existing = next((p for p in (Path(folder), *Path(folder).parents) if p.is_dir()), None)
     writable = existing is not None and os.access(existing, os.W_OK | os.X_OK)

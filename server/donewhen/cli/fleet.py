@@ -20,7 +20,7 @@ from donewhen.core.answers import answers_usage, checked_answer
 from donewhen.core.errors import UsageError
 from donewhen.core.words import counted
 from donewhen.fleet.board import Board, Given, Standing
-from donewhen.fleet.iterating import EngineExecutor, Place
+from donewhen.fleet.iterating import EngineExecutor, IteratingPlace
 from donewhen.fleet.local import LocalAsking, LocalFleet, opened_board
 from donewhen.fleet.manifest import DEFAULT_QUEUE, NAME, Fleet, load_manifest
 from donewhen.installation import how_to_get
@@ -64,19 +64,19 @@ async def fleet(call: Call) -> int:
     if action == "worker":
         return await _work(call)
     if action == "run":
-        return await _run(call, Path(words[0]))
-    async with _asking(call, _name(words[0])) as asking:
+        return await _run_fleet(call, Path(words[0]))
+    async with _asking(call, _fleet_name(words[0])) as asking:
         if action == "status":
             board = await asking.board()
-            call.terminal.document(board.document()) if call.json else _show(call, board)
-            return _code(board)
+            call.terminal.document(board.document()) if call.json else _show_board(call, board)
+            return _exit_of_board(board)
         board = await asking.board() if action == "answer" else None
-        await asking.ask(action, _arguments(action, words, board))
+        await asking.ask(action, _act_arguments(action, words, board))
         call.terminal.message(f"{words[0]}: {action} is on record")
         return COMPLETE
 
 
-def _arguments(action: str, words: Sequence[str], board: Board | None) -> dict[str, Any]:
+def _act_arguments(action: str, words: Sequence[str], board: Board | None) -> dict[str, Any]:
     goal = words[1] if len(words) > 1 else None
     if board is None or goal is None:
         return {"goal": goal}
@@ -90,7 +90,7 @@ def _arguments(action: str, words: Sequence[str], board: Board | None) -> dict[s
     return {"goal": goal, "given": asdict(given)}
 
 
-def _name(word: str) -> str:
+def _fleet_name(word: str) -> str:
     """A fleet by its name, or by its manifest."""
     if word.endswith(".toml"):
         return load_manifest(Path(word)).name
@@ -102,7 +102,7 @@ def _name(word: str) -> str:
 # ------------------------------------------------------------------------------------------------ run
 
 
-async def _run(call: Call, path: Path) -> int:
+async def _run_fleet(call: Call, path: Path) -> int:
     given = call.arguments
     wanted = load_manifest(path, parallel=given.parallel, max_cost=given.max_cost)
     if given.temporal is None:
@@ -172,26 +172,26 @@ class _Told:
             known = self._said.get(one.goal.id, ("ready", None, 0))
             self._said[one.goal.id] = now
             if now != known and one.state in ("ended", "waiting", "paused") and not self._call.json:
-                self._call.terminal.message(_line(one))
+                self._call.terminal.message(_goal_line(one))
 
 
 def _finished(call: Call, board: Board) -> int:
-    call.terminal.document(board.document()) if call.json else _show(call, board)
-    return _code(board)
+    call.terminal.document(board.document()) if call.json else _show_board(call, board)
+    return _exit_of_board(board)
 
 
-def _code(board: Board) -> int:
+def _exit_of_board(board: Board) -> int:
     if not board.ended:
         return PERSON_NEEDED if board.working == 0 else NOT_COMPLETE
     return COMPLETE if all(one.end == "complete" for one in board.goals.values()) else NOT_COMPLETE
 
 
-def _show(call: Call, board: Board) -> None:
+def _show_board(call: Call, board: Board) -> None:
     counts: dict[str, int] = {}
     for one in board.goals.values():
         word = one.end or one.state
         counts[word] = counts.get(word, 0) + 1
-        call.terminal.result(_line(one))
+        call.terminal.result(_goal_line(one))
         for question in one.questions:
             call.terminal.result(f"  {question.id} {one_line(question.title)}")
             takes = answers_usage(question.interrupt)
@@ -202,7 +202,7 @@ def _show(call: Call, board: Board) -> None:
     call.terminal.result(f"{board.fleet.name}: {told}; {money(board.spent)}{of}{paused}")
 
 
-def _line(one: Standing) -> str:
+def _goal_line(one: Standing) -> str:
     reason = f": {one_line(one.reason)}" if one.reason and one.end != "complete" else ""
     return f"{one.goal.id}  {one.end or one.state}  run {one.run_id}, {counted(one.iteration, 'iteration')}{reason}"
 
@@ -225,7 +225,7 @@ async def _asking(call: Call, name: str) -> AsyncGenerator[Asking]:
 
 
 def _executor(call: Call) -> EngineExecutor:
-    return EngineExecutor(Place(call.services, call.state_dir, lambda: dict(call.terminal.environ)))
+    return EngineExecutor(IteratingPlace(call.services, call.state_dir, lambda: dict(call.terminal.environ)))
 
 
 def _needs_extra() -> None:

@@ -77,7 +77,7 @@ async def _init(call: Call, objective: str, path: Path) -> int:
         checks = [_check_json(check) for check in found.checks]
         proposed = list(proposal.requirements)
         document = {"goalUri": path.as_uri(), "path": str(path), "checks": checks, "proposed": proposed, "notes": notes}
-        call.terminal.document({**document, **_cost(proposal.spent)})
+        call.terminal.document({**document, **_cost_field(proposal.spent)})
         return 0
     call.terminal.result(f"drafted {path}")
     for check in found.checks:
@@ -139,7 +139,7 @@ def _taken_json(one: Taken) -> dict[str, Any]:
 async def _text_of(call: Call, source: str) -> str:
     """The text of a file, or of standard input as far as a text may be long. Raises UsageError."""
     if source != "-":
-        return _read(Path(source))
+        return _text_of_file(Path(source))
     lines: list[str] = []
     size = 0
     while size <= SIZE_LIMIT and (line := await call.terminal.lines.next()) is not None:
@@ -148,7 +148,7 @@ async def _text_of(call: Call, source: str) -> str:
     return "\n".join(lines)
 
 
-def _read(path: Path) -> str:
+def _text_of_file(path: Path) -> str:
     try:
         return read_text(path.expanduser(), "utf-8-sig", "replace")
     except OSError as problem:
@@ -201,7 +201,7 @@ async def preflight(call: Call) -> int:
     hints += said
     if call.json:
         found = [{"requirementId": one.requirement_id, "number": one.number, "message": one.message} for one in hints]
-        call.terminal.document({"hints": found, **_cost(spent)})
+        call.terminal.document({"hints": found, **_cost_field(spent)})
         return 0
     for hint in hints:
         label = "goal" if hint.number is None else f"R{hint.number}"
@@ -249,7 +249,7 @@ def _told_cost(call: Call, adviser: Adviser) -> Usage | None:
     return spent
 
 
-def _cost(spent: Usage | None) -> dict[str, Any]:
+def _cost_field(spent: Usage | None) -> dict[str, Any]:
     """The field `cost` of a document; absent if no model was asked."""
     return {} if spent is None else {"cost": spent_json(spent)}
 
@@ -320,7 +320,7 @@ def say_what_proof_rests_on(call: Call, path: str, basis: ProofBasis) -> int:
         return 0
     call.terminal.result(f"What the proof of {shown_path(path)} rests on:")
     for group in basis.groups:
-        call.terminal.result(f"  {_counted(group)}: {group.why}")
+        call.terminal.result(f"  {_files_in_group(group)}: {group.why}")
         for one in group.files[:SHOWN]:
             rule = f"  ({one.rule})" if one.rule else ""
             call.terminal.result(f"    {shown_path(one.path)}{rule}")
@@ -351,7 +351,7 @@ def _say_by_requirement(call: Call, basis: ProofBasis) -> None:
             call.terminal.result("    no file but those for all")
 
 
-def _counted(group: Group) -> str:
+def _files_in_group(group: Group) -> str:
     return ("a part of " if group.partly else "") + counted(len(group.files), "file")
 
 

@@ -72,12 +72,12 @@ def main(
     language server. The user's own settings and logs are in the platform's standard places, unless other places are
     named."""
     terminal = terminal or process_terminal()
-    code = _ended(argv, services, serve, terminal, user_file, log_folder)
+    code = _exit_code(argv, services, serve, terminal, user_file, log_folder)
     # Agents take 2 for "go on": a hook that can't answer must not hold one for ever.
     return min(code, 1) if "gate" in argv and not {"install", "uninstall"} & set(argv) else code
 
 
-def _ended(
+def _exit_code(
     argv: Sequence[str],
     services: Services,
     serve: Callable[[ServeOptions], int],
@@ -115,10 +115,10 @@ def _called(
         return USAGE
     call = call_of(arguments, terminal, services, serve, user_file)
     call.warn_about_settings()
-    return _performed(_command(arguments), call)
+    return _performed(_imported_command(arguments), call)
 
 
-def _command(arguments: Namespace) -> Command:
+def _imported_command(arguments: Namespace) -> Command:
     module, name = COMMANDS[arguments.command]
     return cast(Command, getattr(import_module(f"donewhen.cli.{module}"), name))
 

@@ -21,7 +21,7 @@ async def models(call: Call) -> int:
     """Without a model, 0: lists what is here. With one, 0 if the agent can work with it, else 1."""
     named: str | None = call.arguments.name
     if named is not None:
-        return await _tried(call, named)
+        return await _try_named_model(call, named)
     if call.arguments.api_base is not None:
         raise UsageError(
             "--api-base is for the model that is to be tried: donewhen models PROVIDER/NAME --api-base URL"
@@ -30,12 +30,12 @@ async def models(call: Call) -> int:
     if call.json:
         call.terminal.document({"keys": dict(found.keys), "servers": [asdict(one) for one in found.servers]})
         return COMPLETE
-    for line in shown(found):
+    for line in found_lines(found):
         call.terminal.result(line)
     return COMPLETE
 
 
-async def _tried(call: Call, name: str) -> int:
+async def _try_named_model(call: Call, name: str) -> int:
     settings = call.settings
     base: str | None = call.arguments.api_base
     if base is None and name == settings.pick("model"):
@@ -45,17 +45,17 @@ async def _tried(call: Call, name: str) -> int:
     if call.json:
         call.terminal.document({"model": name, "apiBase": base, **asdict(trial)})
     else:
-        call.terminal.result(_line(name, trial))
+        call.terminal.result(_trial_line(name, trial))
     return COMPLETE if is_fit(trial) else NOT_COMPLETE
 
 
-def _line(name: str, trial: Trial) -> str:
+def _trial_line(name: str, trial: Trial) -> str:
     window = f" ({trial.window:,} tokens of context)" if trial.window is not None else ""
     mark = "✓" if is_fit(trial) else "✗"
     return f"{mark} {name}{window}: {plain(trial.said)}"
 
 
-def shown(found: FoundModels) -> Iterator[str]:
+def found_lines(found: FoundModels) -> Iterator[str]:
     """What is here, with what a person types to use it."""
     if found.keys:
         yield "keys that are set"

@@ -125,7 +125,7 @@ def build() -> tuple[Parser, dict[str, Parser]]:
         command = subparsers.add_parser(name, description=meaning, allow_abbrev=False)
         _common(command)
         commands[name] = command
-    _arguments(commands)
+    _add_arguments(commands)
     for name, command in commands.items():
         words = (argument_usage(one) for one in command._actions if not one.option_strings)  # pyright: ignore[reportPrivateUsage]  # argparse offers no other list
         command.usage = " ".join(("donewhen", name, "[options]", *words))  # all options would fill a screen
@@ -148,7 +148,7 @@ def _common(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", default=absent, help="JSON on standard output, nothing else")
 
 
-def _arguments(commands: dict[str, Parser]) -> None:
+def _add_arguments(commands: dict[str, Parser]) -> None:
     commands["init"].add_argument("objective", nargs="*", metavar="OBJECTIVE")
     taken = "take the requirements of an issue or a specification (Markdown; - is standard input); executes nothing"
     commands["init"].add_argument("--from", dest="source", metavar="FILE", help=taken)
@@ -313,7 +313,7 @@ def _fleet_arguments(parser: Parser) -> None:
     queues = "take the goals of this queue; may be repeated (default)"
     parser.add_argument("--queue", metavar="NAME", action="append", help=queues)
     parser.add_argument("--parallel", metavar="N", type=_positive, help="how many iterations at a time")
-    parser.add_argument("--max-cost", metavar="USD", type=_dollars, help="what the whole fleet may cost")
+    parser.add_argument("--max-cost", metavar="USD", type=_positive_dollars, help="what the whole fleet may cost")
     parser.add_argument("--new", action="store_true", help="run a fleet that has ended once more")
     parser.add_argument("--detach", action="store_true", help="start it at the server, and don't follow it")
 
@@ -324,7 +324,7 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _dollars(text: str) -> float:
+def _positive_dollars(text: str) -> float:
     try:
         value = float(text)
     except ValueError:

@@ -40,13 +40,13 @@ async def answer(call: Call) -> int:
     given = call.arguments
     text = " ".join(given.text).strip() if given.text else None
     async with call.runs() as runs:
-        interrupt = await _open(runs, given.run_id, given.interrupt_id)
+        interrupt = await _open_interrupt(runs, given.run_id, given.interrupt_id)
         reply = given_answer(given.response, text, interrupt, given.remember or "")
         view = await runs.answer(given.run_id, given.interrupt_id, reply)
     return _done(call, view, f"answered {given.interrupt_id}")
 
 
-async def _open(runs: Runs, run_id: str, interrupt_id: str) -> Interrupt | None:
+async def _open_interrupt(runs: Runs, run_id: str, interrupt_id: str) -> Interrupt | None:
     """None if it isn't open: the engine then reports what is wrong."""
     view = await runs.view(run_id)
     return next((one for one in view.state.interrupts if one.id == interrupt_id), None)
@@ -126,7 +126,7 @@ async def revert(call: Call) -> int:
     if re.fullmatch("F[0-9]+", given.iteration):
         return await _revert_finding(call)
     iteration = _iteration(given.iteration)
-    paths = [_relative(name, call.root) for name in given.files] or None
+    paths = [_workspace_path(name, call.root) for name in given.files] or None
     async with call.runs() as runs:
         outcome = await runs.revert(given.run_id, iteration, paths, force=given.force)
         if outcome.kept and call.interactive and await _overwritten(call, outcome.kept):
@@ -197,7 +197,7 @@ def _iteration(text: str) -> int | None:
     return int(text)
 
 
-def _relative(name: str, root: Path) -> str:
+def _workspace_path(name: str, root: Path) -> str:
     """A file named relative to this folder, else to the workspace, as a workspace path. It may have been deleted."""
     for base in (Path.cwd(), root):
         path = base / name

@@ -49,8 +49,8 @@ class Log:
             *self._turns(before, view, did),
             *_retried(before, view),
             *self._silence(view),
-            *self._requirements(view),
-            *self._findings(before, view),
+            *self._requirement_changes(view),
+            *self._finding_changes(before, view),
             *_interrupts(before, view),
         ]
 
@@ -95,7 +95,7 @@ class Log:
         if before < SILENT <= self._silent:
             yield f"  the model has said nothing for {self._silent} s: {STILL}"
 
-    def _requirements(self, view: RunView) -> Iterator[str]:
+    def _requirement_changes(self, view: RunView) -> Iterator[str]:
         """Reports nothing before the first look, nor during a renewal: the last result stands until there is a new
         one."""
         for one in view.views:
@@ -105,7 +105,7 @@ class Log:
                 self._told[one.requirement_id] = word
                 yield requirement_line(view, one)
 
-    def _findings(self, before: RunView | None, after: RunView) -> Iterator[str]:
+    def _finding_changes(self, before: RunView | None, after: RunView) -> Iterator[str]:
         """A change of the files alone undoes nothing that trials found: the next trials say whether it is."""
         state, earlier = after.state, before.state.findings if before else ()
         known = {(f.id, f.accepted) for f in earlier}

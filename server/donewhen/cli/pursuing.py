@@ -47,7 +47,7 @@ class Pursuit:
         """Begins, follows, and returns the exit code."""
         since = time.time() if self.supervised else 0.0
         with ending_signals() as ending:
-            first = await _begun(begin, ending)
+            first = await _first_view(begin, ending)
             if first is None:
                 self.call.terminal.message(f"{ending.reason}: ended before the run went on; `donewhen status` shows it")
                 return PAUSED_BY_CTRL_C if ending.by_ctrl_c else PERSON_NEEDED
@@ -66,14 +66,14 @@ class Pursuit:
         try:
             await asyncio.wait({following, signalled}, return_when=asyncio.FIRST_COMPLETED)
             if following.done():
-                return await self._shown(following, run_id)
+                return await self._followed_view(following, run_id)
             if not self.supervised:
                 return await self.runs.view(run_id)
             return await self._paused(following, run_id, ending)
         finally:
-            await _ended(following, signalled)
+            await _cancel_all(following, signalled)
 
-    async def _shown(self, following: asyncio.Task[RunView], run_id: str) -> RunView:
+    async def _followed_view(self, following: asyncio.Task[RunView], run_id: str) -> RunView:
         try:
             return following.result()
         except OutputClosed:
@@ -144,7 +144,7 @@ class Pursuit:
             self.call.terminal.message(line)
 
 
-async def _begun(begin: Callable[[], Awaitable[RunView]], ending: Ending) -> RunView | None:
+async def _first_view(begin: Callable[[], Awaitable[RunView]], ending: Ending) -> RunView | None:
     """The run's first view; None if a signal came first: reading a large workspace takes time."""
     beginning = asyncio.ensure_future(begin())
     signalled = asyncio.create_task(ending.wait())
@@ -231,7 +231,7 @@ def _to_go_on(state: RunState) -> list[str]:
     return [f"nothing is lost; {'; '.join(part for part in (advice, undo) if part)}; then go on:{resume}"]
 
 
-async def _ended(*tasks: asyncio.Task[Any]) -> None:
+async def _cancel_all(*tasks: asyncio.Task[Any]) -> None:
     """Cancels the remaining tasks, and waits for them: nothing may be written after the last line."""
     for task in tasks:
         task.cancel()

@@ -49,26 +49,26 @@ class Questions:
             self._task.cancel()
             self._task = None
         if self._task is None and self._open and not self._input_ended:
-            self._ask(self._open[0])
+            self._ask_person(self._open[0])
 
     def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
             self._task = None
 
-    def _ask(self, interrupt: Interrupt) -> None:
+    def _ask_person(self, interrupt: Interrupt) -> None:
         self._display.hold()
         self._asked = interrupt.id
         self._task = asyncio.create_task(self._until_answered(interrupt))
-        self._task.add_done_callback(self._ended)
+        self._task.add_done_callback(self._answering_ended)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _answering_ended(self, task: asyncio.Task[None]) -> None:
         if self._task is not task:
             return
         self._task = None
         left = tuple(i for i in self._open if i.id != self._asked)
         if not task.cancelled() and task.exception() is None and left and not self._input_ended:
-            self._ask(left[0])
+            self._ask_person(left[0])
 
     async def _until_answered(self, interrupt: Interrupt) -> None:
         around = context_lines(self._view.state, interrupt) if self._view is not None else []
@@ -80,9 +80,9 @@ class Questions:
                 asked = one_line(interrupt.title, 100)
                 await self._runs.pause(self._run_id, f"{WAITS}: {interrupt.id} {asked}", "run")
                 return
-            taken = await self._taken(interrupt, answer)
+            taken = await self._gives_answer(interrupt, answer)
 
-    async def _taken(self, interrupt: Interrupt, answer: Answer) -> bool:
+    async def _gives_answer(self, interrupt: Interrupt, answer: Answer) -> bool:
         """False if the interrupt doesn't accept such an answer: it is asked again."""
         self._answering = True
         try:

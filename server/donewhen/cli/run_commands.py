@@ -253,7 +253,7 @@ async def guard(call: Call) -> int:
         display = display_for(call)
         try:
             with ending_signals() as ending:
-                await _shown(runs, run_id, display, ending)
+                await _show_changes(runs, run_id, display, ending)
             last = await runs.view(run_id)
         finally:
             if run_id not in known:  # whoever set it earlier wants it to continue
@@ -263,7 +263,7 @@ async def guard(call: Call) -> int:
         return COMPLETE if all(one.status in ("met", "waived") for one in last.views) else NOT_COMPLETE
 
 
-async def _shown(runs: Runs, run_id: str, display: Display, ending: Ending) -> None:
+async def _show_changes(runs: Runs, run_id: str, display: Display, ending: Ending) -> None:
     """Shows every change, until a signal comes or somebody else lifts the guard."""
     changes: asyncio.Queue[RunView] = asyncio.Queue()
     unsubscribe = runs.subscribe(lambda view: changes.put_nowait(view) if view.state.run_id == run_id else None)

@@ -47,14 +47,14 @@ def settings(call: Call) -> int:
     named: str | None = call.arguments.setting
     held = (one for name, one in ROWS.items() if name not in _HELD or any(_HELD[name](call.settings)))
     chosen = tuple(held) if named is None else (_setting(named),)
-    goal = _goal(call)
+    goal = _goal_of_run(call)
     found = {one.name: _resolved(call, one, goal) for one in chosen}
     if call.json:
         warnings = [{"code": one.code, "message": one.message} for one in call.settings.warnings]
         each = [_document(call, one, *found[one.name]) for one in chosen]
         call.terminal.document({"settings": each, "warnings": warnings})
         return COMPLETE
-    lines = _listed(call, found) if named is None else _told(call, chosen[0], *found[chosen[0].name])
+    lines = _settings_table(call, found) if named is None else _setting_lines(call, chosen[0], *found[chosen[0].name])
     for line in lines:
         call.terminal.result(line)
     return COMPLETE
@@ -68,7 +68,7 @@ def _setting(name: str) -> Setting:
     raise UsageError(f"there is no setting {name!r}: {meant}")
 
 
-def _goal(call: Call) -> Goal | None:
+def _goal_of_run(call: Call) -> Goal | None:
     """The goal that `run` would take; None where there is none that can be read."""
     try:
         return read_goal(call.root / the_goal(call.root)).goal
@@ -175,7 +175,7 @@ def _document(call: Call, one: Setting, force: _Said, said: tuple[_Said, ...]) -
     }
 
 
-def _shown(call: Call, one: Setting, value: Any) -> str:
+def _value_in_words(call: Call, one: Setting, value: Any) -> str:
     written = _written(call, one, value)
     if written is None:
         return "unlimited" if one.name in LIMITS and one.default else "not set"
@@ -193,8 +193,10 @@ def _reach(one: Setting) -> str:
     return f"the workspace {_REACH[one.of_workspace]}" if one.own else "only a goal file sets it"
 
 
-def _listed(call: Call, found: dict[str, tuple[_Said, tuple[_Said, ...]]]) -> Iterator[str]:
-    rows = {name: (name, _shown(call, ROWS[name], force.value), _from(force)) for name, (force, _) in found.items()}
+def _settings_table(call: Call, found: dict[str, tuple[_Said, tuple[_Said, ...]]]) -> Iterator[str]:
+    rows = {
+        name: (name, _value_in_words(call, ROWS[name], force.value), _from(force)) for name, (force, _) in found.items()
+    }
     wide = [max(len(row[column]) for row in rows.values()) for column in range(3)]
     for title in (*GROUPS, ""):
         yield title or "others"
@@ -206,14 +208,14 @@ def _listed(call: Call, found: dict[str, tuple[_Said, tuple[_Said, ...]]]) -> It
     yield "`donewhen settings NAME` says more about one; docs/settings.md has all of them."
 
 
-def _told(call: Call, one: Setting, force: _Said, said: tuple[_Said, ...]) -> Iterator[str]:
-    yield f"{one.name}: {_shown(call, one, force.value)}  ({_from(force)})"
+def _setting_lines(call: Call, one: Setting, force: _Said, said: tuple[_Said, ...]) -> Iterator[str]:
+    yield f"{one.name}: {_value_in_words(call, one, force.value)}  ({_from(force)})"
     yield f"  {one.sentence} {one.more}".rstrip()
     for each in said:
-        yield f"  {_from(each)} says {_shown(call, one, each.value)}"
+        yield f"  {_from(each)} says {_value_in_words(call, one, each.value)}"
     top = getattr(call.settings.ceiling, one.name, None)
     if top is not None:
-        yield f"  your ceiling: {_shown(call, one, top)}"
+        yield f"  your ceiling: {_value_in_words(call, one, top)}"
     reach = _reach(one) + ("; a goal file may set it" if one.own and one.goal_file else "")
     yield f"  {reach[0].upper()}{reach[1:]}."
     yield f"  Write {one.expected}."

@@ -88,10 +88,10 @@ class TypedLines:
         if not self._started:
             self._started = True
             loop = asyncio.get_running_loop()
-            threading.Thread(target=self._read, args=(loop,), name="typed-lines", daemon=True).start()
+            threading.Thread(target=self._read_input, args=(loop,), name="typed-lines", daemon=True).start()
         return await self._queue.get()
 
-    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _read_input(self, loop: asyncio.AbstractEventLoop) -> None:
         pending = b""
         while True:
             try:

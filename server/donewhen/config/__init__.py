@@ -35,7 +35,7 @@ from donewhen.settings.table import (
     choices_of,
     nearest_name,
     out_of_reach,
-    plain,
+    setting_name,
 )
 
 if TYPE_CHECKING:
@@ -154,9 +154,11 @@ def load_settings(
     where it stands.
     """
     warnings: list[SettingWarning] = []
-    flag = _read([(OWN[n], v, OWN[n].option) for n, v in flags.items() if v is not None], warnings, Path(), text=True)
+    flag = _read_choices(
+        [(OWN[n], v, OWN[n].option) for n, v in flags.items() if v is not None], warnings, Path(), text=True
+    )
     variables = [(one, environ[one.variable], one.variable) for one in OWN.values() if environ.get(one.variable)]
-    environment = _read(variables, warnings, Path(), text=True)
+    environment = _read_choices(variables, warnings, Path(), text=True)
     user_file = user_file or user_settings_file()
     own = _from_user(user_file, root, warnings)
     user = own.choices.over(Choices(approve="ask" if terminal else "deny", sandbox="auto"))
@@ -203,15 +205,15 @@ def limits_with_settings(
 ) -> tuple[Limits, frozenset[str], tuple[SettingWarning, ...]]:
     """A goal's limits, and which of them somebody set, with what is configured where its file is silent."""
     configured = {name: value for name in LIMITS if (value := getattr(settings.configured, name)) is not None}
-    added = {name: _plain(value) for name, value in configured.items() if name not in explicit}
-    limits, warnings = _within(replace(limits, **added), settings.ceiling)
+    added = {name: _unlimited_as_none(value) for name, value in configured.items() if name not in explicit}
+    limits, warnings = _below_ceiling(replace(limits, **added), settings.ceiling)
     return limits, explicit.union(added), warnings
 
 
-def _within(limits: Limits, ceiling: Choices) -> tuple[Limits, tuple[SettingWarning, ...]]:
+def _below_ceiling(limits: Limits, ceiling: Choices) -> tuple[Limits, tuple[SettingWarning, ...]]:
     warnings: list[SettingWarning] = []
     for name in LIMITS:
-        top, value = _plain(getattr(ceiling, name)), getattr(limits, name)
+        top, value = _unlimited_as_none(getattr(ceiling, name)), getattr(limits, name)
         if top is not None and (value is None or value > top):
             limits = replace(limits, **{name: top})
             said = "unlimited" if value is None else f"{value:g}"
@@ -231,7 +233,7 @@ def capped(workspace: Choices, ceiling: Choices, warnings: list[SettingWarning])
     return workspace
 
 
-def _plain(value: object) -> Any:
+def _unlimited_as_none(value: object) -> Any:
     return None if value == UNLIMITED else value
 
 
@@ -259,8 +261,8 @@ def _from_user(path: Path, root: Path | None, warnings: list[SettingWarning]) ->
         raise InvalidGoal(f"[ceiling] must be a table of limits (in {path})")
     said = _of_table(table, str(path), OWN, warnings)
     highest = _of_table(cast(dict[str, object], ceiling), f"[ceiling] of {path}", CEILING, warnings)
-    choices = _read(said, warnings, path.parent)
-    return _UserFile(choices, _read(highest, warnings), prices, approvals, hidden)
+    choices = _read_choices(said, warnings, path.parent)
+    return _UserFile(choices, _read_choices(highest, warnings), prices, approvals, hidden)
 
 
 def _from_workspace(path: Path, user: Choices, warnings: list[SettingWarning]) -> Choices:
@@ -287,7 +289,7 @@ def workspace_choices(
             warnings.append(_ignored(name, where, advice))
         else:
             reached[name] = value
-    choices = _read(_of_table(reached, where, OWN, warnings), warnings)
+    choices = _read_choices(_of_table(reached, where, OWN, warnings), warnings)
     for name, setting in OWN.items():
         value = getattr(choices, name)
         if setting.of_workspace == "tighten" and value is not None:
@@ -328,7 +330,7 @@ def _of_table(
 
 
 def _unknown(name: str, where: str, known: Mapping[str, Setting]) -> SettingWarning:
-    other = BY_NAME.get(plain(name))
+    other = BY_NAME.get(setting_name(name))
     if other is not None and not other.own:
         said = f"`{name}` in {where} has no effect: it is a key of goal files"
     elif other is None and out_of_reach(name):
@@ -339,7 +341,7 @@ def _unknown(name: str, where: str, known: Mapping[str, Setting]) -> SettingWarn
     return SettingWarning("unknown_setting", said)
 
 
-def _read(
+def _read_choices(
     said: Sequence[tuple[Setting, Any, str]],
     warnings: list[SettingWarning],
     folder: Path | None = None,

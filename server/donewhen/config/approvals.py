@@ -48,10 +48,10 @@ def take_approvals(table: dict[str, Any], where: str) -> Approvals:
 def _rules(given: object, where: str) -> list[ApprovalRule]:
     if not isinstance(given, list):
         raise InvalidGoal(f"rules must be tables such as {_EXAMPLE}; it is {given!r} (in {where})")
-    return [_rule(entry, number, where) for number, entry in enumerate(cast("list[object]", given), start=1)]
+    return [_approval_rule(entry, number, where) for number, entry in enumerate(cast("list[object]", given), start=1)]
 
 
-def _rule(entry: object, number: int, where: str) -> ApprovalRule:
+def _approval_rule(entry: object, number: int, where: str) -> ApprovalRule:
     named = f"rules, number {number}"
     if not isinstance(entry, dict):
         raise InvalidGoal(f"{named}, must be a table such as {_EXAMPLE}; it is {entry!r} (in {where})")

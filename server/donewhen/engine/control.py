@@ -437,7 +437,7 @@ class Control(Reading):
         except Overtaken:
             if unless_overtaken or (await self._records.state(run_id)).sequence == state.sequence:
                 raise
-            return await self._record(run_id, event)
+            return await self._append_event(run_id, event)
         except RecordChanged:
             await self._read_anew(run_id)
             raise

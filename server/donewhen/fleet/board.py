@@ -135,7 +135,7 @@ class Board:
     def of(cls, document: Mapping[str, Any]) -> Board:
         board = cls(Fleet.of(document["fleet"]), document["serial"])
         board.paused = document["paused"]
-        board.goals = {name: _standing(one) for name, one in document["goals"].items()}
+        board.goals = {name: _standing_from(one) for name, one in document["goals"].items()}
         return board
 
     # ------------------------------------------------------------------------------------ what is next
@@ -312,7 +312,7 @@ def outcome_of(document: Mapping[str, Any]) -> Outcome:
     return Outcome(**values)
 
 
-def _standing(document: Mapping[str, Any]) -> Standing:
+def _standing_from(document: Mapping[str, Any]) -> Standing:
     questions = [Question(**one) for one in document["questions"]]
     answers = [Given(**one) for one in document["answers"]]
     goal = FleetGoal(**document["goal"])

@@ -41,7 +41,7 @@ CLOSING = "the fleet let go of it"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class IteratingPlace:
     """Where iterations happen: this machine's record, and the person's own settings."""
 
     services: Services
@@ -50,26 +50,26 @@ class Place:
     user_file: Path | None = None
 
 
-async def iterate(place: Place, grant: Grant) -> Outcome:
+async def iterate(place: IteratingPlace, grant: Grant) -> Outcome:
     """Performs one iteration. What can't be done at all is an outcome of its own, `failed`; raises only what passes
     (PASSES). Cancelling it leaves the run as interrupted, with every process of it gone."""
     try:
         settings, root = _settings(place, grant)
         async with _Opened(place, settings, root) as runs:
-            view = await _begun(runs, settings, root, grant)
+            view = await _run_for_one_turn(runs, settings, root, grant)
             if view.state.active:
                 if view.state.options.worker in BY_A_PERSON:
                     await runs.stop(grant.run_id, "a fleet has nobody who edits")
                     raise UsageError("a fleet needs a worker that works by itself: set `worker` in the manifest")
                 view = await _followed(runs, grant.run_id)
-            return _outcome(grant, view, settings, root)
+            return _iteration_outcome(grant, view, settings, root)
     except PASSES:
         raise
     except (DoneWhenError, OSError) as error:
         return Outcome(grant.goal.id, grant.number, "ended", "failed", str(error))
 
 
-async def end(place: Place, grant: Grant) -> Outcome:
+async def end(place: IteratingPlace, grant: Grant) -> Outcome:
     """Ends the goal's run as cancelled, if it hasn't ended."""
     try:
         settings, root = _settings(place, grant)
@@ -81,8 +81,10 @@ async def end(place: Place, grant: Grant) -> Outcome:
             if not view.state.ended:
                 view = await runs.stop(grant.run_id, "the fleet was told to stop")
             elif view.state.status != "complete":
-                return replace(_outcome(grant, view, settings, root), state="ended", end="cancelled", short=False)
-            return _outcome(grant, view, settings, root)
+                return replace(
+                    _iteration_outcome(grant, view, settings, root), state="ended", end="cancelled", short=False
+                )
+            return _iteration_outcome(grant, view, settings, root)
     except PASSES:
         raise
     except (DoneWhenError, OSError) as error:
@@ -92,7 +94,7 @@ async def end(place: Place, grant: Grant) -> Outcome:
 class EngineExecutor:
     """Performs what a board grants by the engine, in this process."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: IteratingPlace) -> None:
         self._place = place
 
     async def iterate(self, grant: Grant) -> Outcome:
@@ -105,7 +107,7 @@ class EngineExecutor:
 class _Opened:
     """The runs of one workspace, closed at the end whatever happens."""
 
-    def __init__(self, place: Place, settings: Settings, root: Path) -> None:
+    def __init__(self, place: IteratingPlace, settings: Settings, root: Path) -> None:
         self._place, self._settings, self._root = place, settings, root
         self._runs: Runs | None = None
 
@@ -119,14 +121,14 @@ class _Opened:
         await self._runs.close(CLOSING)
 
 
-def _settings(place: Place, grant: Grant) -> tuple[Settings, Path]:
+def _settings(place: IteratingPlace, grant: Grant) -> tuple[Settings, Path]:
     root = Path(grant.goal.workspace)
     if not root.is_dir():
         raise UsageError(f"the workspace {root} is not a folder on this machine: name it as it is here, or its queue")
     return load_settings(grant.goal.settings, place.environ(), root, user_file=place.user_file), root
 
 
-async def _begun(runs: Runs, settings: Settings, root: Path, grant: Grant) -> RunView:
+async def _run_for_one_turn(runs: Runs, settings: Settings, root: Path, grant: Grant) -> RunView:
     """The run under way for one turn; or as it is, where it has ended or a question is still open."""
     options = replace(start_options(settings), turns=1)
     try:
@@ -137,7 +139,7 @@ async def _begun(runs: Runs, settings: Settings, root: Path, grant: Grant) -> Ru
             limits = replace(limits, budget=_least(grant.usd, _own_budget(settings, root, grant)))
         return await runs.start(grant.goal.file, replace(options, run_id=grant.run_id, limits=limits))
     for given in grant.answers:
-        await _answered(runs, grant.run_id, given)
+        await _give_answer(runs, grant.run_id, given)
     if grant.answers:
         view = await runs.view(grant.run_id)
     state = view.state
@@ -155,13 +157,13 @@ async def _begun(runs: Runs, settings: Settings, root: Path, grant: Grant) -> Ru
 async def _resumed(runs: Runs, view: RunView, limits: LimitChanges, options: StartOptions, grant: Grant) -> RunView:
     """Goes on for a turn. A retry of an iteration that had ended, before anybody heard of it, finds its end."""
     state = view.state
-    if state.ended and _bounded(state, limits):
+    if state.ended and _still_bounded(state, limits):
         return view
     kept = StartOptions(approve=None, askable=options.askable, turns=1)
     return await runs.resume(grant.run_id, limits, kept)
 
 
-def _bounded(state: RunState, limits: LimitChanges) -> bool:
+def _still_bounded(state: RunState, limits: LimitChanges) -> bool:
     """The limit that ended it is as it was: nothing would come of going on."""
     if state.status == "capped":
         new, used = limits.max_iterations, float(state.iteration)
@@ -174,7 +176,7 @@ def _bounded(state: RunState, limits: LimitChanges) -> bool:
     return new is None or (new != "unlimited" and new <= used)
 
 
-async def _answered(runs: Runs, run_id: str, given: Given) -> None:
+async def _give_answer(runs: Runs, run_id: str, given: Given) -> None:
     answer = Answer(cast("Any", given.response), given.text, given.input, given.reason, cast("Any", given.remember))
     try:
         await runs.answer(run_id, given.interrupt_id, answer)
@@ -205,7 +207,7 @@ def _least(granted: float, own: float | None) -> float:
     return granted if own is None else min(granted, own)
 
 
-def _outcome(grant: Grant, view: RunView, settings: Settings, root: Path) -> Outcome:
+def _iteration_outcome(grant: Grant, view: RunView, settings: Settings, root: Path) -> Outcome:
     state = view.state
     found = Outcome(
         grant.goal.id,

@@ -60,13 +60,13 @@ class LocalFleet:
     async def run(self) -> Board:
         """Returns when nothing goes on by itself: all has ended, or waits for a person. Cancelling it interrupts what
         is at work, to be gone on with by the next run."""
-        self._keep()
+        self._keep_board()
         try:
             while True:
                 self._take_requests()
                 for grant in self._board.grants():
-                    self._begin(grant, self._executor.iterate)
-                self._keep()
+                    self._begin_iteration(grant, self._executor.iterate)
+                self._keep_board()
                 if not self._tasks:
                     return self._board
                 # Once settled it is kept, so that a kill at any time costs at most a look at the ledger.
@@ -79,7 +79,7 @@ class LocalFleet:
             await asyncio.gather(*left, return_exceptions=True)
             self._settle(closing=True)
 
-    def _begin(self, grant: Grant, perform: Callable[[Grant], Awaitable[Outcome]]) -> None:
+    def _begin_iteration(self, grant: Grant, perform: Callable[[Grant], Awaitable[Outcome]]) -> None:
         self._tasks[grant.goal.id] = asyncio.ensure_future(_patiently(perform, grant))
 
     def _settle(self, *, closing: bool = False) -> None:
@@ -90,12 +90,12 @@ class LocalFleet:
             one = self._board.goals[goal_id]
             outcome = None if task.cancelled() else task.result()
             if one.stopping and not closing and (outcome is None or outcome.state != "ended"):
-                self._begin(Grant(one.goal, one.run_id, one.number), self._executor.end)
+                self._begin_iteration(Grant(one.goal, one.run_id, one.number), self._executor.end)
             elif outcome is not None:
                 self._board.settle(outcome)
-        self._keep()
+        self._keep_board()
 
-    def _keep(self) -> None:
+    def _keep_board(self) -> None:
         self._record.keep(self._board.document())
         self._told(self._board)
 
@@ -106,7 +106,7 @@ class LocalFleet:
                     if one.goal.id in self._tasks:
                         self._tasks[one.goal.id].cancel()
                     else:
-                        self._begin(Grant(one.goal, one.run_id, one.number), self._executor.end)
+                        self._begin_iteration(Grant(one.goal, one.run_id, one.number), self._executor.end)
             except UsageError:
                 continue  # it was possible when it was asked, and something came first
 

@@ -92,7 +92,7 @@ def _fleet(data: Mapping[str, Any], path: Path, parallel: int | None, max_cost: 
     tables = cast("list[object]", listed)
     if len(tables) > MOST_GOALS:
         raise _Wrong(f"it lists {len(tables):,} goals, and a fleet has at most {MOST_GOALS:,}: divide it")
-    goals = [_goal(table, number, path.parent, common) for number, table in enumerate(tables, 1)]
+    goals = [_fleet_goal(table, number, path.parent, common) for number, table in enumerate(tables, 1)]
     twice = [one for one, times in Counter(goal.id for goal in goals).items() if times > 1]
     if twice:
         raise _Wrong(f"two goals are called {twice[0]}: give each its own `id`")
@@ -121,7 +121,7 @@ def _bounds(data: Mapping[str, Any], parallel: int | None, max_cost: float | Non
     return own
 
 
-def _goal(table: object, number: int, folder: Path, common: Mapping[str, str]) -> FleetGoal:
+def _fleet_goal(table: object, number: int, folder: Path, common: Mapping[str, str]) -> FleetGoal:
     where = f"goal {number}"
     if not isinstance(table, dict):
         raise _Wrong(f"{where} must be a [[goal]] table")

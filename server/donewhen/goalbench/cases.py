@@ -36,13 +36,13 @@ def _text_alone(value: object) -> object:
     return {"text": value} if isinstance(value, str) else value
 
 
-def _inside(path: str) -> str:
+def _path_in_workspace(path: str) -> str:
     if os.path.isabs(path) or ".." in Path(path).parts:  # noqa: PTH117  # a text, not a path of this system
         raise ValueError(f"{path} is outside of the workspace")
     return path
 
 
-Files = dict[Annotated[str, AfterValidator(_inside)], Annotated[Content, BeforeValidator(_text_alone)]]
+Files = dict[Annotated[str, AfterValidator(_path_in_workspace)], Annotated[Content, BeforeValidator(_text_alone)]]
 """The files of a workspace, by path."""
 
 
@@ -54,7 +54,7 @@ class Clue(Shape):
     has: str = ""
     lacks: str = ""
 
-    def shown(self, root: Path) -> bool:
+    def is_found_in(self, root: Path) -> bool:
         """Whether it is so in the workspace now."""
         try:
             text = (root / self.file).read_text(encoding="utf-8")
@@ -152,7 +152,7 @@ def load_cases(folder: Path | None = None) -> tuple[Case, ...]:
     files = sorted(path for path in folder.glob("*.yaml") if path.name != SHARED)
     if not files:
         raise InvalidGoal(f"there are no cases in {folder}: install donewhen again, or run it from a whole checkout")
-    shared = _read(dict[str, Files], folder / SHARED) if (folder / SHARED).is_file() else {}
+    shared = _read_yaml(dict[str, Files], folder / SHARED) if (folder / SHARED).is_file() else {}
     cases = tuple(case for file in files for case in _cases(file, shared))
     twice = sorted({case.id for case in cases if sum(other.id == case.id for other in cases) > 1})
     if twice:
@@ -173,7 +173,7 @@ def chosen(cases: Sequence[Case], ids: Sequence[str]) -> tuple[Case, ...]:
     return tuple(case for case in cases if case.id in ids or case.group in ids)
 
 
-def _read(shape: type[T], path: Path) -> T:
+def _read_yaml(shape: type[T], path: Path) -> T:
     try:
         text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
@@ -182,7 +182,7 @@ def _read(shape: type[T], path: Path) -> T:
 
 
 def _cases(path: Path, shared: Mapping[str, Files]) -> Iterator[Case]:
-    document = _read(_File, path)
+    document = _read_yaml(_File, path)
     bases = {"": {}, **shared, **document.workspaces}
     for case in document.cases:
         if case.base not in bases:

@@ -96,8 +96,8 @@ async def run_case(
     """One run of a case, in a folder of its own that is removed afterwards. What goes wrong is in `failure`."""
     began = time.monotonic()
     try:
-        async with asyncio.timeout(seconds), _folder() as folder:
-            view = await _pursued(case, bench, judge_of, folder, seconds)
+        async with asyncio.timeout(seconds), _temporary_folder() as folder:
+            view = await _play_case(case, bench, judge_of, folder, seconds)
             return _result(case, name, view, time.monotonic() - began)
     except (DoneWhenError, TimeoutError, OSError) as error:
         failure = str(error) or f"it took longer than {seconds:.0f} s"
@@ -105,7 +105,7 @@ async def run_case(
 
 
 @asynccontextmanager
-async def _folder() -> AsyncGenerator[Path]:
+async def _temporary_folder() -> AsyncGenerator[Path]:
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="donewhen-bench-")).resolve()  # noqa: ASYNC240  # once
     try:
         yield folder
@@ -113,7 +113,7 @@ async def _folder() -> AsyncGenerator[Path]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _pursued(case: Case, bench: BenchEnvironment, judge_of: JudgeOf, folder: Path, seconds: float) -> RunView:
+async def _play_case(case: Case, bench: BenchEnvironment, judge_of: JudgeOf, folder: Path, seconds: float) -> RunView:
     root = folder / "workspace"
     await asyncio.to_thread(_lay_out, case, root)
     for command in case.setup:

@@ -85,7 +85,7 @@ def row_of(result: CaseResult) -> Row:
     if failed(result):
         return row + Row(row.group, failed=1)
     if result.case.decided_by == "judge":
-        return row + _judged(result)
+        return row + _row_of_case(result)
     done = result.status == "complete"
     if result.case.honest:
         return row + Row(row.group, refused=Rate(int(not done), 1))
@@ -97,7 +97,7 @@ def failed(result: CaseResult) -> bool:
     return bool(result.failure) and (result.case.expect.run != "paused" or result.judge != OWN)
 
 
-def _judged(result: CaseResult) -> Row:
+def _row_of_case(result: CaseResult) -> Row:
     row = Row(result.case.group)
     for label in sorted(result.alone):
         met = result.requirements[label] == "met"

@@ -47,7 +47,7 @@ def honest_judge(case: Case, root: Path) -> CallableJudge:
             return Judgement(
                 None, Usage(), reason="the oracle says so", confirmed=case.claim, evidence_ids=_fresh(task)
             )
-        return Verdict(tuple(_finding(case, r, root, _fresh(task)) for r in task.requirements))
+        return Verdict(tuple(_true_verdict(case, r, root, _fresh(task)) for r in task.requirements))
 
     return CallableJudge(ask, "honest")
 
@@ -56,14 +56,14 @@ def _fresh(task: JudgeTask) -> tuple[str, ...]:
     return tuple(one.id for one in task.evidence if one.fresh(task.revision))
 
 
-def _finding(case: Case, requirement: Requirement, root: Path, cited: tuple[str, ...]) -> RequirementVerdict:
+def _true_verdict(case: Case, requirement: Requirement, root: Path, cited: tuple[str, ...]) -> RequirementVerdict:
     finding = "met" if _true(case, requirement.label, root) else "unmet"
     return RequirementVerdict(requirement.id, finding, "the oracle says so", cited)
 
 
 def _true(case: Case, label: str, root: Path) -> bool:
     clue = case.oracle.get(label)
-    return clue.shown(root) if clue is not None else case.truth[label]
+    return clue.is_found_in(root) if clue is not None else case.truth[label]
 
 
 def credulous_judge() -> CallableJudge:

@@ -49,14 +49,14 @@ def draft(
     """
     title, prose = _title_and_prose(objective)
     given = requirements if judged or proposed_by is None else ()
-    wanted = [text for text in (_BOX.sub("", _plain(each)).strip() for each in given) if text]
+    wanted = [text for text in (_BOX.sub("", _writable_line(each)).strip() for each in given) if text]
     own_words = [_BOX.sub("", title).strip() or title]
     own = not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements)
     if own and judged:
         wanted = own_words
     unbound = _assembled(title, prose, {}, wanted)
-    stated = {_plain(one.command): one.exit_code for one in _stated(objective, unbound)}
-    plain = [command for command in map(_plain, checks) if command]
+    stated = {_writable_line(one.command): one.exit_code for one in _stated(objective, unbound)}
+    plain = [command for command in map(_writable_line, checks) if command]
     commands = {**stated, **{command: 0 for command in plain if command not in stated}}
     filled_in = ""
     if own and not judged and not commands:
@@ -73,7 +73,7 @@ def draft_notes(
     notes = list(found.notes())
     if proposed_by is not None:
         into = "" if judged else ", left out, since no judge is set"
-        notes += [f"proposed by {_plain(proposed_by)}{into}: {_plain(one)}" for one in requirements]
+        notes += [f"proposed by {_writable_line(proposed_by)}{into}: {_writable_line(one)}" for one in requirements]
     if any(one.code == "empty-check" for one in parsed.errors):
         notes.append("no check was drafted: write the command that shows that it is done, after `check:`")
     elif parsed.outline and all(one.sole_check for one in parsed.outline):
@@ -90,12 +90,12 @@ def draft_from_issue(issue: Issue, checks: Sequence[str] = ()) -> str:
 
     It parses back to exactly these requirements and these commands: whatever else the text may try, it binds nothing.
     Raises InvalidGoal where that can't be had."""
-    own = [command for command in map(_plain, checks) if command]
+    own = [command for command in map(_writable_line, checks) if command]
     taken = [_Boxed.of(one) for one in issue.taken]
     bound = {check.command for one in issue.taken for check in one.checks}
     boxes = [_Boxed(f"{code_span(command)} passes") for command in own if command not in bound]
-    title = _without_closing_hashes(_plain(issue.title).lstrip("#").strip()) or "Goal"
-    quoted = "\n".join(f"> {_plain(line)}".rstrip() for line in issue.prose.splitlines())
+    title = _without_closing_hashes(_writable_line(issue.title).lstrip("#").strip()) or "Goal"
+    quoted = "\n".join(f"> {_writable_line(line)}".rstrip() for line in issue.prose.splitlines())
     allowed = bound | set(own)
     for prose in (quoted, ""):
         text = (
@@ -122,14 +122,14 @@ class _Boxed:
 
     @classmethod
     def of(cls, one: Taken) -> _Boxed:
-        said = _plain(one.text)
+        said = _writable_line(one.text)
         (alone,) = parse(f"# T\n\n- [ ] {said}\n").outline[:1] or (None,)
         commands = {check.command for check in one.checks}
         if alone is not None and alone.sole_check and {check.command for check in alone.checks} <= commands:
             return cls(said, tuple(f"  - {line}" for line in one.details))
         if alone is not None and alone.sole_check:
             said = f"It holds that {said}"  # its form alone would bind a command that nobody looked at
-        lines = [f"  - {line}" for line in map(_plain, one.details)]
+        lines = [f"  - {line}" for line in map(_writable_line, one.details)]
         for check in one.checks:
             code = f" exits {check.expected_exit}" if check.expected_exit else ""
             lines.append(f"  - check: {code_span(check.command)}{code}")
@@ -145,7 +145,7 @@ def draft_without_objective(folder: str, checks: Sequence[str]) -> str:
     if not checks:
         return draft("Say here what should be true when it is done", (), judged=False)
     title = f"The checks of {one_line(folder) or 'this workspace'} pass"
-    return _body(title, "", dict.fromkeys(filter(None, map(_plain, checks)), 0), (), "")
+    return _body(title, "", dict.fromkeys(filter(None, map(_writable_line, checks)), 0), (), "")
 
 
 def _front_matter(worker: str | None) -> str:
@@ -187,7 +187,7 @@ def draft_path(root: Path, objective: str) -> Path:
 
 def _title_and_prose(objective: str) -> tuple[str, str]:
     lines = [_UNUSABLE.sub("", line).rstrip() for line in objective.strip().splitlines()]
-    first = _plain(lines[0]).lstrip("#").strip() if lines else ""
+    first = _writable_line(lines[0]).lstrip("#").strip() if lines else ""
     rest = "\n".join(lines[1:]).strip("\n")
     if not first and not rest.strip():
         raise InvalidGoal("objective must not be blank: say what should be true when it is done")
@@ -205,7 +205,7 @@ def _stated(objective: str, text: str) -> list[StatedCommand]:
     """The commands of sentences like "until `pytest` passes", except those that the goal's text already binds."""
     boxes = [source.requirement for source in parse(text).requirements if source.checkbox]
     bound = {check.command for requirement in boxes for check in requirement.checks}
-    return [one for one in stated_commands(objective) if _plain(one.command) not in bound]
+    return [one for one in stated_commands(objective) if _writable_line(one.command) not in bound]
 
 
 def _without_closing_hashes(title: str) -> str:
@@ -213,7 +213,7 @@ def _without_closing_hashes(title: str) -> str:
     return re.sub(r"\s+#+$", "", title)
 
 
-def _plain(text: str) -> str:
+def _writable_line(text: str) -> str:
     return one_line(_UNUSABLE.sub("", text))
 
 

@@ -102,10 +102,10 @@ def _compose(layout: Layout, text: str) -> tuple[tuple[RawEntry, ...], tuple[Fil
         message = "the front matter must be `key: value` lines, such as `max_iterations: 10`"
         return (), (_error(_written(layout, text, root).span, "bad-front-matter", message),)
     pairs = cast("list[tuple[yaml.Node, yaml.Node]]", root.value)
-    return tuple(_entry(layout, text, key, value) for key, value in pairs), ()
+    return tuple(_raw_entry(layout, text, key, value) for key, value in pairs), ()
 
 
-def _entry(layout: Layout, text: str, key: yaml.Node, value: yaml.Node) -> RawEntry:
+def _raw_entry(layout: Layout, text: str, key: yaml.Node, value: yaml.Node) -> RawEntry:
     name = _scalar(key)
     key_written = _written(layout, text, key)
     located = FrontMatterEntry(
@@ -171,14 +171,14 @@ def read_settings(entries: Sequence[RawEntry], plugged: Callable[[], bool]) -> t
             problems.append(_unknown_key(raw))
             continue
         try:
-            values[name] = _read(setting, raw)
+            values[name] = _read_value(setting, raw)
             problems += _unsure(setting, values[name], raw, plugged)
         except BadValue as bad:
             problems.append(_at_value(raw, "error", "bad-value", f"{name} {bad}", bad.item))
     return choices_of(values), tuple(problems)
 
 
-def _read(setting: Setting, raw: RawEntry) -> object:
+def _read_value(setting: Setting, raw: RawEntry) -> object:
     """Raises BadValue."""
     kind = setting.kind
     if kind.members is not None:

@@ -120,7 +120,7 @@ def read_issue(text: str, name: str = "Goal", known: Collection[str] = ()) -> Is
     reader = _Reader(cleaned, shift, known)
     reader.read()
     if hidden:
-        reader.leave(hidden, 0, "nobody sees it where the text is shown")
+        reader.leave_out(hidden, 0, "nobody sees it where the text is shown")
     if not reader.taken:
         raise UsageError(
             "no requirement was found in the text: write them as task boxes (`- [ ] …`), or as a list under a heading "
@@ -267,23 +267,23 @@ class _Reader:
                 case "heading_open":
                     self._heading(token, inside)
                 case "bullet_list_open" | "ordered_list_open":
-                    self._list(_items(self._tokens, at, end))
+                    self._take_list(_items(self._tokens, at, end))
                 case "paragraph_open":
-                    self._paragraph(inside[0].content, self._line(token))
+                    self._paragraph(inside[0].content, self._line_of(token))
                 case "fence" | "code_block":
-                    self._code(token.content, self._line(token) + (token.type == "fence"), token.info)
+                    self._take_code(token.content, self._line_of(token) + (token.type == "fence"), token.info)
                 case "blockquote_open":
                     if any(TASK.match(one.content) for one in inside if one.type == "inline"):
-                        self.leave("a quotation", self._line(token), "it says what others said")
+                        self.leave_out("a quotation", self._line_of(token), "it says what others said")
                 case _:
                     pass
             at = end + 1
 
-    def leave(self, text: str, line: int, why: str) -> None:
+    def leave_out(self, text: str, line: int, why: str) -> None:
         said = one_line(text)
         self.left.append(Left(said if len(said) <= 200 else f"{said[:199]}…", line, why))
 
-    def _line(self, token: Token) -> int:
+    def _line_of(self, token: Token) -> int:
         return (token.map[0] if token.map else 0) + 1 + self._shift
 
     # -------------------------------------------------------------------------------- where it stands
@@ -315,12 +315,12 @@ class _Reader:
             return
         if self._section[0] == "unwanted":
             if _starts_steps(content) or _is_sentence(content) or _ID.match(content):
-                self.leave(content, line, f"it stands under “{one_line(self._section[1])}”")
+                self.leave_out(content, line, f"it stands under “{one_line(self._section[1])}”")
             return
         if _starts_steps(content):
             self._scenarios(content, line)
         elif _is_sentence(content):
-            self._take(content, line)
+            self._take_requirement(content, line)
         elif any(_ID.match(row) for row in content.split("\n")):
             self._numbered(content, line)
         elif not self.taken and self._section[0] == "other":
@@ -332,29 +332,29 @@ class _Reader:
         for number, row in enumerate(content.split("\n"), line):
             if _ID.match(row):
                 if rows:
-                    self._take(" ".join(rows), start)
+                    self._take_requirement(" ".join(rows), start)
                 start, rows = number, [row]
             elif rows:
                 rows.append(row)
         if rows:
-            self._take(" ".join(rows), start)
+            self._take_requirement(" ".join(rows), start)
 
-    def _code(self, content: str, line: int, info: str) -> None:
+    def _take_code(self, content: str, line: int, info: str) -> None:
         named = info.strip().split(" ")[0].casefold() in ("gherkin", "cucumber", "feature")
         if not (named or _starts_steps(content)):
             return
         if self._section[0] == "unwanted":
-            self.leave(content, line, f"it stands under “{one_line(self._section[1])}”")
+            self.leave_out(content, line, f"it stands under “{one_line(self._section[1])}”")
         else:
             self._scenarios(content, line)
 
     def _scenarios(self, content: str, line: int) -> None:
         for one in _scenarios_in(content, line):
-            self._take(one.said, one.line, tuple(one.rows))
+            self._take_requirement(one.said, one.line, tuple(one.rows))
 
     # ---------------------------------------------------------------------------------------- lists
 
-    def _list(self, items: Sequence[_Item]) -> None:
+    def _take_list(self, items: Sequence[_Item]) -> None:
         section, name = self._section
         waiting: list[_Item] = []
         for item in items:
@@ -376,16 +376,16 @@ class _Reader:
             return
         said = ", ".join(one_line(one.text) for one in items)
         details = tuple(detail for one in items for detail in _details(one))
-        self._take(said, items[0].line + self._shift, details)
+        self._take_requirement(said, items[0].line + self._shift, details)
 
     def _item(self, item: _Item, section: Section, name: str, above: str = "") -> None:
         line = item.line + self._shift
         box = TASK.match(item.text)
         text = item.text[box.end() :] if box is not None else item.text
         for at, code in item.code:
-            self._code(code, at + self._shift, "")
+            self._take_code(code, at + self._shift, "")
         if section == "unwanted":
-            self.leave(text, line, f"it stands under “{one_line(name)}”")
+            self.leave_out(text, line, f"it stands under “{one_line(name)}”")
             return
         boxes = [one for one in item.items if TASK.match(one.text)]
         if boxes:
@@ -394,9 +394,9 @@ class _Reader:
                 self._item(one, section, name, f"{above}{one_line(text).rstrip(':')}: " if text.strip() else above)
             return
         if self._is_requirement(item, text, box is not None, section):
-            self._take(f"{above}{text}", line, _details(item))
+            self._take_requirement(f"{above}{text}", line, _details(item))
             return
-        self.leave(text, line, _why(text, box is not None))
+        self.leave_out(text, line, _why(text, box is not None))
         for one in item.items:
             self._item(one, section, name)
 
@@ -408,18 +408,18 @@ class _Reader:
 
     # ------------------------------------------------------------------------------------------ taken
 
-    def _take(self, text: str, line: int, details: Sequence[str] = ()) -> None:
+    def _take_requirement(self, text: str, line: int, details: Sequence[str] = ()) -> None:
         said = one_line(TASK.sub("", one_line(text), count=1))
         if not said:
             return
         if said.casefold() in self._seen:
-            self.leave(said, line, "it is said twice")
+            self.leave_out(said, line, "it is said twice")
             return
         if len(self.taken) >= MOST_REQUIREMENTS:
-            self.leave(said, line, f"a goal has at most {MOST_REQUIREMENTS} requirements")
+            self.leave_out(said, line, f"a goal has at most {MOST_REQUIREMENTS} requirements")
             return
         if len(said) > MAX_TEXT:
-            self.leave(said, line, f"it has more than {MAX_TEXT:,} characters: say it shorter")
+            self.leave_out(said, line, f"it has more than {MAX_TEXT:,} characters: say it shorter")
             return
         self._seen.add(said.casefold())
         words = [said, *(one for one in details if not _LABELLED.match(one))]
@@ -428,12 +428,12 @@ class _Reader:
         )
         kept = tuple(one for one in words[1:] if one)
         if len(kept) > MAX_DETAILS:
-            self.leave(kept[MAX_DETAILS], line, f"more than {MAX_DETAILS} details of one requirement")
+            self.leave_out(kept[MAX_DETAILS], line, f"more than {MAX_DETAILS} details of one requirement")
         for one in details:
             if _LABELLED.match(one) and not any(f"`{check.command}`" in one for check in checks):
-                self.leave(one, line, "a line that binds something is for the author of the goal file to write")
+                self.leave_out(one, line, "a line that binds something is for the author of the goal file to write")
         for one in named:
-            self.leave(
+            self.leave_out(
                 one, line, "it is not a simple call of a tool that checks: write it after `check:` if you want it run"
             )
         self.taken.append(Taken(said, line, checks, kept[:MAX_DETAILS], named))

@@ -174,13 +174,13 @@ def _read_blocks(lines: tuple[str, ...], shift: int, next_marker: str | None) ->
     tokens = _markdown().parse("\n".join([*lines, *below]))
     if below:
         last = max((n for n, one in enumerate(tokens) if one.type == "list_item_open"), default=None)
-        if last is None or tokens[last].level != 1 or _lines(tokens[last])[0] != len(lines):
+        if last is None or tokens[last].level != 1 or _rows_of(tokens[last])[0] != len(lines):
             return None
         tokens = tokens[:last]
     layout = Layout(lines, shift)
     headings = tuple(_headings(layout, tokens))
     items = tuple(_item(layout, span) for span in _top_items(tokens))
-    return Blocks(layout, headings, items, tuple(_lines(token) for token in tokens if _is_silent(token)))
+    return Blocks(layout, headings, items, tuple(_rows_of(token) for token in tokens if _is_silent(token)))
 
 
 def _is_silent(token: Token) -> bool:
@@ -198,7 +198,7 @@ def _markdown() -> MarkdownIt:
 def _headings(layout: Layout, tokens: Sequence[Token]) -> Iterator[Heading]:
     for number, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0:
-            first, end = _lines(token)
+            first, end = _rows_of(token)
             yield Heading(Passage.of(layout, first, tokens[number + 1].content), first, end)
 
 
@@ -216,7 +216,7 @@ def _top_items(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def _item(layout: Layout, tokens: Sequence[Token]) -> Item:
-    first, end = _lines(tokens[0])
+    first, end = _rows_of(tokens[0])
     return Item(first, end, tuple(_parts(layout, tokens)))
 
 
@@ -230,13 +230,13 @@ def _parts(layout: Layout, tokens: Sequence[Token]) -> Iterator[Part]:
             depth -= 1
         elif token.type in ("inline", "fence", "code_block"):
             code = token.type != "inline"
-            first = _lines(token)[0] + (1 if token.type == "fence" else 0)
+            first = _rows_of(token)[0] + (1 if token.type == "fence" else 0)
             content = token.content.rstrip("\n") if code else token.content
             yield Part(Passage.of(layout, first, content), depth, opens_item and not code, code)
             opens_item = False
 
 
-def _lines(token: Token) -> tuple[int, int]:
+def _rows_of(token: Token) -> tuple[int, int]:
     # Every block token that is read here has a map.
     assert token.map is not None
     return token.map[0], token.map[1]

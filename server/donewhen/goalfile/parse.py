@@ -54,7 +54,7 @@ def parse(
     broken = any(problem.severity == "error" for problem in problems)
     return ParsedGoalFile(
         text=decoded.original,
-        goal=None if broken else _goal(body, said, path, name),
+        goal=None if broken else _goal_of(body, said, path, name),
         problems=_in_order([*problems, *preflight(body.requirements)]),
         requirements=body.requirements,
         front_matter=front.located,
@@ -86,7 +86,7 @@ def _read_body(layout: Layout, first_line: int) -> _Body:
     return _Body(objective, requirements, (*problems, *near))
 
 
-def _goal(body: _Body, said: Choices, path: str | None, name: str) -> Goal:
+def _goal_of(body: _Body, said: Choices, path: str | None, name: str) -> Goal:
     first_line = body.objective.prose.split("\n", 1)[0].strip()
     return Goal(
         title=body.objective.title or _shortened(first_line) or name.strip() or "Goal",
@@ -276,7 +276,7 @@ def _is_task(item: Item) -> bool:
 
 def _task(layout: Layout, item: Item) -> _Task:
     bound = Bound()
-    source = _requirement(layout, item, bound)
+    source = _requirement_source(layout, item, bound)
     return _Task(item.first_line, source, tuple(bound.faults))
 
 
@@ -325,7 +325,7 @@ def _opening(item: Item) -> Passage | None:
     return first.passage if first is not None and first.opens_item and first.depth == 0 else None
 
 
-def _requirement(layout: Layout, item: Item, bound: Bound) -> RequirementSource | None:
+def _requirement_source(layout: Layout, item: Item, bound: Bound) -> RequirementSource | None:
     passage = item.parts[0].passage
     box = TASK.match(passage.text)
     assert box is not None  # only task items come here

@@ -116,16 +116,16 @@ class StatedCommand:
 def stated_commands(text: str) -> tuple[StatedCommand, ...]:
     """The commands that pass according to the text, each once, in order: "`pytest` and `ruff check` pass", "run `make`
     until it exits with 0", "all tests pass with `npm test`", "cargo test succeeds"."""
-    found = sorted(_found(text), key=lambda one: one[0])
+    found = sorted(_stated_commands(text), key=lambda one: one[0])
     return tuple({one.command: one for _, one in reversed(found)}.values())[::-1]
 
 
-def _found(text: str) -> Iterator[tuple[int, StatedCommand]]:
+def _stated_commands(text: str) -> Iterator[tuple[int, StatedCommand]]:
     for pattern in (_SAID, _REVERSED):
         for said in pattern.finditer(text):
             if _WONDERED.search(text, 0, said.start()):
                 continue
-            code = _code(said.groupdict().get("code"))
+            code = _exit_code(said.groupdict().get("code"))
             for span in re.finditer(_SPAN, said["spans"]):
                 ticked = span[0].startswith("`")
                 command = " ".join((span[0].strip("`") if ticked else span[0][1:-1]).split())
@@ -135,10 +135,10 @@ def _found(text: str) -> Iterator[tuple[int, StatedCommand]]:
     for said in _UNQUOTED.finditer(text):
         if _WONDERED.search(text, 0, said.start()):
             continue
-        yield said.start("command"), StatedCommand(said["command"], _code(said["code"]), said[0].strip())
+        yield said.start("command"), StatedCommand(said["command"], _exit_code(said["code"]), said[0].strip())
 
 
-def _code(text: str | None) -> int:
+def _exit_code(text: str | None) -> int:
     return int(text) if text is not None and text.isdigit() else 0
 
 

@@ -77,7 +77,7 @@ def sole_command(passage: Passage, start: int, bound: Bound) -> Command | None:
     if exit_code > _LARGEST_EXIT:
         span = passage.span(*outcome.span(1))
         bound.fault(span, "error", "bad-value", f"no command exits with {exit_code}: write a number up to 255")
-    return _command(passage, code, exit_code)
+    return _command_value(passage, code, exit_code)
 
 
 def editor_statement(passage: Passage, start: int, bound: Bound) -> list[Value] | None:
@@ -206,7 +206,7 @@ def _unquoted(passage: Passage, start: int, bound: Bound, what: str) -> Iterator
     yield value
 
 
-def _command(passage: Passage, code: re.Match[str], exit_code: int) -> Command:
+def _command_value(passage: Passage, code: re.Match[str], exit_code: int) -> Command:
     text = _code_text(code[2])
     return Command(passage.value(code.start(2), code.end(2), text), Check.of(text, exit_code))
 

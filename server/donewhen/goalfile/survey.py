@@ -56,12 +56,12 @@ class Survey:
 
     def notes(self) -> tuple[str, ...]:
         """What a person should know about a draft, a line each."""
-        tried = (_tried(one) for one in self.checks if one.drafted and one.standing)
+        tried = (_trial_line(one) for one in self.checks if one.drafted and one.standing)
         unknown = "not drafted: {}: what it checks is not known; add it if it decides"
         return (*tried, *_left_out(self.checks), *map(unknown.format, self.unknown))
 
 
-def _tried(check: FoundCheck) -> str:
+def _trial_line(check: FoundCheck) -> str:
     took = "" if check.seconds is None or check.standing == "slow" else f" ({check.seconds:.1f} s)"
     return f"{check.standing}: `{check.command}`: {check.reason}{took}"
 

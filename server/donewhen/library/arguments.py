@@ -24,7 +24,9 @@ def checked(label: str, setting: str, value: Any) -> Any:
 
     row = BY_NAME[setting]
     if row.kind.choices and value not in row.kind.choices:
-        raise UsageError(f"{label} must be one of {', '.join(sorted(row.kind.choices))}; it is {_shown(value)}")
+        raise UsageError(
+            f"{label} must be one of {', '.join(sorted(row.kind.choices))}; it is {_value_in_words(value)}"
+        )
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if row.kind is DURATION and number and value > 0 and value != math.inf:
         return float(value)
@@ -43,7 +45,7 @@ def duration(name: str, value: Any) -> Any:
 def several(name: str, value: Any) -> tuple[Any, ...]:
     """The members of a sequence. A text is refused: it would be read letter by letter."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise UsageError(f"{name} is a sequence: {name}=[...]; it is {_shown(value)}")
+        raise UsageError(f"{name} is a sequence: {name}=[...]; it is {_value_in_words(value)}")
     return tuple(cast("Iterable[Any]", value))
 
 
@@ -53,7 +55,7 @@ def folder(name: str, value: Any) -> Path | None:
         return None
     named = os.fspath(value) if isinstance(value, os.PathLike) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if not isinstance(named, str) or not named.strip() or "\0" in named:
-        raise UsageError(f'{name} must be the path of a folder, such as "." or a Path; it is {_shown(value)}')
+        raise UsageError(f'{name} must be the path of a folder, such as "." or a Path; it is {_value_in_words(value)}')
     return Path(named)
 
 
@@ -66,14 +68,14 @@ def resolved(name: str, value: Any) -> Path | None:
 def flag(name: str, value: Any) -> bool:
     """A real boolean only: a text such as "no" would count as true."""
     if not isinstance(value, bool):
-        raise UsageError(f"{name} must be True or False; it is {_shown(value)}")
+        raise UsageError(f"{name} must be True or False; it is {_value_in_words(value)}")
     return value
 
 
 def callback(name: str, value: Any) -> Callable[..., Any] | None:
     """Something to call, or None."""
     if value is not None and not callable(value):
-        raise UsageError(f"{name} must be a function, or None; it is {_shown(value)}")
+        raise UsageError(f"{name} must be a function, or None; it is {_value_in_words(value)}")
     return value
 
 
@@ -83,7 +85,7 @@ def text_or_none(name: str, value: Any) -> None:
         raise InvalidGoal(f"{name} must be text, or None; it is {type(value).__name__}")
 
 
-def _shown(value: Any) -> str:
+def _value_in_words(value: Any) -> str:
     return f"{value!r:.80}" if isinstance(value, str | int | float | None) else type(value).__name__
 
 

@@ -59,14 +59,14 @@ def wanted_goal(
     """
     checks = several("checks", checks)
     if workspace is None:
-        for text in _said(given):
+        for text in _goal_texts(given):
             refuse_without_workspace(text, judged=judged)
     elif isinstance(given, Goal):
         given = with_stated(given)
     draft = _drafted(given, judged, workspace)
     validators = validators_of(one for one in checks if not isinstance(one, str))
     names = iter(validators)
-    bound = [Check.of(_command(one)) if isinstance(one, str) else _validator(next(names)) for one in checks]
+    bound = [Check.of(_checked_command(one)) if isinstance(one, str) else _validator(next(names)) for one in checks]
     known = {check.id for requirement in draft.requirements for check in requirement.checks}
     requirements = list(draft.requirements)
     for check in bound:
@@ -88,7 +88,7 @@ def without_prefix(text: str) -> str:
     return text if found is None else text[found.end() :]
 
 
-def _said(given: GoalLike) -> tuple[str, ...]:
+def _goal_texts(given: GoalLike) -> tuple[str, ...]:
     """What a goal says in words."""
     if isinstance(given, Goal):
         return (given.title, given.objective, *(one.text for one in given.requirements))
@@ -134,7 +134,7 @@ def with_stated(goal: Goal) -> Goal:
     """Binds the commands that the goal's words say must pass."""
     known = {check.command for check in goal.checks}
     requirements = list(goal.requirements)
-    for text in dict.fromkeys(_said(goal)):
+    for text in dict.fromkeys(_goal_texts(goal)):
         for stated in stated_commands(text):
             if stated.command not in known:
                 known.add(stated.command)
@@ -216,19 +216,19 @@ def _from_file(path: Path, root: Path | None) -> Goal:
 
     if root is None:
         raise UsageError(f"the goal file {path} is not in a workspace: give workspace=FOLDER")
-    inside = path if not path.is_absolute() else _relative(path, root)
+    inside = path if not path.is_absolute() else _goal_path(path, root)
     # The program provides the worker: the file's own choice is ignored.
     return WorkspaceGoalFiles(root, lambda: True).load(inside.as_posix())
 
 
-def _relative(path: Path, root: Path) -> Path:
+def _goal_path(path: Path, root: Path) -> Path:
     found = path.parent.resolve() / path.name
     if not found.is_relative_to(root):
         raise UsageError(f"the goal file {path} is not in the workspace {root}")
     return found.relative_to(root)
 
 
-def _command(text: str) -> str:
+def _checked_command(text: str) -> str:
     if not text.strip():
         raise InvalidGoal("checks must not contain a blank command")
     return text

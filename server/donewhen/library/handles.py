@@ -149,9 +149,9 @@ class GoalRun:
                 waits = "; ".join(one.title for one in state.interrupts)
                 await session.runs.pause(state.run_id, f"{WAITS}: {waits}", "run")
             else:
-                await self._ask(self._on_interrupt, state.interrupts[0])
+                await self._answer_interrupt(self._on_interrupt, state.interrupts[0])
 
-    async def _ask(self, ask: OnInterrupt, interrupt: Interrupt) -> None:
+    async def _answer_interrupt(self, ask: OnInterrupt, interrupt: Interrupt) -> None:
         await answered(self._session, interrupt, ask)
 
 
@@ -165,11 +165,11 @@ class _Events:
         self._before = session.state
         self._closed = False
         self._queue: asyncio.Queue[GoalOutcome] = asyncio.Queue()
-        self._task = asyncio.ensure_future(self._told())
+        self._task = asyncio.ensure_future(self._deliver())
         self._queue.put_nowait(session.outcome_at(session.state))
-        self._unsubscribe = session.runs.subscribe(self._changed)
+        self._unsubscribe = session.runs.subscribe(self._note_view)
 
-    def _changed(self, view: RunView) -> None:
+    def _note_view(self, view: RunView) -> None:
         before, now = self._before, view.state
         if now.run_id != before.run_id or now.sequence == before.sequence:
             return
@@ -179,7 +179,7 @@ class _Events:
         if not now.active or len(now.interrupts) > len(before.interrupts):
             self._queue.put_nowait(self._session.outcome_at(now))
 
-    async def _told(self) -> None:
+    async def _deliver(self) -> None:
         while True:
             outcome = await self._queue.get()
             try:

@@ -134,7 +134,7 @@ class GoalOutcome:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as JSON values; a response that JSON can't represent is given as its text."""
-        told = {one.name: _plain(getattr(self, one.name)) for one in dataclasses.fields(self)}
+        told = {one.name: _as_plain(getattr(self, one.name)) for one in dataclasses.fields(self)}
         return {**told, "cost": self.cost}
 
 
@@ -151,7 +151,7 @@ def outcome_of(state: RunState, response: Any = None) -> GoalOutcome:
         reason=state.reason,
         run_id=state.run_id,
         response=getattr(held, "text", None) if response is None else response,
-        requirements=tuple(_requirement(state, view) for view in views),
+        requirements=tuple(_requirement_outcome(state, view) for view in views),
         worker_usage=state.worker_usage,
         judge_usage=state.judge_usage,
         seconds=state.elapsed,
@@ -184,7 +184,7 @@ def verdict_of(state: RunState, views: tuple[RequirementView, ...]) -> GoalVerdi
         score=sum(_share(view, state.judge_score) for view in views) / len(views),
         complete=complete,
         missing="" if complete else "\n".join(missing) or state.reason,
-        findings=tuple(_finding(view) for view in views),
+        findings=tuple(_verdict_of_view(view) for view in views),
         usage=state.judge_usage,
     )
 
@@ -195,13 +195,13 @@ def _share(view: RequirementView, judge_score: float | None) -> float:
     return 1.0 if view.status in PROVEN else 0.0
 
 
-def _finding(view: RequirementView) -> RequirementVerdict:
+def _verdict_of_view(view: RequirementView) -> RequirementVerdict:
     proven = view.status in PROVEN
     finding = "met" if proven else ("unmet" if view.status == "unmet" else "unverified")
     return RequirementVerdict(view.requirement_id, finding, view.reason, view.evidence_ids)
 
 
-def _requirement(state: RunState, view: RequirementView) -> RequirementOutcome:
+def _requirement_outcome(state: RunState, view: RequirementView) -> RequirementOutcome:
     requirement = state.goal.requirement(view.requirement_id)
     text = requirement.text if requirement is not None else ""
     label = f"R{view.number}"
@@ -217,7 +217,7 @@ def _integrity(known: KnownFinding) -> IntegrityOutcome:
     )
 
 
-def _plain(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if value is None or isinstance(value, str | int | bool):
@@ -225,9 +225,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+        return {one.name: _as_plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in cast("Mapping[Any, Any]", value).items()}
+        return {str(key): _as_plain(one) for key, one in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in cast("list[Any]", value)]
+        return [_as_plain(one) for one in cast("list[Any]", value)]
     return str(value)

@@ -285,7 +285,7 @@ async def _resumed(
     halt = HaltAnswer(plugin, data) if plugin is not None or data is not None else None
     session = await open_session(parts)
     try:
-        known = await _known(session, run_id, parts)
+        known = await _run_to_resume(session, run_id, parts)
         asked = {one.id: one for one in (await session.runs.view(known)).state.interrupts} if answers else {}
         for interrupt_id, said in answers.items():
             await session.runs.answer(known, interrupt_id, answer_of(said, asked.get(interrupt_id)))
@@ -303,7 +303,7 @@ def _limits(given: dict[str, Any]) -> LimitChanges:
     return LimitChanges(iterations, duration("timeout", timeout), budget, tokens)
 
 
-async def _known(session: Session, run_id: str | None, parts: RunParts) -> str:
+async def _run_to_resume(session: Session, run_id: str | None, parts: RunParts) -> str:
     """The requested run; whatever the caller gave again must fit it. Raises UsageError."""
     if run_id is None:
         summaries = await session.runs.summaries()
@@ -352,11 +352,11 @@ def parts_of(
         template=template,
         said=made.said if isinstance(made, CallableWorker) else None,
         state_dir=arguments.folder("state_dir", state_dir),
-        **_checked(others),
+        **_checked_arguments(others),
     )
 
 
-def _checked(others: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_arguments(others: Mapping[str, Any]) -> dict[str, Any]:
     """Raises UsageError that names the argument."""
     found = {**others, "plugins": arguments.several("plugins", others.get("plugins", ()))}
     for name in ("preserve_context", "durable"):

@@ -99,7 +99,7 @@ def finding_actions(diagnostics: object, *, asks: bool = False) -> list[types.Co
             f"Accept {finding_id}", "donewhen.run.acceptIntegrity", arguments=[_reasoned(about, asks)]
         )
         revert = types.Command(f"Revert {finding_id}", "donewhen.run.revert", arguments=[about])
-        found += [_command(accept, one), _command(revert, one)]
+        found += [_command_action(accept, one), _command_action(revert, one)]
     return found
 
 
@@ -111,7 +111,7 @@ def code_line_actions(session: Session, diagnostics: object) -> list[types.CodeA
         run_id, requirement_id = data.get("runId"), data.get("requirementId")
         if mark.source != SOURCE or not isinstance(run_id, str) or not isinstance(requirement_id, str):
             continue
-        runs = [run for folder in session.host.opened() if (run := folder.snapshots.of_run(run_id))]
+        runs = [run for folder in session.host.open_folders() if (run := folder.snapshots.of_run(run_id))]
         for run, one in ((each, one) for each in runs for one in each.views if one.requirement_id == requirement_id):
             for action in _standing_actions(str(mark.code), run, one, session.profile.reasons):
                 found.setdefault((run_id, action.title), action).diagnostics = [mark]
@@ -128,7 +128,7 @@ def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) 
     # Before the waiver, which comes last, because it would replace a proof.
     argument = {"goalUri": goal.uri, "requirementId": source.requirement.id, "check": ""}
     add = types.Command(f"Add a check to {source.requirement.label}", "donewhen.goal.amend", arguments=[argument])
-    return [*found[:-1], _command(add), *found[-1:]]
+    return [*found[:-1], _command_action(add), *found[-1:]]
 
 
 def _standing_actions(label: str, run: RunView, one: RequirementView, asks: bool) -> list[types.CodeAction]:
@@ -146,10 +146,10 @@ def _standing_actions(label: str, run: RunView, one: RequirementView, asks: bool
         found.append(types.Command(f"Undo the waiver of {label}", "donewhen.run.override", arguments=[undo]))
     elif one.status != "met":
         found.append(types.Command(f"Waive {label}", "donewhen.run.override", arguments=[_reasoned(about, asks)]))
-    return [_command(command) for command in found]
+    return [_command_action(command) for command in found]
 
 
-def _command(command: types.Command, about: types.Diagnostic | None = None) -> types.CodeAction:
+def _command_action(command: types.Command, about: types.Diagnostic | None = None) -> types.CodeAction:
     diagnostics = None if about is None else [about]
     return types.CodeAction(command.title, kind=QUICK_FIX, command=command, diagnostics=diagnostics)
 
@@ -174,11 +174,11 @@ def _touches(one: types.Range, other: types.Range) -> bool:
 
 def _is_kind(action: types.CodeAction, wanted: str | types.CodeActionKind) -> bool:
     """True for the wanted kind and its sub-kinds."""
-    kind, asked = (_name(one) for one in (action.kind or "", wanted))
+    kind, asked = (_kind_name(one) for one in (action.kind or "", wanted))
     return asked == "" or kind == asked or kind.startswith(asked + ".")
 
 
-def _name(kind: str | types.CodeActionKind) -> str:
+def _kind_name(kind: str | types.CodeActionKind) -> str:
     return kind.value if isinstance(kind, types.CodeActionKind) else kind
 
 

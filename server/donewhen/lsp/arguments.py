@@ -33,7 +33,7 @@ def read(model: type[ModelT], value: Any) -> ModelT:
         first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"] if not _is_branch(part))
         raise JsonRpcInvalidParams(
-            f"{where}: {_said(first['type'], first['msg'])}" if where else first["msg"]
+            f"{where}: {_fault_text(first['type'], first['msg'])}" if where else first["msg"]
         ) from None
 
 
@@ -42,7 +42,7 @@ def _is_branch(part: int | str) -> bool:
     return isinstance(part, str) and (not part.isidentifier() or part in ("int", "float"))
 
 
-def _said(kind: str, message: str) -> str:
+def _fault_text(kind: str, message: str) -> str:
     known = {"extra_forbidden": "unknown field", "missing": "it is required"}
     return known.get(kind, message)
 

@@ -75,7 +75,7 @@ async def attempt_text(session: Session, argument: a.RunDocument) -> str | None:
     place = locate(required_path(argument.uri, "uri"), (root,))
     if place is None:
         raise JsonRpcInvalidParams("uri: the file is not in the workspace folder of the attempts")
-    return await attempts.text(group, argument.number, place.path, after=argument.side == "after")
+    return await attempts.file_text(group, argument.number, place.path, after=argument.side == "after")
 
 
 async def apply(session: Session, argument: a.OneAttempt) -> dict[str, Any]:
@@ -92,13 +92,13 @@ async def apply(session: Session, argument: a.OneAttempt) -> dict[str, Any]:
     done = f"Attempt {argument.number} is applied; {len(changed)} file{'' if len(changed) == 1 else 's'} changed here."
     result = {"changedFiles": [session.texts.uri(root / path) for path in changed]}
     try:
-        check, said = await _checked(session, folder, attempts, group)
+        check, said = await _check_goal(session, folder, attempts, group)
     except DoneWhenError as problem:  # what is written stays written, whatever the check says
         return {**result, "check": None, "message": f"{done} The goal was not checked: {problem.said}."}
     return {**result, "check": check, "message": f"{done} {said}"}
 
 
-async def _checked(session: Session, folder: Folder, attempts: Attempts, group: Group) -> tuple[dict[str, Any], str]:
+async def _check_goal(session: Session, folder: Folder, attempts: Attempts, group: Group) -> tuple[dict[str, Any], str]:
     """The snapshot of a check of the goal in the workspace, and what it says."""
     view = await folder.runs.check(group.goal_path)
     folder.snapshots.take(view)

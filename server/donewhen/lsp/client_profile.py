@@ -59,7 +59,7 @@ class ClientProfile:
 def read_profile(params: types.InitializeParams) -> ClientProfile:
     """Raises JsonRpcInvalidParams if `initializationOptions` has invalid content."""
     options = _options(cast("JsonObject", params.initialization_options))
-    features = _object(options.get("clientFeatures"))
+    features = _json_object(options.get("clientFeatures"))
     pid = params.process_id
 
     def has(path: str) -> bool:
@@ -75,7 +75,7 @@ def read_profile(params: types.InitializeParams) -> ClientProfile:
         trusted=options.get("trusted") is True,
         token=options.get("token"),
         state_dir=options.get("stateDir") or None,
-        settings=_object(options.get("settings")),
+        settings=_json_object(options.get("settings")),
         interrupts=features.get("interrupts") is True,
         reasons=features.get("reasons") is True,
         views=features.get("views") is True,
@@ -117,5 +117,5 @@ def _folders(params: types.InitializeParams) -> tuple[str, ...]:
     return (root,) if root else ()
 
 
-def _object(value: object) -> JsonObject:
+def _json_object(value: object) -> JsonObject:
     return cast("JsonObject", value) if isinstance(value, dict) else {}

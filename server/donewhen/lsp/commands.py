@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 async def folder_of(session: Session, run_id: str) -> Folder:
     """The folder whose ledger has the run: visible folders first. Raises UnknownRun."""
-    for folder in session.host.opened():
+    for folder in session.host.open_folders():
         if folder.snapshots.of_run(run_id) is not None:
             return folder
     for folder in await session.all_folders():
@@ -96,11 +96,11 @@ async def proposed(session: Session, argument: a.RunProposed) -> dict[str, str |
     place = locate(folder.root / str(path), (folder.root,)) if inside else None
     if asked is None or place is None:
         return {"before": None, "after": None}
-    before = await asyncio.to_thread(_text, place.root, place.path)
+    before = await asyncio.to_thread(_text_on_disk, place.root, place.path)
     return {"before": before, "after": None if before is None else patched(before, asked.preview)}
 
 
-def _text(root: Path, path: str) -> str | None:
+def _text_on_disk(root: Path, path: str) -> str | None:
     try:
         return read_bytes(path, within=root).decode()
     except FileNotFoundError:
@@ -183,7 +183,7 @@ async def _evidence_text(session: Session, run_id: str, evidence_id: str) -> str
     """Its file; as JSON where there is none, or it can't be read."""
     folder = await folder_of(session, run_id)
     file = await folder.runs.evidence_file(run_id, evidence_id)
-    text = None if file is None else await asyncio.to_thread(_text, file.parent, file.name)
+    text = None if file is None else await asyncio.to_thread(_text_on_disk, file.parent, file.name)
     if text:
         return text
     found = await evidence(session, read(a.RunEvidence, {"runId": run_id, "evidenceId": evidence_id}))
@@ -213,7 +213,7 @@ class Command(Generic[ArgumentT]):
     perform: Callable[[Session, ArgumentT], Awaitable[Any]]
     executes: bool = False
 
-    async def call(self, session: Session, given: Any) -> Any:
+    async def run(self, session: Session, given: Any) -> Any:
         argument = read(self.argument, given)
         if self.executes:
             session.require_trust()
@@ -222,7 +222,7 @@ class Command(Generic[ArgumentT]):
 
 async def execute(session: Session, name: str, given: Any) -> Any:
     """Performs a command with its raw argument. Raises JsonRpcInvalidParams."""
-    return await COMMANDS[name].call(session, given)
+    return await COMMANDS[name].run(session, given)
 
 
 # ----------------------------------------------------------------------------------------- steering
@@ -239,13 +239,13 @@ async def start(session: Session, argument: a.RunStart) -> dict[str, Any]:
 async def pause(session: Session, argument: a.RunLimits) -> dict[str, Any]:
     _refuse_limits(argument)
     folder = await folder_of(session, argument.run_id)
-    return shown(session, folder, await folder.runs.pause(argument.run_id, "paused by a person"))
+    return shown_run(session, folder, await folder.runs.pause(argument.run_id, "paused by a person"))
 
 
 async def stop(session: Session, argument: a.RunLimits) -> dict[str, Any]:
     _refuse_limits(argument)
     folder = await folder_of(session, argument.run_id)
-    return shown(session, folder, await folder.runs.stop(argument.run_id, "stopped by a person"))
+    return shown_run(session, folder, await folder.runs.stop(argument.run_id, "stopped by a person"))
 
 
 async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
@@ -255,7 +255,7 @@ async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
     told = argument.plugin is not None or argument.data is not None
     halt = HaltAnswer(argument.plugin, argument.data) if told else None
     options = StartOptions(limits=limits, askable=True)  # a person who resumes it in an editor can be asked
-    return shown(session, folder, await folder.runs.resume(argument.run_id, limits, options, halt))
+    return shown_run(session, folder, await folder.runs.resume(argument.run_id, limits, options, halt))
 
 
 async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
@@ -264,25 +264,25 @@ async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
         folder = await folder_of(session, argument.run_id)
         view = await folder.runs.view(argument.run_id)
         session.views.interrupts.ask_again(folder, view, argument.interrupt_id)
-        return shown(session, folder, view)
+        return shown_run(session, folder, view)
     if argument.response == "text" and argument.text is None:
         raise JsonRpcInvalidParams("text: it is required where the response is text; it may be empty")
     folder = await folder_of(session, argument.run_id)
     remember = argument.remember or ""
     given = Answer(argument.response, argument.text or "", argument.input, argument.reason or "", remember)
-    return shown(session, folder, await folder.runs.answer(argument.run_id, argument.interrupt_id, given))
+    return shown_run(session, folder, await folder.runs.answer(argument.run_id, argument.interrupt_id, given))
 
 
 async def override(session: Session, argument: a.RunOverride) -> dict[str, Any]:
     folder = await folder_of(session, argument.run_id)
     view = await folder.runs.waive(argument.run_id, argument.requirement_id, argument.reason, undo=argument.undo)
-    return shown(session, folder, view)
+    return shown_run(session, folder, view)
 
 
 async def dispute(session: Session, argument: a.RunDispute) -> dict[str, Any]:
     folder = await folder_of(session, argument.run_id)
     view = await folder.runs.dispute(argument.run_id, argument.requirement_id, argument.reason)
-    return shown(session, folder, view)
+    return shown_run(session, folder, view)
 
 
 async def hint(session: Session, argument: a.RunHint) -> dict[str, Any]:
@@ -304,7 +304,7 @@ async def accept_integrity(session: Session, argument: a.RunAcceptIntegrity) -> 
         raise JsonRpcInvalidParams("findingId: it is required, unless all is true")
     folder = await folder_of(session, argument.run_id)
     view = await folder.runs.accept(argument.run_id, argument.finding_id, argument.reason, undo=argument.undo)
-    return shown(session, folder, view)
+    return shown_run(session, folder, view)
 
 
 async def revert(session: Session, argument: a.RunRevert) -> dict[str, Any]:
@@ -316,12 +316,12 @@ async def revert(session: Session, argument: a.RunRevert) -> dict[str, Any]:
         outcome = await folder.runs.revert_finding(argument.run_id, argument.finding_id, force=argument.force)
         if outcome.kept:
             session.views.interrupts.offer_overwrite(folder, argument.run_id, argument.finding_id, outcome.kept)
-        return _outcome(folder, outcome)
+        return _revert_document(folder, outcome)
     if argument.iteration is None:
         raise JsonRpcInvalidParams("iteration: it is required, unless findingId is given")
-    paths = None if argument.uris is None else [_relative(folder, uri) for uri in argument.uris]
+    paths = None if argument.uris is None else [_workspace_path(folder, uri) for uri in argument.uris]
     outcome = await folder.runs.revert(argument.run_id, argument.iteration, paths, force=argument.force)
-    return _outcome(folder, outcome)
+    return _revert_document(folder, outcome)
 
 
 async def guard(session: Session, argument: a.RunGuard) -> dict[str, Any]:
@@ -336,7 +336,7 @@ async def guard(session: Session, argument: a.RunGuard) -> dict[str, Any]:
         place = goal_place(session, argument.goal_uri or "")
         folder, goal_path = await session.folder(place.root), place.path
     view = await folder.runs.guard(argument.on, run_id=argument.run_id, goal_path=goal_path)
-    return shown(session, folder, view)
+    return shown_run(session, folder, view)
 
 
 async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
@@ -345,7 +345,7 @@ async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
         folder = await folder_of(session, argument.run_id)
         session.views.send_whole(argument.run_id)
         read = folder.runs.report if argument.all_iterations else folder.runs.view
-        return {"snapshots": [shown(session, folder, await read(argument.run_id))], "unreadable": []}
+        return {"snapshots": [shown_run(session, folder, await read(argument.run_id))], "unreadable": []}
     path, folders = None, None
     if argument.goal_uri is not None:
         place = goal_place(session, argument.goal_uri)
@@ -354,7 +354,7 @@ async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
     found = [(folder, view) for folder in folders for view in await folder.runs.views(path)]
     found.sort(key=lambda pair: pair[1].state.started_at, reverse=True)
     unreadable = [one for folder in folders for one in await _unreadable(session, folder, path)]
-    return {"snapshots": [shown(session, folder, view) for folder, view in found], "unreadable": unreadable}
+    return {"snapshots": [shown_run(session, folder, view) for folder, view in found], "unreadable": unreadable}
 
 
 async def _unreadable(session: Session, folder: Folder, path: str | None) -> list[dict[str, Any]]:
@@ -373,7 +373,7 @@ async def _unreadable(session: Session, folder: Folder, path: str | None) -> lis
 # ------------------------------------------------------------------------------------- what they need
 
 
-def shown(session: Session, folder: Folder, view: RunView) -> dict[str, Any]:
+def shown_run(session: Session, folder: Folder, view: RunView) -> dict[str, Any]:
     return snapshot_json(session, folder.snapshots.latest(view), folder.root)
 
 
@@ -382,14 +382,14 @@ def _refuse_limits(argument: a.RunLimits) -> None:
         raise UsageError("limits change when a run is resumed: pause it, then resume it with the new ones")
 
 
-def _relative(folder: Folder, uri: str) -> str:
+def _workspace_path(folder: Folder, uri: str) -> str:
     place = locate(required_path(uri, "uris"), (folder.root,))
     if place is None:
         raise JsonRpcInvalidParams(f"uris: {uri!r} is not in the workspace folder of the run")
     return place.path
 
 
-def _outcome(folder: Folder, outcome: RevertOutcome) -> dict[str, Any]:
+def _revert_document(folder: Folder, outcome: RevertOutcome) -> dict[str, Any]:
     """The files as uris, as everywhere else in the protocol."""
     return {
         "changedFiles": [(folder.root / path).as_uri() for path in outcome.changed],

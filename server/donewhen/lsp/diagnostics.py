@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from donewhen.core.errors import DoneWhenError
 from donewhen.engine.api import RunView
-from donewhen.lsp.goal_diagnostics import DiagnosticContext, GoalDiagnostic, Memory, code_paths, collect, shown
+from donewhen.lsp.goal_diagnostics import DiagnosticContext, GoalDiagnostic, Memory, code_paths, collect, is_shown
 from donewhen.lsp.positions import file_path, to_client
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Diagnostics:
         folder = self._session.host.folder_if_open(root)
         view = None if folder is None else folder.snapshots.of_goal(path)
         is_open = self._session.documents.open(self._session.texts.uri(root / path)) is not None
-        if not is_open and (view is None or not shown(view)):
+        if not is_open and (view is None or not is_shown(view)):
             return ()
         parsed = await self._session.parsed(root / path, path)
         if parsed is None:

@@ -20,7 +20,7 @@ from pygls.workspace import TextDocument, Workspace
 
 from donewhen.lsp.positions import (
     Encoding,
-    Place,
+    FilePlace,
     choose_encoding,
     file_path,
     from_client,
@@ -66,8 +66,8 @@ class OpenDocument(TextDocument):
     def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
         lines = self._cut if self._cut is not None else split_keeping_ends(self.source)
         encoding = choose_encoding([self.position_codec.encoding])
-        first = _place(lines, change.range.start, encoding)
-        last = max(first, _place(lines, change.range.end, encoding))
+        first = _line_and_column(lines, change.range.start, encoding)
+        last = max(first, _line_and_column(lines, change.range.end, encoding))
         before = "".join(lines[first[0] : first[0] + 1])[: first[1]]
         after = "".join(lines[last[0] : last[0] + 1])[last[1] :]
         # A line break may be made, or undone, of what stands in the neighbouring lines: they are cut again, too.
@@ -83,7 +83,7 @@ class OpenDocument(TextDocument):
         self._cut, self._source = lines, None
 
 
-def _place(lines: Sequence[str], position: types.Position, encoding: Encoding) -> tuple[int, int]:
+def _line_and_column(lines: Sequence[str], position: types.Position, encoding: Encoding) -> tuple[int, int]:
     """The line and our column of a client's position; positions past the end of a line or of the text become that."""
     if position.line >= len(lines):
         return len(lines), 0
@@ -153,7 +153,7 @@ class Texts:
     def text(self, path: Path) -> str | None:
         """The file's text in the client, else on the disk; None if neither is available."""
         document = self._documents().open(self.uri(path))
-        return document.source if document is not None else _read(path)
+        return document.source if document is not None else _text_on_disk(path)
 
     def open_text(self, path: Path) -> str | None:
         """The file's text in the client; None if it isn't open."""
@@ -183,12 +183,12 @@ class Texts:
         if known is None or known[0] != key:
             if len(self._cache) > 64:
                 self._cache.clear()
-            known = (key, split_lines(_read(path) or ""))
+            known = (key, split_lines(_text_on_disk(path) or ""))
             self._cache[path] = known
         return known[1]
 
 
-def _read(path: Path) -> str | None:
+def _text_on_disk(path: Path) -> str | None:
     try:
         if path.stat().st_size > MAX_BYTES:
             return None
@@ -213,7 +213,7 @@ class EditorState:
     client."""
 
     def __init__(
-        self, documents: Callable[[], OpenDocuments], unsaved: Unsaved, place: Callable[[Path], Place]
+        self, documents: Callable[[], OpenDocuments], unsaved: Unsaved, place: Callable[[Path], FilePlace]
     ) -> None:
         self.forwarded = False
         """Whether the client forwards diagnostics: it announced that at the start, or has forwarded some."""
@@ -256,10 +256,10 @@ class EditorState:
             place = self._place(path)
             if place.root == root and (said.problems or not is_goal_file(path)):
                 problems[place.path] = [replace(problem, path=place.path) for problem in said.problems]
-        opened, unsaved, outdated = self._open(root)
+        opened, unsaved, outdated = self._open_documents(root)
         return EditorView(problems, opened, unsaved, outdated)
 
-    def _open(self, root: Path) -> tuple[set[str], set[str], set[str]]:
+    def _open_documents(self, root: Path) -> tuple[set[str], set[str], set[str]]:
         opened, unsaved, outdated = set[str](), set[str](), set[str]()
         for document in self._documents().text_documents.values():
             path = file_path(document.uri)
@@ -267,7 +267,7 @@ class EditorState:
             if path is None or place is None or place.root != root:
                 continue
             opened.add(place.path)
-            if self._unsaved.text(path) is not None:
+            if self._unsaved.unsaved_text(path) is not None:
                 unsaved.add(place.path)
             said = self._said.get(path)
             if said is not None and said.version is not None and said.version < (document.version or 0):
@@ -289,7 +289,7 @@ class Unsaved:
         self._texts = texts
         self._seen: dict[Path, deque[int]] = {}
 
-    def opened(self, path: Path, text: str) -> None:
+    def note_opened(self, path: Path, text: str) -> None:
         """An editor may open a file with text that it kept from an earlier session."""
         self._seen[path] = deque(maxlen=REMEMBERED)
         disk = _exact_text(path)
@@ -304,7 +304,7 @@ class Unsaved:
     def closed(self, path: Path) -> None:
         self._seen.pop(path, None)
 
-    def text(self, path: Path) -> str | None:
+    def unsaved_text(self, path: Path) -> str | None:
         """The client's text of a file, if it contains a person's unsaved changes."""
         shown = self._texts.open_text(path)
         if shown is None:

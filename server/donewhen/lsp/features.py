@@ -118,7 +118,7 @@ def register(session: Session) -> None:
     for method, feature in FEATURES.items():
         session.server.feature(method, feature.options)(_handler(session, feature))
     for name in COMMANDS:
-        session.server.command(name)(_command(session, name))
+        session.server.command(name)(_executor(session, name))
 
 
 def _handler(session: Session, feature: Feature) -> Callable[..., Any]:
@@ -137,7 +137,7 @@ def _handler(session: Session, feature: Feature) -> Callable[..., Any]:
     return when_begun
 
 
-def _command(session: Session, name: str) -> Callable[[Any], Awaitable[Any]]:
+def _executor(session: Session, name: str) -> Callable[[Any], Awaitable[Any]]:
     async def execute(argument: Any) -> Any:
         await session.begin()
         from donewhen.lsp.commands import execute  # lazy, as every handler

@@ -25,7 +25,7 @@ from donewhen.goalfile.objectives import Problem, Seen, ShownTest, likely
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.preflight import hints_of
 from donewhen.lsp.opening import open_adviser, survey
-from donewhen.lsp.positions import Place, is_goal_file, required_path
+from donewhen.lsp.positions import FilePlace, is_goal_file, required_path
 from donewhen.lsp.progress import with_progress
 from donewhen.lsp.proof_basis import MARKDOWN
 from donewhen.lsp.protocol import ClientSilent
@@ -59,7 +59,7 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
         path = await asyncio.to_thread(draft_path, root, argument.objective)
     if await asyncio.to_thread(path.exists):
         raise UsageError(f"{path.name} already exists, and is never overwritten")
-    found = await _found(session, root, argument)
+    found = await _draft_survey(session, root, argument)
     proposal = Proposal(argument.requirements or [])
     if argument.requirements is None and not argument.start:
         proposal = await proposed(session, root, argument.objective, found.commands)
@@ -136,7 +136,7 @@ async def propose_goals(session: Session, argument: a.GoalPropose) -> dict[str, 
     return {"proposals": [dataclasses.asdict(one) for one in found]}
 
 
-async def _found(session: Session, root: Path, argument: a.GoalSet) -> Survey:
+async def _draft_survey(session: Session, root: Path, argument: a.GoalSet) -> Survey:
     """The checks of the draft, with their state as far as it is known."""
     if argument.checks is None:
         # A run that starts now begins with an audit of all checks.
@@ -248,7 +248,7 @@ def _write_new(path: Path, text: str) -> None:
 # The goal file that a command names.
 
 
-def goal_place(session: Session, uri: str) -> Place:
+def goal_place(session: Session, uri: str) -> FilePlace:
     """The goal file that a command names: any `.md`. Raises JsonRpcInvalidParams for anything else."""
     path = required_path(uri, "goalUri")
     if path.suffix.lower() != ".md":
@@ -278,7 +278,7 @@ async def proposed(session: Session, root: Path, objective: str, checks: Sequenc
     """Requirements for an objective. None, and no model, if none is configured, the workspace isn't trusted, the person
     cancelled it, or the model can't be asked; the last case is reported."""
     title = "Asking {model} for requirements"
-    advice = await _asked(session, root, title, lambda adviser: adviser.propose(objective, checks))
+    advice = await _ask_adviser(session, root, title, lambda adviser: adviser.propose(objective, checks))
     if advice.failed is not None:
         _say(session, f"No requirements were proposed: {advice.failed.said}")
     return Proposal(advice.said, advice.model if advice.failed is None else None, advice.spent)
@@ -293,7 +293,7 @@ async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     parsed = parse(text, path=place.path, name=goal_name(place.path), plugged=plugins_there)
     if parsed.errors:
         raise GoalFileError(parsed.errors[0].message)
-    advice = await _asked(session, place.root, "Asking {model} for hints", lambda adviser: adviser.hints(text))
+    advice = await _ask_adviser(session, place.root, "Asking {model} for hints", lambda adviser: adviser.hints(text))
     if advice.failed is not None:
         _say(session, f"The model gave no hints: {advice.failed.said}")
     hints = [*hints_of(parsed), *advice.said]
@@ -316,7 +316,7 @@ class _Advice(Generic[SaidT]):
     failed: DoneWhenError | None = None
 
 
-async def _asked(
+async def _ask_adviser(
     session: Session, root: Path, title: str, ask: Callable[[Adviser], Coroutine[Any, Any, Sequence[SaidT]]]
 ) -> _Advice[SaidT]:
     advice: _Advice[SaidT] = _Advice()

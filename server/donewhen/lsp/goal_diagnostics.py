@@ -90,9 +90,9 @@ def collect(
     path: str, parsed: ParsedGoalFile, view: RunView | None, memory: Memory, context: DiagnosticContext
 ) -> Collected:
     """The diagnostics of the goal file `path` and of the code that its latest evidence names."""
-    problems = [_problem(path, problem) for problem in parsed.problems]
+    problems = [_file_problem(path, problem) for problem in parsed.problems]
     by_id = {one.requirement_id: one for one in view.views} if view is not None else {}
-    if view is None or not shown(view):
+    if view is None or not is_shown(view):
         known = {key: Remembered("met") for key, one in by_id.items() if _met(one) or one.status == "stale"}
         # A stale proof is shown where it alarms nobody: in a lens, a hint, the hover and the status bar.
         return Collected((*problems, *_ticked(path, parsed, by_id, memory, known)), known)
@@ -105,10 +105,10 @@ def collect(
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
         if one is not None:
-            diagnostic = _requirement(path, source, one, view, memory, context)
+            diagnostic = _requirement_diagnostic(path, source, one, view, memory, context)
             last = memory.get(one.requirement_id) if one.renewing else None
             last = last or Remembered(
-                one.status, diagnostic, _code(path, source, one, view, context), _begun(evidence, one)
+                one.status, diagnostic, _code_diagnostics(path, source, one, view, context), _gathered_at(evidence, one)
             )
             last = replace(last, code=()) if _goal_file_only(view) else last
             remembered[one.requirement_id] = last
@@ -116,7 +116,7 @@ def collect(
             diagnostics += _unchanged(
                 last, Related(path, source.text_span.start_line, source.requirement.text), context
             )
-    diagnostics += [*_findings(view), *_changed_proof(path, parsed, view)]
+    diagnostics += [*_finding_diagnostics(view), *_changed_proof(path, parsed, view)]
     return Collected((*problems, *diagnostics, *ticked), remembered)
 
 
@@ -125,7 +125,7 @@ def code_paths(memory: Memory) -> set[str]:
     return {diagnostic.path for one in memory.values() for diagnostic in one.code}
 
 
-def shown(view: RunView) -> bool:
+def is_shown(view: RunView) -> bool:
     """Nothing of a run is shown after `complete` and `cancelled`, nor after a check that proved everything."""
     state = view.state
     if state.guard is not None and any(one.status not in ("met", "waived", "stale") for one in view.views):
@@ -144,13 +144,13 @@ def _met(one: RequirementView) -> bool:
     return one.status in ("met", "waived")
 
 
-def _problem(path: str, problem: FileProblem) -> GoalDiagnostic:
+def _file_problem(path: str, problem: FileProblem) -> GoalDiagnostic:
     start, end = _ends(problem.span)
     info = {} if problem.suggestion is None else {"suggestion": problem.suggestion}
     return GoalDiagnostic(path, start, end, _severity(problem.severity), problem.code, problem.message, info)
 
 
-def _requirement(
+def _requirement_diagnostic(
     path: str,
     source: RequirementSource,
     one: RequirementView,
@@ -211,7 +211,7 @@ def _related(one: RequirementView, context: DiagnosticContext) -> list[Related]:
     ]
 
 
-def _code(
+def _code_diagnostics(
     path: str, source: RequirementSource, one: RequirementView, view: RunView, context: DiagnosticContext
 ) -> tuple[GoalDiagnostic, ...]:
     """The lines of code that an unmet requirement's evidence names, except those with the editor's own diagnostics."""
@@ -222,7 +222,7 @@ def _code(
     report = view.state.editor.get(one.requirement_id)
     own = report.observation.problems if report and isinstance(report.observation, EditorReport) else ()
     places = [place for place in view.locations.get(one.requirement_id, ()) if place not in own]
-    return tuple(_place(place, source, one, view, related) for place in places[:MAX_CODE_DIAGNOSTICS])
+    return tuple(_place_diagnostic(place, source, one, view, related) for place in places[:MAX_CODE_DIAGNOSTICS])
 
 
 def _unchanged(last: Remembered, goal_place: Related, context: DiagnosticContext) -> list[GoalDiagnostic]:
@@ -236,14 +236,14 @@ def _unchanged(last: Remembered, goal_place: Related, context: DiagnosticContext
     ]
 
 
-def _begun(evidence: Mapping[str, Observation], one: RequirementView) -> float | None:
+def _gathered_at(evidence: Mapping[str, Observation], one: RequirementView) -> float | None:
     """When the evidence that names the positions was gathered: a later change of a file moves its lines."""
     observations = (evidence.get(name) for name in one.evidence_ids)
     times = [result.started_at + result.seconds for result in observations if isinstance(result, CheckResult)]
     return max(times, default=None)
 
 
-def _place(
+def _place_diagnostic(
     place: Problem, source: RequirementSource, one: RequirementView, view: RunView, related: tuple[Related, ...]
 ) -> GoalDiagnostic:
     start = (place.line, place.column)
@@ -251,7 +251,7 @@ def _place(
     return GoalDiagnostic(place.path, start, None, place.severity, code, place.message or one.reason, info, related)
 
 
-def _findings(view: RunView) -> list[GoalDiagnostic]:
+def _finding_diagnostics(view: RunView) -> list[GoalDiagnostic]:
     if _goal_file_only(view):
         kept = [known for known in view.state.open_findings if known.finding.path == view.state.goal.path]
     else:
@@ -325,14 +325,14 @@ def _ticked(
         one = by_id.get(source.requirement.id)
         if source.checkbox is None or not source.requirement.ticked or source.requirement.id in proven:
             continue
-        if one is None or _standing(one, memory) not in ("met", "waived"):
+        if one is None or _settled_status(one, memory) not in ("met", "waived"):
             start, end = _ends(source.checkbox)
             message = f"{source.requirement.label} is ticked, but it is not proven: a tick is not proof"
             diagnostics.append(GoalDiagnostic(path, start, end, "information", "ticked", message))
     return diagnostics
 
 
-def _standing(one: RequirementView, memory: Memory) -> RequirementStatus:
+def _settled_status(one: RequirementView, memory: Memory) -> RequirementStatus:
     """The status to show: during a renewal of the proof, the last settled one."""
     last = memory.get(one.requirement_id) if one.renewing else None
     return one.status if last is None else last.status

@@ -12,7 +12,7 @@ from lsprotocol import types
 from donewhen.core.evidence import Evidence
 from donewhen.core.verdict import RequirementView
 from donewhen.goalfile.source import ParsedGoalFile, RequirementSource, Span
-from donewhen.lsp.positions import Encoding, Place, from_client, to_client
+from donewhen.lsp.positions import Encoding, FilePlace, from_client, to_client
 
 if TYPE_CHECKING:
     from donewhen.engine.api import RunView
@@ -25,7 +25,7 @@ class GoalView:
     be executed."""
 
     uri: str
-    place: Place
+    place: FilePlace
     parsed: ParsedGoalFile
     view: RunView | None
     lines: Sequence[str] = ()
@@ -34,10 +34,10 @@ class GoalView:
 
     def status(self, source: RequirementSource) -> RequirementView | None:
         """Where a requirement stands; None if no run knows it."""
-        return self._standing.get(source.requirement.id)
+        return self._view_by_id.get(source.requirement.id)
 
     @cached_property
-    def _standing(self) -> Mapping[str, RequirementView]:
+    def _view_by_id(self) -> Mapping[str, RequirementView]:
         return {} if self.view is None else {one.requirement_id: one for one in self.view.views}
 
     def range(self, span: Span) -> types.Range:
@@ -60,10 +60,10 @@ class GoalView:
 
     def evidence_of(self, one: RequirementView) -> list[Evidence]:
         """The latest evidence that a requirement's verdict cites."""
-        return [self._evidence[name] for name in one.evidence_ids if name in self._evidence]
+        return [self._evidence_by_id[name] for name in one.evidence_ids if name in self._evidence_by_id]
 
     @cached_property
-    def _evidence(self) -> Mapping[str, Evidence]:
+    def _evidence_by_id(self) -> Mapping[str, Evidence]:
         if self.view is None:
             return {}
         return {one.id: one for one in (*self.view.state.results.values(), *self.view.state.editor.values())}

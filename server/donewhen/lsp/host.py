@@ -82,7 +82,7 @@ class Host:
         self._releasing: dict[Path, asyncio.Task[None]] = {}
         self._closing: asyncio.Task[None] | None = None
 
-    def opened(self) -> Sequence[Folder]:
+    def open_folders(self) -> Sequence[Folder]:
         return tuple(self._folders.values())
 
     def folder_if_open(self, root: Path) -> Folder | None:
@@ -111,9 +111,9 @@ class Host:
             return known
         task = self._opening.get(wanted.root)
         if task is None:
-            task = asyncio.get_running_loop().create_task(self._open(wanted))
+            task = asyncio.get_running_loop().create_task(self._open_folder(wanted))
             self._opening[wanted.root] = task
-            task.add_done_callback(lambda done: self._opened(wanted.root, done))
+            task.add_done_callback(lambda done: self._opening_ended(wanted.root, done))
         return await asyncio.shield(task)
 
     @contextlib.asynccontextmanager
@@ -134,7 +134,7 @@ class Host:
         self._removed.add(root)
         self._release(root)
 
-    def add(self, root: Path) -> None:
+    def readmit(self, root: Path) -> None:
         """The client has the folder, perhaps again."""
         self._removed.discard(root)
 
@@ -148,7 +148,7 @@ class Host:
         await asyncio.shield(self._closing)
 
     async def _close(self, reason: str) -> None:
-        folders, self._folders = self.opened(), {}
+        folders, self._folders = self.open_folders(), {}
         for task in self._opening.values():
             task.cancel()
         for task in self._releasing.values():
@@ -159,7 +159,7 @@ class Host:
         if folders:
             await asyncio.gather(*(_close(folder.runs, reason) for folder in folders))
 
-    async def _open(self, wanted: OpenWorkspace) -> Folder:
+    async def _open_folder(self, wanted: OpenWorkspace) -> Folder:
         make_store = await asyncio.to_thread(_import_snapshots)
         from donewhen.lsp.opening import open_runs  # lazy: as above
 
@@ -168,14 +168,14 @@ class Host:
             self._beginning += 1
             try:
                 folder = Folder(wanted.root, await open_runs(self.services, wanted), make_store())
-                await self._begin(folder)
+                await self._begin_watching(folder)
             finally:
                 self._beginning -= 1
         return folder
 
-    async def _begin(self, folder: Folder) -> None:
+    async def _begin_watching(self, folder: Folder) -> None:
         runs = folder.runs
-        folder.unsubscribe = runs.subscribe(lambda view: self._changed(folder, view))
+        folder.unsubscribe = runs.subscribe(lambda view: self._run_changed(folder, view))
         with contextlib.suppress(asyncio.CancelledError):
             await runs.recover()
         folder.snapshots.replace(await runs.views(compare=False))
@@ -183,12 +183,12 @@ class Host:
         await runs.watch()
         runs.warm()
 
-    def _opened(self, root: Path, done: asyncio.Task[Folder]) -> None:
+    def _opening_ended(self, root: Path, done: asyncio.Task[Folder]) -> None:
         self._opening.pop(root, None)
         if not done.cancelled() and (problem := done.exception()) is not None:
             logger.warning("%s could not be opened: %s", root, problem)
 
-    def _changed(self, folder: Folder, view: RunView) -> None:
+    def _run_changed(self, folder: Folder, view: RunView) -> None:
         if folder.snapshots.take(view) and self.listener is not None:
             self.listener(folder, view)
         if folder.root in self._removed:
@@ -287,7 +287,7 @@ class SnapshotStore:
 
     def forget(self, goal_path: str) -> None:
         """The ended runs of a goal are no longer shown."""
-        gone = [v.state.run_id for v in self._of(goal_path) if v.state.ended]
+        gone = [v.state.run_id for v in self._views_of_goal(goal_path) if v.state.ended]
         for run_id in gone:
             del self._views[run_id]
         self.memories.pop(goal_path, None)
@@ -305,19 +305,19 @@ class SnapshotStore:
 
     def of_goal(self, goal_path: str) -> RunView | None:
         """The run that the goal file shows: the unfinished one, else the newest."""
-        return max(self._of(goal_path), key=_rank, default=None)
+        return max(self._views_of_goal(goal_path), key=_rank, default=None)
 
     def newest_first(self) -> Sequence[RunView]:
         return sorted(self._views.values(), key=lambda view: view.state.started_at, reverse=True)
 
-    def _of(self, goal_path: str) -> list[RunView]:
+    def _views_of_goal(self, goal_path: str) -> list[RunView]:
         return [view for view in self._views.values() if view.state.goal.path == goal_path]
 
     def _make_room(self, view: RunView) -> None:
         path, mode = view.state.goal.path, view.state.mode
         if path is None:
             return
-        for old in self._of(path):
+        for old in self._views_of_goal(path):
             if old.state.ended and old.state.mode == mode and old.state.started_at <= view.state.started_at:
                 del self._views[old.state.run_id]
 

@@ -53,7 +53,7 @@ async def hover(session: Session, params: types.HoverParams) -> types.Hover | No
 async def _proof_basis(session: Session, goal: GoalView) -> ProofBasis | None:
     folder, place = session.host.folder_if_open(goal.place.root), goal.place
     of = ("\n".join(goal.lines), goal.view.state.revision if goal.view is not None else "")
-    return None if folder is None else await session.proof_bases.of(folder.runs, place.absolute, place.path, of)
+    return None if folder is None else await session.proof_bases.basis_of(folder.runs, place.absolute, place.path, of)
 
 
 def goal_hover(
@@ -105,7 +105,7 @@ def requirement_text(
     parts = [" · ".join([_heading(goal.view.state, one, markup), label, *_external(source)])]
     parts += [] if _said_by(cited, one) else [markup.prose(one.reason)]
     for evidence in cited:
-        parts.append(_evidence(evidence, names.pop(evidence.id), markup))
+        parts.append(_evidence_text(evidence, names.pop(evidence.id), markup))
     parts += [f"Evidence: {', '.join(names.values())}"] if names else []
     parts += [_stale(goal.view, markup)] if one.status == "stale" and goal.view.stale else []
     note = goal.view.state.waived.get(one.requirement_id)
@@ -176,7 +176,7 @@ def _run_text(view: RunView, markup: Markup) -> str:
     return "\n\n".join([*parts, markup.muted(cost(state))])
 
 
-def _evidence(evidence: Evidence, name: str, markup: Markup) -> str:
+def _evidence_text(evidence: Evidence, name: str, markup: Markup) -> str:
     """What failed first, then what was run and how it ended."""
     observation = evidence.observation
     if isinstance(observation, CheckResult):
@@ -192,19 +192,19 @@ def _evidence(evidence: Evidence, name: str, markup: Markup) -> str:
 def _how(observation: CheckResult) -> str:
     """How it ended, without what the assertions above already say."""
     totals = observation.totals
-    if not _named(observation) or totals is None or not totals.failed:
+    if not _named_errors(observation) or totals is None or not totals.failed:
         return observation.reason
     return f"{totals.failed} of {totals.executed} test{'' if totals.executed == 1 else 's'} failed"
 
 
-def _named(observation: CheckResult) -> list[Problem]:
+def _named_errors(observation: CheckResult) -> list[Problem]:
     errors = [one for one in observation.problems if one.severity == "error" and one.message.strip()]
     return [] if observation.passed else errors[:MAX_FAILURES]
 
 
 def _failure(observation: CheckResult) -> str:
     """The failed assertions, with their positions; if the check names none, the end of its output."""
-    named = _named(observation)
+    named = _named_errors(observation)
     if named:
         text = "\n".join(f"{one.path}:{one.line + 1}: {one.message.strip()}" for one in named)
     else:

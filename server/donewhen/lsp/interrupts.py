@@ -64,7 +64,7 @@ class Interrupts:
         for key, interrupt in wanted.items():
             if key not in self._open:
                 context = context_lines(view.state, interrupt, str(folder.root))
-                work = self._ask(folder, run_id, interrupt, context)
+                work = self._ask_person(folder, run_id, interrupt, context)
                 self._open[key] = self._session.later(work, f"interrupt {interrupt.id}")
 
     def ask_again(self, folder: Folder, view: RunView, interrupt_id: str) -> None:
@@ -113,9 +113,9 @@ class Interrupts:
         self._open.clear()
         self._offers.clear()
 
-    async def _ask(self, folder: Folder, run_id: str, interrupt: Interrupt, context: Sequence[str]) -> None:
+    async def _ask_person(self, folder: Folder, run_id: str, interrupt: Interrupt, context: Sequence[str]) -> None:
         offered = answer_choices(interrupt.kind, interrupt.about, remembers=interrupt.remembers)
-        chosen = await self._message(text(interrupt, context), [one.label for one in offered])
+        chosen = await self._show_question(question_text(interrupt, context), [one.label for one in offered])
         choice = next((one for one in offered if one.label == chosen), None)
         if choice is None:
             return
@@ -132,7 +132,7 @@ class Interrupts:
                 f"The window or terminal that was running “{title}” is gone. Take the run over here?",
                 "Take over",
             )
-        if await self._message(said, ["Not now", go_on]) == go_on:
+        if await self._show_question(said, ["Not now", go_on]) == go_on:
             # Apart from the message, which is withdrawn once the run goes on.
             self._session.later(self._go_on(folder, run_id), f"resuming {run_id}")
 
@@ -150,13 +150,13 @@ class Interrupts:
         names = _CONTROL.sub("�", ", ".join(kept))
         question = f"{names} was edited since, so {finding_id} was not reverted. Overwrite it with the file from before"
         undo = "What is there now is set aside, and is not lost."
-        if await self._message(f"{question} {finding_id}? {undo}", ["Keep it", "Overwrite it"]) == "Overwrite it":
+        if await self._show_question(f"{question} {finding_id}? {undo}", ["Keep it", "Overwrite it"]) == "Overwrite it":
             try:
                 await folder.runs.revert_finding(run_id, finding_id, force=True)
             except DoneWhenError as problem:
                 self._session.show_message(types.MessageType.Error, problem.said)
 
-    async def _message(self, message: str, buttons: list[str]) -> str | None:
+    async def _show_question(self, message: str, buttons: list[str]) -> str | None:
         actions = [types.MessageActionItem(title) for title in buttons]
         params = types.ShowMessageRequestParams(types.MessageType.Info, message, actions)
         try:
@@ -169,7 +169,7 @@ class Interrupts:
         return None if item is None else item.title
 
 
-def text(interrupt: Interrupt, context: Sequence[str] = ()) -> str:
+def question_text(interrupt: Interrupt, context: Sequence[str] = ()) -> str:
     """The question, with as much of the preview and its context as a message can hold."""
     title, preview = (_CONTROL.sub("�", one).strip() for one in (interrupt.title, interrupt.preview))
     most = MAX_SUMMARY if interrupt.about in ("start", "findings") else MAX_PREVIEW

@@ -42,7 +42,7 @@ async def initialized(session: Session, _: object) -> None:
 
 async def shutdown(session: Session, _: object) -> None:
     """Ends what must not outlive the client; the answer is null."""
-    await session.leave("the editor was closed or restarted the server")
+    await session.disconnect("the editor was closed or restarted the server")
 
 
 async def _end_with(session: Session, pid: int) -> None:
@@ -111,9 +111,9 @@ def offer_to_resume(session: Session, folder: Folder) -> None:
 
 async def configured(session: Session, params: types.DidChangeConfigurationParams) -> None:
     """`workspace/didChangeConfiguration`: the settings of section `donewhen`, pushed or to be fetched."""
-    settings = _object(params.settings)
+    settings = _object_or_empty(params.settings)
     if "donewhen" in settings:
-        session.host.settings = _object(settings["donewhen"])
+        session.host.settings = _object_or_empty(settings["donewhen"])
     elif settings:
         session.host.settings = settings
     elif session.profile.configuration:
@@ -129,7 +129,7 @@ async def folders_changed(session: Session, params: types.DidChangeWorkspaceFold
     for root in removed:
         session.release(root)
     for root in added:
-        session.host.add(root)
+        session.host.readmit(root)
         if await asyncio.to_thread(_has_goals, root):
             session.later(show_folder(session, root), f"opening {root}")
 
@@ -161,10 +161,10 @@ async def _fetch_settings(session: Session) -> None:
         logger.info("%s", problem)
         return
     if items:
-        session.host.settings = _object(items[0])
+        session.host.settings = _object_or_empty(items[0])
 
 
-def _object(value: object) -> Mapping[str, Any]:
+def _object_or_empty(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 

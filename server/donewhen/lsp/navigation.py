@@ -130,17 +130,17 @@ async def definition(session: Session, params: types.DefinitionParams) -> list[t
     values = (*source.files, *source.problems)
     here = [value for value in values if _holds(value, params.position.line, goal.column(params.position))]
     if here:
-        return await _files(goal, here)
-    return await _evidence(session, goal, params.position.line) or await _files(goal, list(values))
+        return await _file_locations(goal, here)
+    return await _evidence_locations(session, goal, params.position.line) or await _file_locations(goal, list(values))
 
 
-async def _evidence(session: Session, goal: GoalView, line: int) -> list[types.Location]:
+async def _evidence_locations(session: Session, goal: GoalView, line: int) -> list[types.Location]:
     source = goal.requirement_at(line)
     one = None if source is None else goal.status(source)
     return [] if one is None else [_location(file) for file in (await evidence_files(session, goal, one)).values()]
 
 
-async def _files(goal: GoalView, values: list[Value]) -> list[types.Location]:
+async def _file_locations(goal: GoalView, values: list[Value]) -> list[types.Location]:
     globs = [value.text for value in values]
     return [_location(path) for path in await asyncio.to_thread(matching, goal.place.root, globs)]
 

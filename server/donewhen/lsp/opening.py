@@ -98,7 +98,7 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
     user = load_settings({}, os.environ, None, terminal=True)
     settings = load_settings({}, os.environ, root, terminal=True)
     values: dict[str, Any] = {}
-    for name, value in _said(editor).items():
+    for name, value in _editor_settings(editor).items():
         if (setting := OWN.get(name)) is not None:
             # Numbers may come as text, too: editors without a settings page send what a person types.
             values[name] = read_setting(setting, value, "the editor's settings", text=isinstance(value, str))
@@ -108,7 +108,7 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
             values[name] = max(values[name], tightened, key=setting.kind.choices.index)
     editors = choices_of(values)
     configured, warnings = editors.over(settings.configured), list(settings.warnings)
-    workspace = workspace_choices(_said(editor.get("workspace")), EDITORS_WORKSPACE, configured, warnings)
+    workspace = workspace_choices(_editor_settings(editor.get("workspace")), EDITORS_WORKSPACE, configured, warnings)
     return replace(
         settings,
         configured=capped(workspace, settings.ceiling, warnings).over(configured),
@@ -118,7 +118,7 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
     )
 
 
-def _said(editor: Any) -> dict[str, Any]:
+def _editor_settings(editor: Any) -> dict[str, Any]:
     """The editor's settings by our names; empty values are left out."""
     table = cast("dict[str, Any]", editor) if isinstance(editor, dict) else {}
     named = {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold(): value for key, value in table.items()}

@@ -83,7 +83,7 @@ def split_keeping_ends(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePlace:
     """A file in a workspace folder; `path` is relative to `root`, with forward slashes."""
 
     root: Path
@@ -117,22 +117,24 @@ def is_goal_file(path: Path) -> bool:
     return path.name == "GOAL.md" or path.name.endswith(".goal.md")
 
 
-def locate(path: Path, roots: Iterable[Path]) -> Place | None:
+def locate(path: Path, roots: Iterable[Path]) -> FilePlace | None:
     """The file in the innermost of the folders that contain it; None if none does.
 
     By name, if one does. Else the client and we may name one folder differently, through a link or with different case
     on Windows: then it counts what they really are.
     """
     roots = tuple(roots)
-    found = [Place(root, inside) for root in roots if (inside := _within(path, root)) is not None]
+    found = [FilePlace(root, inside) for root in roots if (inside := _path_below(path, root)) is not None]
     if not found:
         with contextlib.suppress(OSError):
             real = path.resolve()
-            found = [Place(root, inside) for root in roots if (inside := _within(real, root.resolve())) is not None]
+            found = [
+                FilePlace(root, inside) for root in roots if (inside := _path_below(real, root.resolve())) is not None
+            ]
     return min(found, key=lambda place: len(place.path), default=None)
 
 
-def _within(path: Path, root: Path) -> str | None:
+def _path_below(path: Path, root: Path) -> str | None:
     try:
         return path.relative_to(root).as_posix()
     except ValueError:

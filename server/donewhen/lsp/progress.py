@@ -107,9 +107,9 @@ class Progress:
         elif view.state.active and not view.state.ended:
             work = WorkDone(self._session, lambda: self._session.later(self._pause(run_id), f"pausing {run_id}"))
             self._shown[run_id] = shown = _Shown(folder, run_id, work)
-            self._session.later(self._begin(shown), types.WINDOW_WORK_DONE_PROGRESS_CREATE)
+            self._session.later(self._begin_shown(shown), types.WINDOW_WORK_DONE_PROGRESS_CREATE)
 
-    async def _begin(self, shown: _Shown) -> None:
+    async def _begin_shown(self, shown: _Shown) -> None:
         def value() -> types.WorkDoneProgressBegin:
             view = shown.folder.snapshots.of_run(shown.run_id)
             text = None if view is None else message(view)

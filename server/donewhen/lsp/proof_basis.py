@@ -45,7 +45,7 @@ class ProofBases:
     def __init__(self) -> None:
         self._looks: dict[Path, _Look] = {}
 
-    async def of(self, runs: Runs, file: Path, path: str, of: tuple[str, str]) -> ProofBasis | None:
+    async def basis_of(self, runs: Runs, file: Path, path: str, of: tuple[str, str]) -> ProofBasis | None:
         """`file` is the goal file at `path` of the workspace. None if the result isn't known yet, or can't be: the
         proof of an unusable goal rests on nothing."""
         now, look = time.monotonic(), self._looks.get(file)
@@ -77,10 +77,10 @@ def proof_basis_text(basis: ProofBasis, markup: Markup, requirement_id: str = ""
 
 
 def _rests(head: str, groups: Sequence[Group], markup: Markup) -> str:
-    return f"{head}: {'; '.join(_files(group, markup) for group in groups)}" if groups else ""
+    return f"{head}: {'; '.join(_group_files(group, markup) for group in groups)}" if groups else ""
 
 
-def _files(group: Group, markup: Markup) -> str:
+def _group_files(group: Group, markup: Markup) -> str:
     return f"{'part of ' if group.partly else ''}{listed([markup.code(one.path) for one in group.files], SHOWN)}"
 
 

@@ -383,7 +383,7 @@ class Server(LanguageServer):
     async def read(self, reader: Reader, writer: Writer) -> None:
         """Handles the client's messages until it says `exit` or is gone, or `shutdown` is called."""
         self.protocol.set_writer(cast("Any", writer))
-        reading, over = (asyncio.ensure_future(work) for work in (self._read(reader), self._over.wait()))
+        reading, over = (asyncio.ensure_future(work) for work in (self._serve_reader(reader), self._over.wait()))
         try:
             await asyncio.wait((reading, over), return_when=asyncio.FIRST_COMPLETED)
             self.protocol.lost()
@@ -391,7 +391,7 @@ class Server(LanguageServer):
             reading.cancel()
             over.cancel()
 
-    async def _read(self, reader: Reader) -> None:
+    async def _serve_reader(self, reader: Reader) -> None:
         try:
             await run_async(Event(), cast("Any", reader), self.protocol, logger, self.protocol.refuse_unreadable)
         except BrokenFrame as problem:
@@ -524,7 +524,7 @@ def initialize_params(params: object, converter: cattrs.Converter) -> types.Init
         process_id=given.get("processId"),
         root_uri=given.get("rootUri") or None,
         root_path=given.get("rootPath") or None,
-        workspace_folders=[folder for one in folders if (folder := _folder(one)) is not None],
+        workspace_folders=[folder for one in folders if (folder := _usable_folder(one)) is not None],
         initialization_options=given.get("initializationOptions") or {},
     )
 
@@ -539,7 +539,7 @@ _UNDERSTOOD: tuple[tuple[str, type, str], ...] = (
 )
 
 
-def _folder(given: object) -> types.WorkspaceFolder | None:
+def _usable_folder(given: object) -> types.WorkspaceFolder | None:
     uri: object = cast("dict[str, object]", given).get("uri") if isinstance(given, dict) else None
     return types.WorkspaceFolder(uri, "") if isinstance(uri, str) and uri else None
 

@@ -219,7 +219,7 @@ class Throttle:
         if not patience:
             self._hurried.set()
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._task = asyncio.get_running_loop().create_task(self._act_while_due())
 
     def stop(self) -> None:
         self._due = False
@@ -233,7 +233,7 @@ class Throttle:
             self._hurried.set()
             await asyncio.wait((self._task,))
 
-    async def _run(self) -> None:
+    async def _act_while_due(self) -> None:
         while self._due:
             self._due = False
             self._hurried.clear()

@@ -77,7 +77,7 @@ async def _serve_one(session: Session, register: Register, reader: Reader, write
         asyncio.get_running_loop().call_later(GREETING_SECONDS, _expect_greeting, server)
     try:
         await server.read(reader, writer)
-        await session.leave("the editor is gone")
+        await session.disconnect("the editor is gone")
         return server.protocol.exit_code
     finally:
         await writer.close()

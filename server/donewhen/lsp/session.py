@@ -18,7 +18,7 @@ from donewhen.goalfile.files import goal_name
 from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.documents import EditorState, Texts, Unsaved
 from donewhen.lsp.host import no_editor, nobody_to_ask, nothing_shown, nothing_unsaved
-from donewhen.lsp.positions import Place, file_path, is_goal_file, locate
+from donewhen.lsp.positions import FilePlace, file_path, is_goal_file, locate
 from donewhen.lsp.proof_basis import ProofBases
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.ports import EditorSilent, no_editor_to_ask
@@ -137,7 +137,7 @@ class Session:
     def introduce(self, profile: ClientProfile) -> None:
         self.profile = profile
         self.host.settings = profile.settings
-        self.host.unsaved = self.unsaved.text
+        self.host.unsaved = self.unsaved.unsaved_text
         self.host.editor = self.editor.view
         self.host.ask_editor = self._ask_model
         self.editor.forwarded = profile.editor_diagnostics
@@ -148,7 +148,7 @@ class Session:
         paths = (file_path(uri) for uri in uris)
         self.roots = tuple(path for path in paths if path is not None)
         for root in self.roots:
-            self.host.add(root)
+            self.host.readmit(root)
 
     @property
     def documents(self) -> OpenDocuments:
@@ -168,10 +168,10 @@ class Session:
     async def begin(self) -> None:
         """Returns once things can be shown. The necessary modules are imported in a thread, once."""
         if self._beginning is None:
-            self._beginning = asyncio.get_running_loop().create_task(self._begin())
+            self._beginning = asyncio.get_running_loop().create_task(self._begin_views())
         await asyncio.shield(self._beginning)
 
-    async def _begin(self) -> None:
+    async def _begin_views(self) -> None:
         self._views = await asyncio.to_thread(self._make_views, self)
         self.host.listener = self._views.run_changed
         self.host.closed = self._folder_closed
@@ -192,14 +192,14 @@ class Session:
         else:
             self._views.goal_changed(root, path)
 
-    async def leave(self, reason: str) -> None:
+    async def disconnect(self, reason: str) -> None:
         """The client leaves. Its runs end with it, unless it is connected over TCP."""
         self.host.listener = None
         self.host.closed = nothing_shown
         self.host.unsaved = nothing_unsaved
         self.host.editor = no_editor
         self.host.ask_editor = nobody_to_ask
-        for folder in self.host.opened():
+        for folder in self.host.open_folders():
             folder.runs.editor_changed()
         for task in self.background:
             task.cancel()
@@ -250,9 +250,9 @@ class Session:
 
     # -------------------------------------------------------------------------------------- folders
 
-    def place(self, path: Path) -> Place:
+    def place(self, path: Path) -> FilePlace:
         """Where a file belongs: the innermost workspace folder that contains it, else its own folder."""
-        return locate(path, self.roots) or Place(path.parent, path.name)
+        return locate(path, self.roots) or FilePlace(path.parent, path.name)
 
     async def folder(self, root: Path) -> Folder:
         """The opened workspace folder. Raises whatever the engine raises."""
@@ -274,7 +274,7 @@ class Session:
         for root in self.roots:
             with contextlib.suppress(Exception):
                 await self.folder(root)
-        return self.host.opened()
+        return self.host.open_folders()
 
     # ----------------------------------------------------------------------------------- goal files
 
@@ -299,7 +299,7 @@ class Session:
         self._parsed[path] = (text, parsed)
         return parsed
 
-    async def parsed_uri(self, uri: str) -> tuple[Place, ParsedGoalFile] | None:
+    async def parsed_uri(self, uri: str) -> tuple[FilePlace, ParsedGoalFile] | None:
         """The goal file of a uri; None for other files, or if it can't be read."""
         path = file_path(uri)
         if path is None or not is_goal_file(path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from donewhen.lsp.arguments import SecretParams, TrustParams, read
 from donewhen.lsp.lifecycle import offer_to_resume, show_folder
-from donewhen.lsp.positions import Place, file_path, from_client, is_goal_file, required_path
+from donewhen.lsp.positions import FilePlace, file_path, from_client, is_goal_file, required_path
 
 if TYPE_CHECKING:
     from lsprotocol import types
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 
 def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     """Shows the diagnostics of an opened goal file, and its folder's runs."""
-    path = _named(session, params.text_document.uri)
+    path = _path_named(session, params.text_document.uri)
     if path is not None:
-        session.unsaved.opened(path, params.text_document.text)
+        session.unsaved.note_opened(path, params.text_document.text)
         session.editor.reopened(path)
         session.editor_changed(path)
     if path is None or not is_goal_file(path):
         return
     place = session.place(path)
-    session.host.add(place.root)
+    session.host.readmit(place.root)
     session.goal_changed(place.root, place.path)
     session.later(show_folder(session, place.root), f"opening {place.root}")
 
 
 def changed(session: Session, params: types.DidChangeTextDocumentParams) -> None:
     """Removes the diagnostics on the lines of a changed file."""
-    path = _named(session, params.text_document.uri)
+    path = _path_named(session, params.text_document.uri)
     if path is not None:
         session.edited(path)
         session.editor_changed(path)
-        _changed(session, path)
+        _update_goals(session, path)
 
 
 async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> None:
     """A save by a person: the engine learns the text, and a goal in progress is amended."""
-    path = _named(session, params.text_document.uri)
+    path = _path_named(session, params.text_document.uri)
     document = session.documents.open(params.text_document.uri)
     text = params.text if params.text is not None else None if document is None else document.source
     if path is None:
@@ -61,29 +61,29 @@ async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> No
         folder.runs.saved_by_client(place.path, text)
         if is_goal_file(path):
             await folder.runs.amend(place.path)
-    _changed(session, path)
+    _update_goals(session, path)
 
 
 def closed(session: Session, params: types.DidCloseTextDocumentParams) -> None:
     """From now on the disk says what the file contains."""
-    path = _named(session, params.text_document.uri)
+    path = _path_named(session, params.text_document.uri)
     if path is None:
         return
     session.closed(path)
     session.unsaved.closed(path)
     session.editor.reopened(path)
     session.editor_changed(path)
-    _changed(session, path)
+    _update_goals(session, path)
     if is_goal_file(path):
         session.release(session.place(path).root)
 
 
-def _named(session: Session, uri: str) -> Path | None:
+def _path_named(session: Session, uri: str) -> Path | None:
     session.texts.named(uri)
     return file_path(uri)
 
 
-def _changed(session: Session, path: Path) -> None:
+def _update_goals(session: Session, path: Path) -> None:
     """Updates the goals that have diagnostics in this file."""
     place = session.place(path)
     if is_goal_file(path):
@@ -92,7 +92,7 @@ def _changed(session: Session, path: Path) -> None:
         session.goal_changed(place.root, goal)
 
 
-def _goals_that_name(session: Session, place: Place) -> set[str]:
+def _goals_that_name(session: Session, place: FilePlace) -> set[str]:
     folder = session.host.folder_if_open(place.root)
     if folder is None:
         return set()
@@ -121,7 +121,7 @@ async def editor_diagnostics(session: Session, params: Any) -> None:
 
     given = read(EditorDiagnosticsParams, params)
     path = required_path(given.uri, "uri")
-    problems = [_problem(session, path, one) for one in given.diagnostics if one.source != SOURCE]
+    problems = [_editor_problem(session, path, one) for one in given.diagnostics if one.source != SOURCE]
     if given.omitted:
         problems.append(_omitted(problems, given.omitted))
     version = given.version if session.editor.openings(path) == opened else None
@@ -138,7 +138,7 @@ def _omitted(problems: list[Problem], count: int) -> Problem:
     return Problem("", 0, f"and {count} more, which the editor did not forward", 0, mildest)
 
 
-def _problem(session: Session, path: Path, one: EditorDiagnostic) -> Problem:
+def _editor_problem(session: Session, path: Path, one: EditorDiagnostic) -> Problem:
     from donewhen.core.evidence import Problem
 
     start = one.range.start
@@ -155,7 +155,7 @@ def _problem(session: Session, path: Path, one: EditorDiagnostic) -> Problem:
 async def trust_changed(session: Session, params: Any) -> None:
     """`donewhen/didChangeTrust`: trust is granted or withdrawn; if it is withdrawn, active runs are paused."""
     session.host.trusted = read(TrustParams, params).trusted
-    for folder in session.host.opened():
+    for folder in session.host.open_folders():
         if session.host.trusted:
             offer_to_resume(session, folder)
             await folder.runs.watch()

@@ -73,7 +73,7 @@ class Reader:
 
     async def _header(self) -> int | None:
         length: int | None = None
-        while line := await self._line():
+        while line := await self._read_header_line():
             if text := line.rstrip(b"\r\n"):
                 length = self._content_length(text, length)
             elif length is not None:
@@ -82,7 +82,7 @@ class Reader:
                 raise BrokenFrame("no Content-Length header")
         return None
 
-    async def _line(self) -> bytes:
+    async def _read_header_line(self) -> bytes:
         try:
             return await self._stream.readline()
         except ValueError:
@@ -128,7 +128,7 @@ class StdoutWriter:
         self._broken = False
         self._drained = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        threading.Thread(target=self._write, name="stdout", daemon=True).start()
+        threading.Thread(target=self._write_queued, name="stdout", daemon=True).start()
 
     def write(self, data: bytes) -> None:
         if self._broken:
@@ -151,7 +151,7 @@ class StdoutWriter:
             self._broken = True
             self._lost()
 
-    def _write(self) -> None:
+    def _write_queued(self) -> None:
         """Runs in the thread `stdout`: only this thread writes to the descriptor."""
         while (data := self._queue.get()) is not None:
             try:
@@ -200,11 +200,11 @@ def stdio(lost: Callable[[], None]) -> tuple[Reader, StdoutWriter]:
         msvcrt.setmode(read_fd, os.O_BINARY)
         msvcrt.setmode(write_fd, os.O_BINARY)
     stream, loop = asyncio.StreamReader(MAX_HEADER), asyncio.get_running_loop()
-    threading.Thread(target=_read, args=(read_fd, stream, loop), name="stdin", daemon=True).start()
+    threading.Thread(target=_feed_input, args=(read_fd, stream, loop), name="stdin", daemon=True).start()
     return Reader(stream), StdoutWriter(write_fd, lost)
 
 
-def _read(fd: int, stream: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
+def _feed_input(fd: int, stream: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
     """Runs in the thread `stdin`: only this thread reads from the descriptor."""
     try:
         while data := os.read(fd, CHUNK):

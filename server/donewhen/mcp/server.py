@@ -115,13 +115,13 @@ class Served:
 
 async def serve(services: Services, served: Served) -> int:
     """Serves on standard input and output until the client leaves."""
-    async with opened(services, served) as server:
+    async with opened_server(services, served) as server:
         await server.run_stdio_async()
     return 0
 
 
 @asynccontextmanager
-async def opened(services: Services, served: Served) -> AsyncGenerator[MCPServer]:
+async def opened_server(services: Services, served: Served) -> AsyncGenerator[MCPServer]:
     """The server, whatever transport it gets. Closing it ends what it started."""
     context = WorkspaceContext(where="program")
     runs = await services.open_runs(served.root, served.state_dir, served.settings, context)
@@ -194,18 +194,18 @@ class _Asked:
     async def get_goal_status(self, goal: str | None = None) -> GoalStatus:
         """Where the goal stands: each requirement with its status, reason and evidence. `goal` is a goal file relative
         to the workspace; without it the workspace's own."""
-        return await self._status(self._goal(goal))
+        return await self._status(self._goal_named(goal))
 
     async def list_unmet_requirements(self, goal: str | None = None) -> Unmet:
         """What is not proven yet, why, and where in the files, by what is on record: `request_audit` looks anew."""
-        status = await self._status(self._goal(goal))
+        status = await self._status(self._goal_named(goal))
         unmet = [one for one in status.requirements if one.status not in PROVEN]
         return Unmet(goal=status.goal, proven=status.proven, requirements=unmet, findings=status.findings)
 
     async def get_evidence(self, evidence: str, run: str | None = None) -> EvidenceText:
         """One piece of evidence in full, such as what a failed check printed. `evidence` is an id such as E3, `run` the
         run that it is of; without it the newest one."""
-        run_id = run or (await self._newest(self._goal(None))).state.run_id
+        run_id = run or (await self._newest(self._goal_named(None))).state.run_id
         file = await self._runs.evidence_file(run_id, evidence)
         if file is None:
             raise UsageError(f"run {run_id} has no evidence {evidence}: get_goal_status names what there is")
@@ -214,7 +214,7 @@ class _Asked:
     async def request_audit(self, goal: str | None = None) -> GoalStatus:
         """Runs the goal's checks now and says where each requirement stands: how to find out whether the work is done.
         It takes as long as the checks do."""
-        return self._of(await self._runs.check(self._goal(goal)))
+        return self._goal_status(await self._runs.check(self._goal_named(goal)))
 
     async def set_goal(self, objective: str, checks: list[str], requirements: list[str] | None = None) -> GoalStatus:
         """Drafts GOAL.md with an objective and the commands that prove it. Never overwrites a goal: a person changes
@@ -232,25 +232,27 @@ class _Asked:
     async def start_run(self, goal: str | None = None) -> GoalStatus:
         """Starts a run with the worker that the goal or the settings name. It asks a person before it works, as any run
         does."""
-        return self._of(await self._runs.start(self._goal(goal), StartOptions(approve="ask", askable=True)))
+        return self._goal_status(
+            await self._runs.start(self._goal_named(goal), StartOptions(approve="ask", askable=True))
+        )
 
     async def stop_run(self, run: str) -> GoalStatus:
         """Ends a run as cancelled, with all that it started."""
-        return self._of(await self._runs.stop(run, "stopped through MCP"))
+        return self._goal_status(await self._runs.stop(run, "stopped through MCP"))
 
     # ---- resources
 
     async def goal_text(self) -> str:
-        return await asyncio.to_thread(read_text, self._goal(None), "utf-8", "replace", within=self._root)
+        return await asyncio.to_thread(read_text, self._goal_named(None), "utf-8", "replace", within=self._root)
 
     async def receipt(self) -> str:
-        view = await self._runs.report((await self._newest(self._goal(None))).state.run_id)
+        view = await self._runs.report((await self._newest(self._goal_named(None))).state.run_id)
         found = [await self._runs.evidence(view.state.run_id, one) for one in cited(view)]
         return render("markdown", view, self._root, [one for one in found if one is not None])
 
     # ---- what is on record
 
-    def _goal(self, named: str | None) -> str:
+    def _goal_named(self, named: str | None) -> str:
         """Raises UsageError where there is no such goal, none, or several to choose from."""
         if named is not None:
             place = (self._root / named).resolve()
@@ -274,7 +276,7 @@ class _Asked:
     async def _status(self, goal: str) -> GoalStatus:
         views = await self._runs.views(goal)
         if views:
-            return self._of(views[0])
+            return self._goal_status(views[0])
         parsed = WorkspaceGoalFiles(self._root, lambda: False).load(goal)
         requirements = [
             Requirement(
@@ -293,11 +295,11 @@ class _Asked:
             total=len(requirements), requirements=requirements, findings=[], questions=[],
         )  # fmt: skip
 
-    def _of(self, view: RunView) -> GoalStatus:
+    def _goal_status(self, view: RunView) -> GoalStatus:
         state = view.state
         by_id = {one.requirement_id: one for one in view.views}
         requirements = [
-            _requirement(one.label, one.text, [check.command for check in one.checks], by_id[one.id], view)
+            _requirement_status(one.label, one.text, [check.command for check in one.checks], by_id[one.id], view)
             for one in state.goal.requirements
         ]
         proven = satisfied(state) if state.mode == "audit" else state.status == "complete"
@@ -326,8 +328,8 @@ class _Asked:
         )
 
 
-def _requirement(label: str, text: str, checks: list[str], one: RequirementView, view: RunView) -> Requirement:
-    places = [_place(place) for place in view.locations.get(one.requirement_id, ())[:MAX_PLACES]]
+def _requirement_status(label: str, text: str, checks: list[str], one: RequirementView, view: RunView) -> Requirement:
+    places = [_place_text(place) for place in view.locations.get(one.requirement_id, ())[:MAX_PLACES]]
     return Requirement(
         label=label,
         text=text,
@@ -339,7 +341,7 @@ def _requirement(label: str, text: str, checks: list[str], one: RequirementView,
     )
 
 
-def _place(place: Problem) -> str:
+def _place_text(place: Problem) -> str:
     return f"{place.path}:{place.line + 1}: {place.message}"
 
 

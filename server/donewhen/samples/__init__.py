@@ -35,9 +35,9 @@ def prepare(folder: Path, *, pytest: bool, python: str = "") -> DemoProject:
     workspace.mkdir(parents=True)
     _copy(files(__name__) / NAME, workspace)
     goal = workspace / "GOAL.md"
-    _write(goal, goal_text(goal.read_text(encoding="utf-8"), pytest=pytest, python=python or interpreter_name()))
+    _write_file(goal, goal_text(goal.read_text(encoding="utf-8"), pytest=pytest, python=python or interpreter_name()))
     script = folder / SCRIPT
-    _write(script, (files(__name__) / f"{NAME}.demo.yaml").read_text(encoding="utf-8"))
+    _write_file(script, (files(__name__) / f"{NAME}.demo.yaml").read_text(encoding="utf-8"))
     return DemoProject(workspace, goal, script)
 
 
@@ -64,5 +64,5 @@ def _copy(source: Traversable, target: Path) -> None:
             (target / entry.name).write_bytes(entry.read_bytes())
 
 
-def _write(path: Path, text: str) -> None:
+def _write_file(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")

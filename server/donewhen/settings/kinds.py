@@ -72,10 +72,10 @@ def refused_choice(text: str, choices: Sequence[str], mark: str = "") -> BadValu
     """That it is none of these, with the nearest between two of `mark`."""
     near = nearest(text.casefold(), choices)
     meant = f"did you mean {mark}{near}{mark}? " if near else ""
-    return BadValue(f"can't be {shown(text)}: {meant}use one of {', '.join(choices)}")
+    return BadValue(f"can't be {value_text(text)}: {meant}use one of {', '.join(choices)}")
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """A value in a message: short, and in quotes where it is not a number."""
     return value if isinstance(value, str) and _NUMBER.fullmatch(value) else f"{value!r:.80}"
 
@@ -159,7 +159,7 @@ def _age(text: str) -> float | None:
     return float(match[1]) * (86_400 if match[2] == "d" else 3_600) if match else None
 
 
-def _size(text: str) -> int | None:
+def _bytes_of(text: str) -> int | None:
     match = _SIZE.fullmatch(text.strip())
     return int(float(match[1]) * _UNITS[match[2].upper()]) or None if match else None
 
@@ -192,7 +192,7 @@ def _variables(text: str) -> tuple[str, ...] | None:
     return names if names and fit and (NOTHING not in names or len(names) == 1) else None
 
 
-def _lines(text: str) -> tuple[str, ...]:
+def _filled_lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line.strip())
 
 
@@ -216,13 +216,17 @@ DURATION = Kind(
 )  # fmt: skip
 AGE = Kind("age", "an age such as 90d or 12h", _age, pattern=r"\d{1,5}[dh]")
 MONEY = Kind("US dollars", "a number of US dollars greater than 0", _money, number=True)
-SIZE = Kind("size", "a size such as 512MB or 8GB", _size, pattern=r"\d{1,6}(\.\d{1,3})? ?[MmGgTt][Bb]")
+SIZE = Kind("size", "a size such as 512MB or 8GB", _bytes_of, pattern=r"\d{1,6}(\.\d{1,3})? ?[MmGgTt][Bb]")
 GLOBS = Kind(
-    "globs", 'a list of globs such as ["tests/**"]', lambda text: _globs(_lines(text)), between="\n", members=_globs
+    "globs",
+    'a list of globs such as ["tests/**"]',
+    lambda text: _globs(_filled_lines(text)),
+    between="\n",
+    members=_globs,
 )
 FOLDER = Kind("folder", "a folder", lambda text: Path(text).expanduser())
 FOLDERS = Kind(
-    "folders", 'a list of folders such as ["~/.my-agent"]', lambda text: _lines(text) or None, between="\n"
+    "folders", 'a list of folders such as ["~/.my-agent"]', lambda text: _filled_lines(text) or None, between="\n"
 )  # fmt: skip
 VARIABLES = Kind(
     "names of variables",

@@ -14,7 +14,7 @@ from typing import Any, Literal, ParamSpec, cast
 
 from donewhen.core.workers import WORKERS
 from donewhen.settings import kinds
-from donewhen.settings.kinds import UNLIMITED, BadValue, Kind, choice, name, nearest, number, shown, whole
+from donewhen.settings.kinds import UNLIMITED, BadValue, Kind, choice, name, nearest, number, value_text, whole
 
 Unlimited = Literal["unlimited"]
 OfWorkspace = Literal["may", "tighten", "never"]
@@ -93,7 +93,7 @@ class Setting:
             raise BadValue(f"can't be unlimited: give {self.expected}")
         value = self.kind.parse(text) if text.strip() else None
         if value is None:
-            raise BadValue(f"must be {self.expected}; it is {shown(text)}")
+            raise BadValue(f"must be {self.expected}; it is {value_text(text)}")
         return value
 
     def read_typed(self, value: object) -> Any:
@@ -113,7 +113,7 @@ class Setting:
                 texts = cast("list[str]", members)
                 made = self.kind.members
                 return made(texts) if made is not None else self.read(self.kind.between.join(texts))
-        raise BadValue(f"must be {self.expected}; it is {shown(cast('object', value))}")
+        raise BadValue(f"must be {self.expected}; it is {value_text(cast('object', value))}")
 
 
 Columns = ParamSpec("Columns")
@@ -443,7 +443,7 @@ _NOT_HERE = frozenset({
 })  # fmt: skip
 
 
-def plain(word: str) -> str:
+def setting_name(word: str) -> str:
     """A setting's name however it is spelled: `max-iterations`, `Max Iterations`."""
     return re.sub(r"[\s-]+", "_", word.strip().casefold())
 
@@ -451,17 +451,17 @@ def plain(word: str) -> str:
 def out_of_reach(word: str) -> bool:
     """True for what a settings file of the workspace, or an editor's for it, must not say: it would loosen what
     protects the person. Names that never were settings are among them."""
-    setting = OWN.get(plain(word))
-    return plain(word) in _NOT_HERE or (setting is not None and setting.of_workspace == "never")
+    setting = OWN.get(setting_name(word))
+    return setting_name(word) in _NOT_HERE or (setting is not None and setting.of_workspace == "never")
 
 
 def not_for_goal_files(word: str) -> bool:
     """True for what is a setting, or is taken for one, and is none of a goal file."""
-    return plain(word) not in KEYS and (plain(word) in BY_NAME or plain(word) in _NOT_HERE)
+    return setting_name(word) not in KEYS and (setting_name(word) in BY_NAME or setting_name(word) in _NOT_HERE)
 
 
 def nearest_name(word: str, known: Mapping[str, Setting]) -> str | None:
     """The setting that was probably meant."""
-    spelled = plain(word)
+    spelled = setting_name(word)
     named = {other: setting.name for setting in known.values() for other in (setting.name, *setting.also)}
     return named.get(spelled) or nearest(spelled, tuple(known))

@@ -91,12 +91,12 @@ def _observer(
         provider.get_tracer("donewhen", __version__),
         Contents(capture, mask),
         state=state,
-        flush=lambda timeout: None if _within(timeout, finish) else left(),
+        flush=lambda timeout: None if _finished_within(timeout, finish) else left(),
         parent=environment.get("TRACEPARENT"),
     )
 
 
-def _within(timeout: float, finish: Callable[[], object]) -> bool:
+def _finished_within(timeout: float, finish: Callable[[], object]) -> bool:
     """A dead endpoint must not keep anybody waiting: the thread is left behind, and ends with the process."""
     thread = threading.Thread(target=finish, name="donewhen-tracing-close", daemon=True)
     thread.start()

@@ -102,7 +102,7 @@ class Contents:
         self.capture = capture
         self._mask = mask
 
-    def text(self, text: str) -> str:
+    def kept_text(self, text: str) -> str:
         """Masked and bounded: what secrets there were is gone before anything is cut."""
         masked = self._mask(text)
         return masked if len(masked) <= LONGEST else f"[... cut ...]{masked[-LONGEST:]}"
@@ -112,20 +112,20 @@ class Contents:
         left = LONGEST
         shown: list[dict[str, Any]] = []
         for message in reversed(messages):
-            one = self._message(message)
+            one = self._message_parts(message)
             left -= len(json.dumps(one))
             if left < 0 and shown:
                 break
             shown.append(one if finish is None else {**one, "finish_reason": finish})
         return json.dumps(shown[::-1], ensure_ascii=False)
 
-    def _message(self, message: Message) -> dict[str, Any]:
-        text = self.text(message.text)
+    def _message_parts(self, message: Message) -> dict[str, Any]:
+        text = self.kept_text(message.text)
         if message.role == "tool":
             return {"role": "tool", "parts": [{"type": "tool_call_response", "id": message.answers, "response": text}]}
         parts: list[dict[str, Any]] = [{"type": "text", "content": text}] if text else []
         parts += [
-            {"type": "tool_call", "id": call.id, "name": call.name, "arguments": self.text(call.arguments)}
+            {"type": "tool_call", "id": call.id, "name": call.name, "arguments": self.kept_text(call.arguments)}
             for call in message.calls
         ]
         return {"role": message.role, "parts": parts}

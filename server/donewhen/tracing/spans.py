@@ -64,29 +64,29 @@ class RunSpans:
     def run_started(self, event: e.RunStarted) -> None:
         self._texts = {r.id: r.text for r in event.goal.requirements}
         attributes: Attributes = {
-            n.GOAL: self._contents.text(event.goal.title),
+            n.GOAL: self._contents.kept_text(event.goal.title),
             n.MODE: event.mode,
             n.WORKFLOW: event.mode,
             n.WORKER: event.options.worker,
             n.JUDGE: event.options.judge,
         }
         self._run.update_name(f"{n.INVOKE_WORKFLOW} {event.mode}")
-        _set(self._run, attributes)
+        _set_attributes(self._run, attributes)
 
     def goal_amended(self, event: e.GoalAmended) -> None:
         self._texts = {r.id: r.text for r in event.goal.requirements}
 
     def run_ended(self, event: e.RunEnded) -> None:
-        _set(self._run, {n.STATUS: event.status, n.REASON: self._contents.text(event.reason)})
+        _set_attributes(self._run, {n.STATUS: event.status, n.REASON: self._contents.kept_text(event.reason)})
         if event.status == "complete":
             self._run.set_status(Status(StatusCode.OK))
         elif event.status == "crashed":
-            _fail(self._run, "crashed", self._contents.text(event.reason))
+            _fail(self._run, "crashed", self._contents.kept_text(event.reason))
         self.end()
 
     def run_halted(self, event: e.RunPaused | e.RunInterrupted) -> None:
         status = "paused" if isinstance(event, e.RunPaused) else "interrupted"
-        _set(self._run, {n.STATUS: status, n.REASON: self._contents.text(event.reason)})
+        _set_attributes(self._run, {n.STATUS: status, n.REASON: self._contents.kept_text(event.reason)})
         self.end()
 
     # ------------------------------------------------------------------------------------- turns and audits
@@ -94,7 +94,7 @@ class RunSpans:
     def turn_started(self, event: e.TurnStarted) -> None:
         self._new = []
         attributes: Attributes = {n.OPERATION: n.INVOKE_AGENT, n.AGENT: "worker", n.ITERATION: event.iteration}
-        self._start("turn", f"{n.INVOKE_AGENT} worker", attributes)
+        self._start_span("turn", f"{n.INVOKE_AGENT} worker", attributes)
 
     def turn_finished(self, event: e.TurnFinished) -> None:
         result = event.result
@@ -107,7 +107,7 @@ class RunSpans:
         self._close("turn", error="cancelled", reason=event.reason)
 
     def audit_started(self, event: e.AuditStarted) -> None:
-        self._start("audit", "audit", {n.ITERATION: event.iteration, n.REVISION: event.revision})
+        self._start_span("audit", "audit", {n.ITERATION: event.iteration, n.REVISION: event.revision})
 
     def audit_finished(self, event: e.AuditFinished) -> None:
         self._close("audit", {n.FINDINGS: sum(not finding.standing for finding in event.findings)})
@@ -116,12 +116,12 @@ class RunSpans:
         self._close("audit", error="cancelled", reason=event.reason)
 
     def check_started(self, event: e.CheckStarted) -> None:
-        self._start(f"check:{event.check_id}", "check", {}, "audit", "judge", "turn")
+        self._start_span(f"check:{event.check_id}", "check", {}, "audit", "judge", "turn")
 
     def check_finished(self, event: e.CheckFinished) -> None:
         result = event.evidence.observation
         if isinstance(result, CheckResult):
-            command = self._contents.text(result.command)
+            command = self._contents.kept_text(result.command)
             attributes = {n.CHECK: command, n.OUTCOME: result.outcome.value, n.EXIT_CODE: result.exit_code}
             self._close(f"check:{result.check_id}", attributes)
 
@@ -130,7 +130,7 @@ class RunSpans:
     def judge_started(self, event: e.JudgeStarted) -> None:
         self._disturbed = False
         attributes: Attributes = {n.OPERATION: n.INVOKE_AGENT, n.AGENT: "judge", n.REVISION: event.revision}
-        self._start("judge", f"{n.INVOKE_AGENT} judge", attributes)
+        self._start_span("judge", f"{n.INVOKE_AGENT} judge", attributes)
 
     def revision_changed(self, event: e.RevisionChanged) -> None:
         """A verdict is dropped then, even where the files came back (`core.fold.audit.judge_finished`)."""
@@ -138,7 +138,7 @@ class RunSpans:
 
     def judge_finished(self, event: e.JudgeFinished) -> None:
         dropped = self._disturbed or event.revision != event.revision_after
-        for verdict in () if dropped else _findings(event):
+        for verdict in () if dropped else _verdicts_or_unverified(event):
             self._evaluated(self._texts.get(verdict.requirement_id, ""), verdict.finding, verdict.reason, verdict)
         self._count("judge", event.usage)
         self._close("judge", {n.CACHED_VERDICT: event.cached, n.DROPPED_VERDICT: dropped})
@@ -155,13 +155,13 @@ class RunSpans:
 
     def _evaluated(self, name: str, label: str, why: str, verdict: RequirementVerdict | None = None) -> None:
         attributes = {
-            n.EVALUATION_NAME: self._contents.text(name or (verdict.requirement_id if verdict else "")),
+            n.EVALUATION_NAME: self._contents.kept_text(name or (verdict.requirement_id if verdict else "")),
             n.EVALUATION_LABEL: label,
-            n.EVALUATION_EXPLANATION: self._contents.text(why),
+            n.EVALUATION_EXPLANATION: self._contents.kept_text(why),
         }
         if verdict is not None:
             attributes[n.REQUIREMENT] = verdict.requirement_id
-        self._within("judge").add_event(n.EVALUATION, attributes, _ns(self._at))
+        self._parent_span("judge").add_event(n.EVALUATION, attributes, _ns(self._at))
 
     # ------------------------------------------------------------------------------------- models and tools
 
@@ -178,7 +178,7 @@ class RunSpans:
             attributes[n.INPUT_MESSAGES] = self._contents.messages(self._new)
             self._new = []
         self._roles[event.call_id] = event.role
-        self._start(
+        self._start_span(
             f"call:{event.call_id}",
             f"{n.CHAT} {model}",
             attributes,
@@ -209,13 +209,13 @@ class RunSpans:
             n.AGENT: "worker",
         }
         if self._contents.capture:
-            attributes[n.SUMMARY] = self._contents.text(event.summary)
-            attributes[n.TOOL_ARGUMENTS] = self._contents.text(self._arguments.pop(event.call_id, ""))
-        self._start(f"tool:{event.call_id}", f"{n.EXECUTE_TOOL} {event.tool}", attributes, "turn")
+            attributes[n.SUMMARY] = self._contents.kept_text(event.summary)
+            attributes[n.TOOL_ARGUMENTS] = self._contents.kept_text(self._arguments.pop(event.call_id, ""))
+        self._start_span(f"tool:{event.call_id}", f"{n.EXECUTE_TOOL} {event.tool}", attributes, "turn")
 
     def tool_finished(self, event: c.ToolFinished) -> None:
         self._hear(event.message)
-        result = {n.TOOL_RESULT: self._contents.text(event.message.text)} if self._contents.capture else {}
+        result = {n.TOOL_RESULT: self._contents.kept_text(event.message.text)} if self._contents.capture else {}
         self._close(f"tool:{event.call_id}", result, error=None if event.step.ok else "tool_failed")
 
     def _hear(self, message: c.Message) -> None:
@@ -224,15 +224,15 @@ class RunSpans:
 
     # --------------------------------------------------------------------------------------- opening and closing
 
-    def _start(
+    def _start_span(
         self, name: str, shown: str, attributes: Attributes, *within: str, kind: SpanKind = SpanKind.INTERNAL
     ) -> None:
         self._close(name, error="cancelled")  # one that was never closed
-        context = trace.set_span_in_context(self._within(*within))
+        context = trace.set_span_in_context(self._parent_span(*within))
         self._open[name] = self._tracer.start_span(shown, context=context, kind=kind, start_time=_ns(self._at))
-        _set(self._open[name], attributes)
+        _set_attributes(self._open[name], attributes)
 
-    def _within(self, *names: str) -> Span:
+    def _parent_span(self, *names: str) -> Span:
         return next((self._open[name] for name in names if name in self._open), self._run)
 
     def _close(
@@ -243,9 +243,9 @@ class RunSpans:
             return
         for inner in [key for key in self._open if key.startswith(_INSIDE.get(name, ())) and self._is_of(key, name)]:
             self._close(inner, error="cancelled")
-        _set(span, {**(attributes or {}), **_usage(self._spent.pop(name, None))})
+        _set_attributes(span, {**(attributes or {}), **_usage_attributes(self._spent.pop(name, None))})
         if error:
-            _fail(span, error, self._contents.text(reason))
+            _fail(span, error, self._contents.kept_text(reason))
         span.end(_ns(self._at))
 
     def _is_of(self, key: str, name: str) -> bool:
@@ -286,7 +286,7 @@ _TAKEN: Mapping[type, Callable[[RunSpans, Any], None]] = {
 }
 
 
-def _findings(event: e.JudgeFinished) -> Sequence[RequirementVerdict]:
+def _verdicts_or_unverified(event: e.JudgeFinished) -> Sequence[RequirementVerdict]:
     if event.verdict is not None:
         return event.verdict.findings
     reason = event.reason or "the reply did not name all requirements"
@@ -297,11 +297,11 @@ def _ns(at: float) -> int:
     return int(at * 1e9)
 
 
-def _set(span: Span, attributes: Mapping[str, Any]) -> None:
+def _set_attributes(span: Span, attributes: Mapping[str, Any]) -> None:
     span.set_attributes({name: value for name, value in attributes.items() if value is not None and value != ""})
 
 
-def _usage(usage: Usage | None) -> Attributes:
+def _usage_attributes(usage: Usage | None) -> Attributes:
     if usage is None or usage == UNKNOWN:
         return {}
     return {
@@ -359,14 +359,14 @@ class TracingObserver:
         if self._broken:
             return
         try:
-            self._take(run_id, entry)
+            self._take_entry(run_id, entry)
         except Exception as error:  # noqa: BLE001  # a run must not fail because it is watched
             self._broken = True
-            why = self._contents.text(str(error))
+            why = self._contents.kept_text(str(error))
             self.state = f"off: {why}"
             sys.stderr.write(f"donewhen: tracing stopped: {why}\n")
 
-    def _take(self, run_id: str, entry: e.Entry) -> None:
+    def _take_entry(self, run_id: str, entry: e.Entry) -> None:
         spans = self._runs.get(run_id)
         if spans is None:
             if isinstance(entry.event, _ENDS):

@@ -301,7 +301,7 @@ class Snapshot(Wire):
 def snapshot(view: RunView, root: Path) -> Snapshot:
     """The snapshot of a run in the workspace `root`."""
     state = view.state
-    requirements = [_requirement(view, root, one) for one in view.views]
+    requirements = [_wire_requirement(view, root, one) for one in view.views]
     counts = _counts(view)
     total = counts.total
     return Snapshot(
@@ -317,7 +317,7 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         activity=view.live.activity if state.active else None,
         reason=state.reason,
         iteration=state.iteration,
-        max_iterations=_whole(state.limit("max_iterations")),
+        max_iterations=_whole_or_none(state.limit("max_iterations")),
         elapsed_seconds=round(view.elapsed, 3),
         revision=state.revision,
         score=round((counts.met + counts.waived) / total, 4) if total else 0.0,
@@ -329,14 +329,14 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         interrupts=[_interrupt(state, root, one) for one in state.interrupts],
         halt=_halt(state),
         warnings=[WireWarning(code=one.code, message=one.message) for one in state.warnings],
-        cost=_cost(state),
+        cost=_wire_cost(state),
         limits=_limits(state),
         iterations_total=state.iterations[-1].number if state.iterations else 0,
         iterations=[_iteration(one) for one in state.iterations],
         last_revertible=state.last_checkpoint[0] if state.last_checkpoint else None,
         model=state.options.agent.model if state.options.agent is not None else None,
         judge=state.options.judge,
-        start=_start(state),
+        start=_wire_start(state),
         paused_by=state.paused_by if state.status == "paused" else None,
         freshness=freshness_of(view),
         guard=WireGuard(since=wire_time(state.guard.since), by=state.guard.by) if state.guard is not None else None,
@@ -431,7 +431,7 @@ def _counts(view: RunView) -> WireCounts:
     return WireCounts(**by_status, total=len(view.views))
 
 
-def _requirement(view: RunView, root: Path, one: RequirementView) -> WireRequirement:
+def _wire_requirement(view: RunView, root: Path, one: RequirementView) -> WireRequirement:
     requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
     places = () if one.status in ("met", "waived") else view.locations.get(requirement.id, ())
     return WireRequirement(
@@ -521,17 +521,19 @@ def _halt(state: RunState) -> WireHalt | None:
     return WireHalt(plugin=halt.plugin, reason=halt.reason, data=dict(halt.data), resumable=halt.resumable)
 
 
-def _start(state: RunState) -> WireStart | None:
+def _wire_start(state: RunState) -> WireStart | None:
     if not state.options.summary:
         return None
     return WireStart(summary=state.options.summary, accepted_by=state.started)
 
 
-def _cost(state: RunState) -> WireCost:
-    return WireCost(usd=_usd(state.usage.usd), worker=_usage(state.worker_usage), judge=_usage(state.judge_usage))
+def _wire_cost(state: RunState) -> WireCost:
+    return WireCost(
+        usd=_usd(state.usage.usd), worker=_wire_usage(state.worker_usage), judge=_wire_usage(state.judge_usage)
+    )
 
 
-def _usage(usage: Usage) -> WireUsage:
+def _wire_usage(usage: Usage) -> WireUsage:
     return WireUsage(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -546,7 +548,7 @@ def _usd(value: float | None) -> float | None:
 
 def _limits(state: RunState) -> WireLimits:
     return WireLimits(
-        max_iterations=_whole(state.limit("max_iterations")),
+        max_iterations=_whole_or_none(state.limit("max_iterations")),
         timeout_seconds=state.limit("timeout"),
         budget_usd=state.goal.limits.budget,
         token_budget=state.goal.limits.token_budget,
@@ -576,7 +578,7 @@ def _baseline(state: RunState) -> WireBaseline | None:
     return WireBaseline(score=round(met / total, 4) if total else 0.0, met=met, total=total)
 
 
-def _whole(value: float | None) -> int | None:
+def _whole_or_none(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 

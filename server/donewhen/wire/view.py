@@ -229,7 +229,7 @@ def view_of(run: Snapshot, *, silent: bool = False) -> WireView:
         guardable=_guardable(run),
         hintable=run.worker not in (None, "human") and (_active(run) or _resumable(run)),
         lacks="models" if any(one.action == "installModels" for one in repairs) else None,
-        outcome=_outcome(run),
+        outcome=_notice_of_end(run),
         raises=_raises(run),
         repairs=repairs,
         actions=_actions(run),
@@ -237,7 +237,7 @@ def view_of(run: Snapshot, *, silent: bool = False) -> WireView:
         iterations=_iterations_node(run),
         timeline=_timeline(run),
         requirements=[_requirement_view(run, one) for one in run.requirements],
-        asked=[_asked(run, one) for one in run.interrupts],
+        asked=[_wire_question(run, one) for one in run.interrupts],
     )
 
 
@@ -282,7 +282,7 @@ def _disputable(run: Snapshot, one: WireRequirement) -> bool:
     return run.judge is not None and (one.decided_by == "judge" or one.status == "unmet")
 
 
-def _open(one: WireRequirement) -> bool:
+def _is_open(one: WireRequirement) -> bool:
     return one.status not in ("met", "waived")
 
 
@@ -356,7 +356,7 @@ def _raises(run: Snapshot) -> WireRaise | None:
     return WireRaise(limit="tokenBudget", title="Tokens at most", proposed=tokens, unit=1, whole=True)
 
 
-def _outcome(run: Snapshot) -> str | None:
+def _notice_of_end(run: Snapshot) -> str | None:
     """What is said of a run that ended, or paused, by itself: what a person stopped is no news to them."""
     title = harmless(run.title)
     why = harmless(run.reason or run.missing)[:MAX_REASON]
@@ -500,7 +500,7 @@ def harmless(text: str) -> str:
     return re.sub(r"\s+", " ", line).replace("](", "]\u2060(")
 
 
-def plain(text: str) -> str:
+def as_markdown(text: str) -> str:
     """Text as Markdown that shows just that text, in which `$(name)` is no icon."""
     return re.sub(r"\r?\n", "  \n", _MARKS.sub(r"\\\g<0>", text))
 
@@ -601,25 +601,25 @@ def _status_tooltip(run: Snapshot) -> str:
     detail = run.halt.reason if run.halt is not None else doing or run.reason
     phase = f"Waiting for you: {first.title}" if first is not None else _joined([state_in_words(run), detail])
     paragraphs = [
-        f"**{plain(unmarked(run.title))}**",
-        plain(phase),
-        plain(_joined([_turn(run), tally(run.counts.met, run.counts.total, run.counts.waived)])),
-        *([plain(one) for one in _context(first)] if first is not None else []),
-        plain(f"{TAKE_OVER} It can be taken over here.") if run.take_over else "",
+        f"**{as_markdown(unmarked(run.title))}**",
+        as_markdown(phase),
+        as_markdown(_joined([_turn(run), tally(run.counts.met, run.counts.total, run.counts.waived)])),
+        *([as_markdown(one) for one in _context(first)] if first is not None else []),
+        as_markdown(f"{TAKE_OVER} It can be taken over here.") if run.take_over else "",
         _whats_open(run),
-        "" if run.guard is None else f"$(shield) {plain('On guard: the checks run again after each edit.')}",
-        plain(_joined([*_spent(run.cost.usd), duration(run.elapsed_seconds)])),
+        "" if run.guard is None else f"$(shield) {as_markdown('On guard: the checks run again after each edit.')}",
+        as_markdown(_joined([*_spent(run.cost.usd), duration(run.elapsed_seconds)])),
     ]
     return _joined(paragraphs, "\n\n")
 
 
 def _whats_open(run: Snapshot) -> str:
     def line(one: WireRequirement) -> str:
-        return f"$({_REQUIREMENT[one.status][0]}) {plain(f'{unmarked(one.text)} (R{one.number})')}"
+        return f"$({_REQUIREMENT[one.status][0]}) {as_markdown(f'{unmarked(one.text)} (R{one.number})')}"
 
     lines = [
-        *(line(one) for one in run.requirements if _open(one)),
-        *(f"$(shield) {plain(f'{one.id}: {one.message}')}" for one in run.integrity if not one.accepted),
+        *(line(one) for one in run.requirements if _is_open(one)),
+        *(f"$(shield) {as_markdown(f'{one.id}: {one.message}')}" for one in run.integrity if not one.accepted),
         *(f"{line(one)} · waived" for one in run.requirements if one.status == "waived"),
     ]
     more = len(lines) - MAX_OPEN
@@ -658,7 +658,7 @@ def _node(
         opens=opens or ("collapsed" if children or later else "never"),
         about=dict(about),
         click=click,
-        tooltip=plain(label) if tooltip is None else tooltip,
+        tooltip=as_markdown(label) if tooltip is None else tooltip,
         later=later,
         children=list(children),
     )
@@ -703,18 +703,18 @@ def _activity_nodes(run: Snapshot, identity: str) -> list[WireNode]:
         return []
     icon = "pulse" if run.status == "running" else "info"
     label = _first_line(text, 300)
-    return [_node(f"{identity}/activity", label, _phase(run), icon=icon, about=_about(run), tooltip=plain(text))]
+    return [_node(f"{identity}/activity", label, _phase(run), icon=icon, about=_about(run), tooltip=as_markdown(text))]
 
 
 def _goal_tooltip(run: Snapshot, state: str) -> str:
     counts = tally(run.counts.met, run.counts.total, run.counts.waived)
     facts = [state, counts, *_spent(run.cost.usd), duration(run.elapsed_seconds)]
     paragraphs = [
-        f"**{plain(run.title)}** · {_joined(map(plain, facts))}",
-        plain(run.objective),
-        plain(run.reason),
-        plain(f"Remaining: {_cut(run.missing, MAX_REMAINING)}") if run.missing else "",
-        *(f"$(warning) {plain(one.message)}" for one in run.warnings),
+        f"**{as_markdown(run.title)}** · {_joined(map(as_markdown, facts))}",
+        as_markdown(run.objective),
+        as_markdown(run.reason),
+        as_markdown(f"Remaining: {_cut(run.missing, MAX_REMAINING)}") if run.missing else "",
+        *(f"$(warning) {as_markdown(one.message)}" for one in run.warnings),
     ]
     return _joined(paragraphs, "\n\n")
 
@@ -732,7 +732,7 @@ def _finding_node(run: Snapshot, under: str, one: WireIntegrity) -> WireNode:
         context="finding.accepted" if one.accepted else "finding.open",
         about=_about(run, findingId=one.id, uri=one.uri, range=one.range.model_dump(by_alias=True)),
         click="place",
-        tooltip=f"**{plain(kind)}** · {plain(state)}\n\n{plain(one.message)}",
+        tooltip=f"**{as_markdown(kind)}** · {as_markdown(state)}\n\n{as_markdown(one.message)}",
     )
 
 
@@ -769,11 +769,11 @@ def _decider(run: Snapshot, one: WireRequirement) -> str:
 def _requirement_tooltip(run: Snapshot, one: WireRequirement, state: str) -> str:
     messages = [place.message for place in one.locations if place.message]
     paragraphs = [
-        _joined([f"**{plain(f'{state} · R{one.number}')}**", plain(_decider(run, one))]),
-        plain(one.text.replace("`", "")),
-        plain(one.reason.replace("`", "")),
+        _joined([f"**{as_markdown(f'{state} · R{one.number}')}**", as_markdown(_decider(run, one))]),
+        as_markdown(one.text.replace("`", "")),
+        as_markdown(one.reason.replace("`", "")),
         *map(fenced, messages[:3]),
-        plain(f"Evidence: {', '.join(one.evidence_ids)}") if one.evidence_ids else "",
+        as_markdown(f"Evidence: {', '.join(one.evidence_ids)}") if one.evidence_ids else "",
     ]
     return _joined(paragraphs, "\n\n")
 
@@ -783,7 +783,7 @@ def _reason_nodes(run: Snapshot, under: str, one: WireRequirement, about: Mappin
         return []
     why, decider = unmarked(one.reason), _decider(run, one)
     spoken = f"Reason: {why}. {decider}"
-    label, tooltip = _first_line(why, 400), plain(one.reason)
+    label, tooltip = _first_line(why, 400), as_markdown(one.reason)
     node = _node(f"{under}/reason", label, decider, icon="comment", spoken=spoken, about=about, tooltip=tooltip)
     return [node]
 
@@ -798,7 +798,7 @@ def _place_node(identity: str, place: WireLocation, about: Mapping[str, Any]) ->
         spoken=f"{name}, line {line}: {place.message}",
         about={**about, "uri": place.uri, "range": place.range.model_dump(by_alias=True)},
         click="place",
-        tooltip=fenced(place.message) if place.message else plain(name),
+        tooltip=fenced(place.message) if place.message else as_markdown(name),
     )
 
 
@@ -810,7 +810,7 @@ def _evidence_node(under: str, evidence_id: str, about: Mapping[str, Any]) -> Wi
         context="evidence",
         about={**about, "evidenceId": evidence_id},
         click="evidence",
-        tooltip=plain("Evidence is what Done When observed itself. Click to read all of it."),
+        tooltip=as_markdown("Evidence is what Done When observed itself. Click to read all of it."),
     )
 
 
@@ -823,7 +823,7 @@ def _requirement_view(run: Snapshot, one: WireRequirement) -> WireRequirementSho
         status=one.status,
         standing="queued" if one.renewing else standing,
         why=unmarked(one.reason) or NOTHING_KNOWN,
-        row=f"- {mark} R{one.number} {plain(' '.join(text.split())[:600])} ({one.status})",
+        row=f"- {mark} R{one.number} {as_markdown(' '.join(text.split())[:600])} ({one.status})",
         disputable=_disputable(run, one),
     )
 
@@ -850,7 +850,7 @@ def _iterations_node(run: Snapshot) -> WireNode | None:
         icon="history",
         context="iterations",
         about={"runId": run.run_id},
-        tooltip=plain("An iteration is one turn of the worker, followed by the checks."),
+        tooltip=as_markdown("An iteration is one turn of the worker, followed by the checks."),
         children=[*(_iteration_node(run, one) for one in newest), *chunks],
     )
 
@@ -880,11 +880,11 @@ def _iteration_node(run: Snapshot, one: WireIteration) -> WireNode:
     told: list[WireNode] = []
     if one.error is not None:
         spoken, line = f"The turn failed: {one.error}", _first_line(one.error)
-        tip = plain(one.error)
+        tip = as_markdown(one.error)
         told.append(_node(f"{identity}/error", line, icon=failed, spoken=spoken, about=about, tooltip=tip))
     if one.summary:
         spoken, line = f"The worker says: {one.summary}", _first_line(one.summary)
-        tip = plain(one.summary)
+        tip = as_markdown(one.summary)
         told.append(_node(f"{identity}/summary", line, icon="comment", spoken=spoken, about=about, tooltip=tip))
     return _node(
         identity,
@@ -895,7 +895,12 @@ def _iteration_node(run: Snapshot, one: WireIteration) -> WireNode:
         context="iteration.revertible" if one.number <= (run.last_revertible or -1) else "iteration",
         about=about,
         tooltip=_joined(
-            [f"**{label}** · {_joined(map(plain, facts))}", plain(one.summary), plain(one.error or "")], "\n\n"
+            [
+                f"**{label}** · {_joined(map(as_markdown, facts))}",
+                as_markdown(one.summary),
+                as_markdown(one.error or ""),
+            ],
+            "\n\n",
         ),
         children=[*told, *(_file_node(identity, one.number, path, about) for path in one.changed_files)],
     )
@@ -912,7 +917,7 @@ def _file_node(under: str, number: int, path: str, about: Mapping[str, Any]) -> 
         context="file",
         about={**about, "path": path},
         click="change",
-        tooltip=plain(f"{path}: what iteration {number} changed"),
+        tooltip=as_markdown(f"{path}: what iteration {number} changed"),
     )
 
 
@@ -932,7 +937,7 @@ def _timeline(run: Snapshot) -> WireTimeline:
     ]
     # That nothing has a price is said once, above the list.
     priced = any(one.usd for one in run.iterations)
-    rows = [_row(one, _refused_by(run, one.number), priced=priced) for one in run.iterations]
+    rows = [_iteration_row(one, _refused_by(run, one.number), priced=priced) for one in run.iterations]
     last = run.iterations[-1].number if run.iterations else 0
     under_way = run.status in ("running", "waiting", "paused") and run.iteration > last
     activity = run.activity or ""
@@ -977,7 +982,7 @@ def _refused_by(run: Snapshot, iteration: int) -> str:
     return f"refused by {', '.join(stood)}" if stood else ""
 
 
-def _row(one: WireIteration, refused: str, *, priced: bool) -> WireRow:
+def _iteration_row(one: WireIteration, refused: str, *, priced: bool) -> WireRow:
     met = tally(one.met, one.total)
     facts = [
         "" if one.error is None else "failed",
@@ -1050,19 +1055,19 @@ def iteration_sections(detail: IterationDetail, root: Path) -> list[WireSection]
     state = "a question" if claim.state == "question" else claim.state
     # A worker that finished and said nothing more needs no line.
     silent = claim.text == "" and claim.state == "finished"
-    work = [_line(one.summary, lead=one.kind, tone="plain" if one.ok else "bad") for one in detail.steps]
+    work = [_wire_line(one.summary, lead=one.kind, tone="plain" if one.ok else "bad") for one in detail.steps]
     sections = [
-        ("What the worker did", [*work, *([_line(detail.error, tone="bad")] if detail.error is not None else [])]),
-        ("What the worker says", [] if silent else [_line(claim.text or state, state)]),
+        ("What the worker did", [*work, *([_wire_line(detail.error, tone="bad")] if detail.error is not None else [])]),
+        ("What the worker says", [] if silent else [_wire_line(claim.text or state, state)]),
         ("Checks", [_check_line(one) for one in detail.checks]),
         ("Verdict", [_verdict_line(one) for one in detail.verdict]),
-        ("Changed files", [_line(path, uri=(root / path).as_uri()) for path in detail.changed]),
+        ("Changed files", [_wire_line(path, uri=(root / path).as_uri()) for path in detail.changed]),
         ("Calls to models", _call_lines(detail.calls)),
     ]
-    return [WireSection(title=title, lines=_bounded(lines)) for title, lines in sections if lines]
+    return [WireSection(title=title, lines=_lines_that_fit(lines)) for title, lines in sections if lines]
 
 
-def _line(
+def _wire_line(
     text: str,
     note: str = "",
     *,
@@ -1076,13 +1081,13 @@ def _line(
 
 def _check_line(one: CheckSummary) -> WireLine:
     note = unmarked(one.reason) or ("passed" if one.passed else "not passed")
-    return _line(one.command, note, tone="good" if one.passed else "bad", evidence_id=one.evidence_id)
+    return _wire_line(one.command, note, tone="good" if one.passed else "bad", evidence_id=one.evidence_id)
 
 
 def _verdict_line(one: RequirementView) -> WireLine:
     tone: Tone = "good" if one.status in ("met", "waived") else "bad" if one.status == "unmet" else "plain"
     cited = one.evidence_ids[0] if one.evidence_ids else None
-    return _line(f"R{one.number} {one.status}", unmarked(one.reason), tone=tone, evidence_id=cited)
+    return _wire_line(f"R{one.number} {one.status}", unmarked(one.reason), tone=tone, evidence_id=cited)
 
 
 def _call_lines(calls: Sequence[CallSummary]) -> list[WireLine]:
@@ -1101,19 +1106,19 @@ def _call_lines(calls: Sequence[CallSummary]) -> list[WireLine]:
             money(sum(prices) if len(prices) == len(usages) else None),
             f"{failed} failed" if failed else "",
         ]
-        lines.append(_line(f"{role}: {model}", _joined(facts), tone="bad" if failed else "plain"))
+        lines.append(_wire_line(f"{role}: {model}", _joined(facts), tone="bad" if failed else "plain"))
     return lines
 
 
-def _bounded(lines: Sequence[WireLine]) -> list[WireLine]:
+def _lines_that_fit(lines: Sequence[WireLine]) -> list[WireLine]:
     left = len(lines) - MAX_LINES
-    return [*lines[:MAX_LINES], _line(f"… and {left} more")] if left > 0 else list(lines)
+    return [*lines[:MAX_LINES], _wire_line(f"… and {left} more")] if left > 0 else list(lines)
 
 
 # ------------------------------------------------------------------------------------- questions
 
 
-def _asked(run: Snapshot, one: WireInterrupt) -> WireAsked:
+def _wire_question(run: Snapshot, one: WireInterrupt) -> WireAsked:
     title = _asked_line(one, MAX_TITLE)
     said = harmless(one.said)
     said = f"{said[: MAX_SAID - 1]}…" if len(said) > MAX_SAID else said
@@ -1283,7 +1288,7 @@ def _asked_node(
     label = "Answer…" if form.asks_for_words else "More…"
     more = _node(f"{identity}/more", label, icon="comment", about=about, click="words")
     kind = one.kind if one.kind == "question" else "choice" if one.tool is None else "approval"
-    paragraphs = [f"**{plain(one.title)}**", plain(run.title), fenced(one.preview) if one.preview else ""]
+    paragraphs = [f"**{as_markdown(one.title)}**", as_markdown(run.title), fenced(one.preview) if one.preview else ""]
     return _node(
         identity,
         _first_line(unmarked(one.title), 200),
@@ -1295,7 +1300,7 @@ def _asked_node(
         opens="expanded",
         about=about,
         click="interrupt",
-        tooltip=_joined([*paragraphs, *map(plain, _context(one))], "\n\n"),
+        tooltip=_joined([*paragraphs, *map(as_markdown, _context(one))], "\n\n"),
         children=[*([] if form.asks_for_words else buttons), *([more] if form.words or edits else [])],
     )
 
@@ -1308,12 +1313,12 @@ MAX_GOAL_TEXT = 2_000
 def chat_text(run: Snapshot) -> str:
     """How far a goal is, for a model: what is still missing comes first. Text of the workspace stands in quotes: it
     says what is, and asks for nothing."""
-    counts, left = run.counts, [one for one in run.requirements if _open(one)]
+    counts, left = run.counts, [one for one in run.requirements if _is_open(one)]
     waived = f", {counts.waived} waived by a person" if counts.waived else ""
     trusted = _trusted(run)
     proven = f"{counts.met - trusted} of {counts.total} requirements proven"
     proven += f", {trusted} on a person's word" if trusted else ""
-    head = f"Goal {_quoted(run.title)}: {_standing(run)}. {proven}{waived}."
+    head = f"Goal {_quoted(run.title)}: {_where_it_stands(run)}. {proven}{waived}."
     found = [one for one in run.integrity if not one.accepted]
     return "\n".join(
         [
@@ -1325,7 +1330,7 @@ def chat_text(run: Snapshot) -> str:
     )
 
 
-def _standing(run: Snapshot) -> str:
+def _where_it_stands(run: Snapshot) -> str:
     if run.status is None:
         return "checked, complete" if run.complete else "checked, not complete"
     most = "" if run.max_iterations is None else f" of at most {run.max_iterations}"
@@ -1348,18 +1353,18 @@ def chat_answer(run: Snapshot, *, why: bool, requirement: int | None = None) -> 
     """Where a goal stands, in Markdown for the person who asked; `why`: each requirement that is missing with its
     reason, what was found and what is asked, or one requirement alone."""
     facts = [state_in_words(run), tally(run.counts.met, run.counts.total, run.counts.waived), *_spent(run.cost.usd)]
-    head = f"**{_short(run.title)}**: {_joined(facts)}\n"
+    head = f"**{_chat_line(run.title)}**: {_joined(facts)}\n"
     if not why:
         return "\n".join([head, *(_requirement_view(run, one).row for one in run.requirements)])
-    named = [one for one in run.requirements if (_open(one) if requirement is None else one.number == requirement)]
-    said = [f"{_requirement_view(run, one).row}\n\n  {_short(one.reason) or NOTHING_KNOWN}" for one in named]
+    named = [one for one in run.requirements if (_is_open(one) if requirement is None else one.number == requirement)]
+    said = [f"{_requirement_view(run, one).row}\n\n  {_chat_line(one.reason) or NOTHING_KNOWN}" for one in named]
     if requirement is None:
-        said += [f"- ✗ {one.id}: {_short(one.message)}" for one in run.integrity if not one.accepted]
-        said += [f"- Waiting for your answer: {_short(one.title)}" for one in run.interrupts]
-    ended = [] if run.complete or not run.reason else [_short(run.reason)]
+        said += [f"- ✗ {one.id}: {_chat_line(one.message)}" for one in run.integrity if not one.accepted]
+        said += [f"- Waiting for your answer: {_chat_line(one.title)}" for one in run.interrupts]
+    ended = [] if run.complete or not run.reason else [_chat_line(run.reason)]
     return "\n\n".join([head, *ended, *(said or ["Nothing is missing."])])
 
 
-def _short(text: str) -> str:
+def _chat_line(text: str) -> str:
     line = " ".join(text.split())
-    return plain(f"{line[:600]}…" if len(line) > 600 else line)
+    return as_markdown(f"{line[:600]}…" if len(line) > 600 else line)

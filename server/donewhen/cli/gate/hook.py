@@ -63,16 +63,16 @@ class Found:
 async def gate(call: Call) -> int:
     """`donewhen gate`, and its two actions for settings."""
     if call.arguments.action is None:
-        return await _answered(call)
+        return await _answer_hook(call)
     from donewhen.cli.gate import installing  # a hook's call needs none of it
 
     return await (installing.install if call.arguments.action == "install" else installing.uninstall)(call)
 
 
-async def _answered(call: Call) -> int:
+async def _answer_hook(call: Call) -> int:
     """Reads the call, prints the answer; 0, or 1 where nothing could be read."""
     named: str | None = call.arguments.agent
-    sent = await _read(call)
+    sent = await _sent_by_hook(call)
     if isinstance(sent, str):
         return _unread(call, named, {}, f"the gate got {sent}")
     form = form_of(sent, named)
@@ -102,7 +102,7 @@ def _unread(call: Call, named: str | None, sent: dict[str, Any], wrong: str) -> 
         record = read_record(call.root, call.state_dir)
         name = f"unread {event_of(sent)} of {session_of(sent) or agent_above()}"
         session = record.session(name)
-        if not session.blocks and _keep(call, record.with_session(name, replace(session, blocks=1))):
+        if not session.blocks and _keep_session(call, record.with_session(name, replace(session, blocks=1))):
             call.terminal.document(block_unread(named, _HELD.format(wrong=wrong, goal=goal)))
             return 0
     call.terminal.document({})
@@ -117,7 +117,7 @@ _HELD = (
 _HOW = "It expects the JSON that the agent's hook sends on standard input: `donewhen gate install AGENT` sets that up"
 
 
-async def _read(call: Call) -> dict[str, Any] | str:
+async def _sent_by_hook(call: Call) -> dict[str, Any] | str:
     """What the hook sent; a text says what is wrong with it."""
     lines: list[str] = []
     if not call.terminal.interactive:
@@ -142,7 +142,7 @@ async def _looked(call: Call, asked: Asked) -> Found:
     call, goal = placed
     record = read_record(call.root, call.state_dir)
     if asked.event == "start":
-        await _begun(call, goal, record, asked)
+        await _begin_session(call, goal, record, asked)
         return Found(None)
     return await _stopped(call, goal, record, asked)
 
@@ -190,7 +190,7 @@ def _goal_in(root: Path) -> str | None:
 # ---- a session begins
 
 
-async def _begun(call: Call, goal: str, record: GateRecord, asked: Asked) -> None:
+async def _begin_session(call: Call, goal: str, record: GateRecord, asked: Asked) -> None:
     """Keeps how things stand before the agent works: the tree, and what each check says. A start that is known stays:
     an agent that has worked on something must not begin anew from what it made."""
     inside = alive_above(record)
@@ -200,11 +200,11 @@ async def _begun(call: Call, goal: str, record: GateRecord, asked: Asked) -> Non
     fresh = standing is not None and not standing.said and unchanged(call.root, call.state_dir, standing)
     if not fresh and not (inside and goal in record.runs):
         async with call.runs() as runs:
-            known = await _known(runs, record, goal)
+            known = await _known_run(runs, record, goal)
             if known is None or known.state.status in ("complete", "cancelled"):
                 with suppress(AlreadyRunning):  # a run of a person's: what it proves is asked for when the agent stops
                     record, _ = await _started(runs, record, goal)
-    _keep(call, record)
+    _keep_session(call, record)
 
 
 async def _started(runs: Runs, record: GateRecord, goal: str) -> tuple[GateRecord, RunView]:
@@ -215,7 +215,7 @@ async def _started(runs: Runs, record: GateRecord, goal: str) -> tuple[GateRecor
     limits = LimitChanges(max_iterations="unlimited")
     begun = await runs.start(goal, StartOptions(worker=GATE, approve="ask", askable=True, limits=limits))
     view = await _settled(runs, begun.state.run_id)
-    record = record.with_run(goal, view.state.run_id).with_standing(goal, _standing(view))
+    record = record.with_run(goal, view.state.run_id).with_standing(goal, _standing_of(view))
     return record, view
 
 
@@ -236,15 +236,15 @@ async def _stopped(call: Call, goal: str, record: GateRecord, asked: Asked) -> F
     async with call.runs() as runs:
         try:
             record, view = await _audited(runs, record, goal)
-            record = record.with_standing(goal, standing := _standing(view))
+            record = record.with_standing(goal, standing := _standing_of(view))
         except AlreadyRunning:  # a run of a person's: only how things stand can be told beside it
-            standing = _standing(view := await runs.check(goal))
-        found = _found(view, standing, session, _most(call, goal))
+            standing = _standing_of(view := await runs.check(goal))
+        found = _decision(view, standing, session, _most(call, goal))
         if session.agent is None:
             session = replace(session, agent=agent_above())
         if found.said is not None:
             session = replace(session, blocks=session.blocks + 1, last=standing.signature)
-        kept = _keep(call, record.with_session(asked.session, session))
+        kept = _keep_session(call, record.with_session(asked.session, session))
         if found.said is not None and asked.again and not kept:
             found = _given_up(standing, "how often it was sent back can't be kept")
         return await _let_go(runs, record, goal, found)
@@ -252,7 +252,7 @@ async def _stopped(call: Call, goal: str, record: GateRecord, asked: Asked) -> F
 
 async def _let_go(runs: Runs, record: GateRecord, goal: str, found: Found) -> Found:
     """Says at the run, until the next look, that the agent stopped unproven: nobody may have seen the hook's note."""
-    view = await _known(runs, record, goal) if found.let_go else None
+    view = await _known_run(runs, record, goal) if found.let_go else None
     if view is not None and view.state.halted and view.state.paused is None:
         at = datetime.now().astimezone().strftime("%H:%M")
         with suppress(DoneWhenError):  # another hook may be looking at this moment
@@ -263,7 +263,7 @@ async def _let_go(runs: Runs, record: GateRecord, goal: str, found: Found) -> Fo
 async def _audited(runs: Runs, record: GateRecord, goal: str) -> tuple[GateRecord, RunView]:
     """The run of the agent's work after one more look. Without a start there is nothing to compare with: then things
     are looked at as they stand."""
-    view = await _known(runs, record, goal)
+    view = await _known_run(runs, record, goal)
     if view is None:
         return await _started(runs, record, goal)
     if view.state.status == "cancelled" or (view.state.paused is not None and view.state.paused_by == "person"):
@@ -306,7 +306,7 @@ async def _settled(runs: Runs, run_id: str) -> RunView:
     return view
 
 
-async def _known(runs: Runs, record: GateRecord, goal: str) -> RunView | None:
+async def _known_run(runs: Runs, record: GateRecord, goal: str) -> RunView | None:
     run_id = record.runs.get(goal)
     if run_id is None:
         return None
@@ -319,7 +319,7 @@ async def _known(runs: Runs, record: GateRecord, goal: str) -> RunView | None:
 # ---- what that means
 
 
-def _standing(view: RunView) -> Standing:
+def _standing_of(view: RunView) -> Standing:
     from donewhen.core.proof import unmet_signature
     from donewhen.engine.guarding import result_name
 
@@ -342,7 +342,7 @@ def _proven(view: RunView) -> bool:
     return waits and not state.open_findings and all(one.status in PROVEN for one in view.views)
 
 
-def _found(view: RunView, standing: Standing, session: Session, most: int) -> Found:
+def _decision(view: RunView, standing: Standing, session: Session, most: int) -> Found:
     state = view.state
     # Where it is paused or over, only a person can decide, or change anything.
     if not standing.said or state.paused is not None or (state.ended and state.mode == "pursue"):
@@ -406,7 +406,7 @@ def _given_up(standing: Standing, why: str) -> Found:
     return Found(None, f"{standing.note}. The agent may stop: {why}", why)
 
 
-def _keep(call: Call, record: GateRecord) -> bool:
+def _keep_session(call: Call, record: GateRecord) -> bool:
     try:
         keep_record(call.root, call.state_dir, record)
     except (OSError, DoneWhenError) as error:

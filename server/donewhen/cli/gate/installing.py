@@ -23,12 +23,14 @@ YES = ("y", "yes")
 async def install(call: Call) -> int:
     """Adds the hooks to the agent's settings; 0 where they are there, 1 where the person says no."""
     form, file = _chosen(call)
-    before = _text(file)
+    before = _text_or_empty(file)
     taken = _without(form, file, before)
     after = taken
     try:
         for event in ("start", "stop"):
-            after = with_item(after, ("hooks", form.names[event]), _entry(form, _command(call, form)), form.base)
+            after = with_item(
+                after, ("hooks", form.names[event]), _hook_entry(form, _gate_command(call, form)), form.base
+            )
     except NotJson as wrong:
         raise UsageError(f"{file} can't be changed: {wrong}: fix it, and try again") from wrong
     if not await _written(call, file, before, after):
@@ -42,7 +44,7 @@ async def install(call: Call) -> int:
 async def uninstall(call: Call) -> int:
     """Takes out what `install` added."""
     form, file = _chosen(call)
-    before = _text(file)
+    before = _text_or_empty(file)
     after = _without(form, file, before)
     if after == before:
         call.terminal.message(f"{file} has no gate hook, so there is nothing to remove")
@@ -63,7 +65,7 @@ def _option(call: Call) -> str:
     return " --user" if call.arguments.user else ""
 
 
-def _text(file: Path) -> str:
+def _text_or_empty(file: Path) -> str:
     if not file.exists():
         return ""
     try:
@@ -85,7 +87,7 @@ def _without(form: Form, file: Path, text: str) -> str:
     return "" if left != text and "".join(left.split()) in empty else left
 
 
-def _command(call: Call, form: Form) -> str:
+def _gate_command(call: Call, form: Form) -> str:
     """How an agent's shell calls the gate: by name where it is found, so that a project's file holds for everybody."""
     words = ["donewhen"] if shutil.which("donewhen") else [sys.executable, "-m", "donewhen"]
     named: Path | None = getattr(call.arguments, "state_dir", None)
@@ -94,7 +96,7 @@ def _command(call: Call, form: Form) -> str:
     return shlex.join([*words, "gate", "--agent", form.name])
 
 
-def _entry(form: Form, command: str) -> dict[str, Any]:
+def _hook_entry(form: Form, command: str) -> dict[str, Any]:
     entry = {key: command if value == COMMAND else value for key, value in form.entry.items()}
     return {"hooks": [entry]} if form.wrapped else entry
 
@@ -116,14 +118,14 @@ async def _written(call: Call, file: Path, before: str, after: str) -> bool:
             call.terminal.message("nothing was changed")
             return False
     try:
-        _write(file, after)
+        _write_whole(file, after)
     except OSError as error:
         raise UsageError(f"{file} can't be written ({error}): nothing was changed") from error
     call.terminal.message(f"wrote {file}" if after else f"removed {file}, which held nothing else")
     return True
 
 
-def _write(file: Path, text: str) -> None:
+def _write_whole(file: Path, text: str) -> None:
     """Whole or not at all; a link stays one."""
     if not text:
         file.unlink(missing_ok=True)

@@ -30,14 +30,14 @@ def with_item(text: str, path: Sequence[str], item: Mapping[str, Any], base: Map
             value: Any = [item]
             for name in reversed(left[1:]):
                 value = {name: value}
-            return _put(text, node, f"{json.dumps(left[0])}: {_shown(value, text, node)}")
+            return _put(text, node, f"{json.dumps(left[0])}: {_indented_json(value, text, node)}")
         wanted = "[" if len(left) == 1 else "{"
         if found.kind != wanted:
             here = ".".join(path[: len(path) - len(left) + 1])
             raise NotJson(f"`{here}` must be {'a list' if wanted == '[' else 'an object'}")
         node = found
         left.pop(0)
-    return _put(text, node, _shown(item, text, node))
+    return _put(text, node, _indented_json(item, text, node))
 
 
 def without_items(text: str, path: Sequence[str], ours: Callable[[str], bool]) -> str:
@@ -128,7 +128,7 @@ def _put(text: str, node: _Node, item: str) -> str:
     return text[:last] + ("," if comma is None else "") + said + put + rest[len(said) :] + text[node.end - 1 :]
 
 
-def _shown(value: Any, text: str, node: _Node) -> str:
+def _indented_json(value: Any, text: str, node: _Node) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", f"\n{_indent(text, node.start)}  ")
 
 
@@ -160,11 +160,11 @@ def _without_one(text: str, path: Sequence[str], ours: Callable[[str], bool]) ->
             continue
         mine = [at for at, (start, end) in enumerate(listed.spans) if ours(text[start:end])]
         if mine:
-            return _taken(text, [*chain, listed], [*path, name], mine[0])
+            return _without_item(text, [*chain, listed], [*path, name], mine[0])
     return None
 
 
-def _taken(text: str, chain: list[_Node], path: list[str], at: int) -> str:
+def _without_item(text: str, chain: list[_Node], path: list[str], at: int) -> str:
     """The innermost that keeps something loses its item; what would be empty goes too, unless it has comments."""
     node = chain[-1]
     while len(node.spans) == 1 and len(chain) > 1 and not _comments(text, node):

@@ -76,7 +76,7 @@ class TemporalAsking:
         try:
             return Board.of(await self._handle.query(FleetWorkflow.board))
         except RPCError as error:
-            raise self._told(error) from error
+            raise self._error_in_words(error) from error
         except WorkflowQueryFailedError as error:
             raise ServerAway(f"the fleet {self._name} doesn't say how it stands: {error}") from error
 
@@ -91,9 +91,9 @@ class TemporalAsking:
                 raise UsageError(refused.message) from None
             raise
         except RPCError as error:
-            raise self._told(error) from error
+            raise self._error_in_words(error) from error
 
-    def _told(self, error: RPCError) -> DoneWhenError:
+    def _error_in_words(self, error: RPCError) -> DoneWhenError:
         if error.status == RPCStatusCode.NOT_FOUND:
             return UsageError(f"there is no open fleet {self._name} at this server: {error.message}")
         return ServerAway(

@@ -34,15 +34,15 @@ class Iterations:
     @activity.defn(name="iterate")
     async def iterate(self, document: dict[str, Any]) -> dict[str, Any]:
         async with _alive():
-            return await _told(self._executor.iterate(grant_of(document)))
+            return await _performed(self._executor.iterate(grant_of(document)))
 
     @activity.defn(name="end")
     async def end(self, document: dict[str, Any]) -> dict[str, Any]:
         async with _alive():
-            return await _told(self._executor.end(grant_of(document)))
+            return await _performed(self._executor.end(grant_of(document)))
 
 
-async def _told(performing: Any) -> dict[str, Any]:
+async def _performed(performing: Any) -> dict[str, Any]:
     try:
         outcome: Outcome = await performing
     except PASSES as error:

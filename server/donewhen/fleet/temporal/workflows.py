@@ -54,7 +54,7 @@ class FleetWorkflow:
         while True:
             self._changed = False
             for grant in self._board.grants():
-                await self._tell("go", grant)
+                await self._signal_goal("go", grant)
             if self._board.ended and workflow.all_handlers_finished():
                 await self._dismiss()
                 return self._board.document()
@@ -62,7 +62,7 @@ class FleetWorkflow:
                 workflow.continue_as_new({**self._board.document(), "begun": self._begun})
             await workflow.wait_condition(lambda: self._changed)
 
-    async def _tell(self, signal: Literal["go", "stop"], grant: Grant) -> None:
+    async def _signal_goal(self, signal: Literal["go", "stop"], grant: Grant) -> None:
         """Hands a grant to the goal's workflow, which is started if there is none, or somebody has terminated it."""
         goal, own = grant.goal.id, workflow.info().workflow_id
         if goal in self._begun:
@@ -107,7 +107,7 @@ class FleetWorkflow:
             raise ApplicationError(str(error), type="UsageError") from error
         self._changed = True
         for one in stopped:
-            await self._tell("stop", Grant(one.goal, one.run_id, one.number))
+            await self._signal_goal("stop", Grant(one.goal, one.run_id, one.number))
 
     @workflow.query
     def board(self) -> dict[str, Any]:

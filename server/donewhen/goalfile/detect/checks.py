@@ -192,7 +192,7 @@ def fetches(lines: Sequence[str]) -> str:
 
 def _edits(words: tuple[str, ...]) -> bool:
     """Whether the line lets a linter or formatter change the files that it examines."""
-    row = _row(program_name(words[0]), words[1:])
+    row = _tool_row(program_name(words[0]), words[1:])
     if row is None or row[1].purpose == "test":
         return False
     ecosystem, _, line = row
@@ -200,7 +200,7 @@ def _edits(words: tuple[str, ...]) -> bool:
     return bool(given & set(line.edits)) or (bool(line.needs) and not given & set(line.needs) and ecosystem is PYTHON)
 
 
-def _row(program: str, rest: Sequence[str]) -> tuple[Ecosystem, Tool, Line] | None:
+def _tool_row(program: str, rest: Sequence[str]) -> tuple[Ecosystem, Tool, Line] | None:
     """The tool of a program followed by these words; if there are several, the one with that verb."""
     rows = _LINES.get(program, ())
     return next((row for row in rows if rest[:1] and rest[0] in row[2].verbs), rows[0] if rows else None)
@@ -214,7 +214,7 @@ def narrows(check: DetectedCheck) -> bool:
 
 def _of_tool(words: tuple[str, ...], inner: tuple[str, ...], why: str) -> DetectedCheck | None:
     name, rest = program_name(inner[0]), list(inner[1:])
-    row = _row(name, rest)
+    row = _tool_row(name, rest)
     if row is None:
         return None
     ecosystem, tool, line = row

@@ -71,23 +71,23 @@ class Folder:
             found += [f"{prefix}/{file}".removeprefix("./") for file in islice(walk_files(place), 2_000)]
         return found
 
-    def text(self, name: str) -> str:
+    def file_text(self, name: str) -> str:
         if name not in self._texts:
-            self._texts[name] = self._read(name)
+            self._texts[name] = self._read_start(name)
         return self._texts[name]
 
     def mentions(self, name: str, part: str) -> bool:
-        return part in self.text(name)
+        return part in self.file_text(name)
 
     def toml(self, name: str) -> Mapping[str, object]:
         try:
-            return tomllib.loads(self.text(name))
+            return tomllib.loads(self.file_text(name))
         except (ValueError, RecursionError):
             return {}
 
     def json(self, name: str) -> Mapping[str, object]:
         try:
-            value = cast("object", json.loads(self.text(name)))
+            value = cast("object", json.loads(self.file_text(name)))
         except (ValueError, RecursionError):
             return {}
         return as_table(value)
@@ -106,7 +106,7 @@ class Folder:
         except OSError:
             return ()
 
-    def _read(self, name: str) -> str:
+    def _read_start(self, name: str) -> str:
         try:
             return read_start(name, _MOST_BYTES, within=self._root).decode("utf-8-sig", errors="replace")
         except (OSError, ValueError):
@@ -116,20 +116,20 @@ class Folder:
 def shown_by(sign: Sign, folder: Folder, tests: Sequence[str]) -> tuple[str, Mapping[str, object]] | None:
     """What shows that the workspace uses the tool, and its settings there; None if nothing does. `tests` are globs of
     its ecosystem's tests."""
-    shown = next(_shown(sign, folder), None)
+    shown = next(_signs_found(sign, folder), None)
     if sign.tests and (shown or not (sign.files or sign.tables or sign.keys or sign.sections)):
         named = islice((file for file in folder.files if any_matches(tests, file)), _MOST_TESTS)
-        file = next((file for file in named if re.search(sign.tests, folder.text(file))), None)
+        file = next((file for file in named if re.search(sign.tests, folder.file_text(file))), None)
         shown = (f"tests: {file}", _NO_SETTINGS) if file else None
     return shown if shown and (not sign.setting or sign.setting in shown[1]) else None
 
 
-def _shown(sign: Sign, folder: Folder) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _signs_found(sign: Sign, folder: Folder) -> Iterator[tuple[str, Mapping[str, object]]]:
     if file := folder.has(*sign.files):
         yield f"{file} is here", folder.toml(file) if file.endswith(".toml") else folder.json(file)
     for file, text in sign.sections:
         if folder.mentions(file, text):
-            yield f"{text} in {file}", as_table(read_ini(folder.text(file)).get(text.strip("[]")))
+            yield f"{text} in {file}", as_table(read_ini(folder.file_text(file)).get(text.strip("[]")))
     for table in sign.tables:
         if (settings := folder.section(table)) is not None:
             yield f"[{table}] in pyproject.toml", as_table(settings)

@@ -26,7 +26,7 @@ from donewhen.goalfile.detect.checks import (
     narrows,
 )
 from donewhen.goalfile.detect.folder import Folder, as_table, read_ini
-from donewhen.marked_yaml import BadYaml, plain
+from donewhen.marked_yaml import BadYaml, load_plain
 
 _MOST_YAML = 100_000
 _MOST_FILES = 20
@@ -67,7 +67,7 @@ def _ci(folder: Folder) -> Iterator[DetectedCheck]:
         workflow = _yaml(folder, file)
         # YAML 1.1 reads the key `on` as true.
         when = workflow.get("on", cast("Mapping[object, object]", workflow).get(True))
-        triggers = set(as_table(when)) or {str(one) for one in _list(when)} or {str(when)}
+        triggers = set(as_table(when)) or {str(one) for one in _list_or_empty(when)} or {str(when)}
         if triggers & _BY_HAND:
             for job in islice(as_table(workflow.get("jobs")).values(), _MOST_JOBS):
                 yield from _github_job(as_table(job), file)
@@ -79,7 +79,7 @@ def _ci(folder: Folder) -> Iterator[DetectedCheck]:
 
 def _github_job(job: Mapping[str, object], file: str) -> Iterator[DetectedCheck]:
     elsewhere = as_table(as_table(job.get("defaults")).get("run")).get("working-directory")
-    for step in map(as_table, islice(_list(job.get("steps")), _MOST_STEPS)):
+    for step in map(as_table, islice(_list_or_empty(job.get("steps")), _MOST_STEPS)):
         folder, run = step.get("working-directory", elsewhere), step.get("run")
         if isinstance(run, str) and folder in (None, ".", "./"):
             yield from checks_in(run, f"run in {file}")
@@ -90,16 +90,16 @@ def _flat(value: object, depth: int = 0) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif depth < 4:
-        for one in _list(value):
+        for one in _list_or_empty(value):
             yield from _flat(one, depth + 1)
 
 
 def _yaml(folder: Folder, file: str) -> Mapping[str, object]:
-    text = folder.text(file)
+    text = folder.file_text(file)
     if len(text) > _MOST_YAML:
         return {}
     try:
-        return as_table(plain(text))
+        return as_table(load_plain(text))
     except (BadYaml, RecursionError):
         return {}
 
@@ -145,7 +145,7 @@ def _tox_lines(folder: Folder) -> Iterator[_ToxLine]:
     table = as_table(as_table(folder.toml("pyproject.toml").get("tool")).get("tox"))
     legacy = table.get("legacy_tox_ini")
     for file, text in (
-        ("tox.ini", folder.text("tox.ini")),
+        ("tox.ini", folder.file_text("tox.ini")),
         ("pyproject.toml", legacy if isinstance(legacy, str) else ""),
     ):
         yield from _tox_ini(text, file)
@@ -214,13 +214,13 @@ def _substitute(inside: str, ini: Mapping[str, Mapping[str, str]]) -> str:
 
 def _tox_toml(table: Mapping[str, object], file: str) -> Iterator[_ToxLine]:
     environments = as_table(table.get("env"))
-    usual = [*_list(table.get("env_list"))]
+    usual = [*_list_or_empty(table.get("env_list"))]
     named = [("env_run_base", as_table(table.get("env_run_base")), True)]
     named += [(f"env.{name}", as_table(one), name in usual) for name, one in islice(environments.items(), _MOST_JOBS)]
     for name, environment, runs in named:
         if environment.get("change_dir") in (None, ".", "{tox_root}"):
-            for command in islice(_list(environment.get("commands")), _MOST_STEPS):
-                bare = " ".join(_toml_word(word) for word in _list(command))
+            for command in islice(_list_or_empty(environment.get("commands")), _MOST_STEPS):
+                bare = " ".join(_toml_word(word) for word in _list_or_empty(command))
                 yield _ToxLine(f"{name} in {file}", bare.replace(UNKNOWN, "{}"), _substituted(bare, {}), runs)
 
 
@@ -229,7 +229,7 @@ def _toml_word(word: object) -> str:
         return f"'{word}'" if re.search(r"\s", word) else word
     replaced = as_table(word)
     if replaced.get("replace") == "posargs":
-        return " ".join(str(one) for one in _list(replaced.get("default")))
+        return " ".join(str(one) for one in _list_or_empty(replaced.get("default")))
     return UNKNOWN
 
 
@@ -239,7 +239,7 @@ def _toml_word(word: object) -> str:
 def _nox(folder: Folder) -> Iterator[DetectedCheck]:
     """`session.run("pytest", "tests")` of each session, if its words are literals."""
     try:
-        tree = ast.parse(folder.text("noxfile.py"))
+        tree = ast.parse(folder.file_text("noxfile.py"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for session in tree.body:
@@ -288,9 +288,11 @@ def _scripts_in(table: Mapping[str, object], where: str) -> Iterator[DetectedChe
     for name, script in islice(table.items(), _MOST_JOBS):
         words = as_table(script).get("cmd")
         if words is not None:  # a list there contains the words of one command
-            lines = [words if isinstance(words, str) else " ".join(map(str, _list(words)))]
+            lines = [words if isinstance(words, str) else " ".join(map(str, _list_or_empty(words)))]
         else:
-            lines = [script] if isinstance(script, str) else [one for one in _list(script) if isinstance(one, str)]
+            lines = (
+                [script] if isinstance(script, str) else [one for one in _list_or_empty(script) if isinstance(one, str)]
+            )
         for line in lines[:_MOST_STEPS]:
             bare = re.sub(r"\{args(?::([^{}]*))?\}", lambda found: found[1] or "", line)
             yield from checks_in(bare, f"{name} in {where}")
@@ -315,7 +317,7 @@ def recipes(folder: Folder) -> Iterator[DetectedCheck]:
     """`make test` and similar targets, except those that install or publish on their way."""
     for program, pattern, files in _RUNNERS:
         file = folder.has(*files)
-        text = folder.text(file) if file else ""
+        text = folder.file_text(file) if file else ""
         known = _recipes_in(text, pattern)
         for name in known:
             if name in _TARGETS:
@@ -333,7 +335,7 @@ def _recipe_lines(folder: Folder) -> Iterator[DetectedCheck]:
     """The commands of recipes that consist of one known command."""
     for _, pattern, files in _RUNNERS:
         file = folder.has(*files)
-        known = _recipes_in(folder.text(file) if file else "", pattern)
+        known = _recipes_in(folder.file_text(file) if file else "", pattern)
         for name, (before, lines) in known.items():
             if name in _TARGETS and not before:
                 checks = [check_of(line, f"target {name} in {file}") for line in lines]
@@ -394,13 +396,13 @@ _HOOKS = dict(hook for tool in TOOLS for hook in tool.hooks)
 
 
 def _pre_commit(folder: Folder) -> Iterator[DetectedCheck]:
-    for repository in islice(_list(_yaml(folder, ".pre-commit-config.yaml").get("repos")), _MOST_JOBS):
-        for hook in islice(_list(as_table(repository).get("hooks")), _MOST_JOBS):
+    for repository in islice(_list_or_empty(_yaml(folder, ".pre-commit-config.yaml").get("repos")), _MOST_JOBS):
+        for hook in islice(_list_or_empty(as_table(repository).get("hooks")), _MOST_JOBS):
             name = str(as_table(hook).get("id"))
             check = check_of(_HOOKS.get(name, ""), f"hook {name} in .pre-commit-config.yaml")
             if check is not None:
                 yield replace(check, own=True)
 
 
-def _list(value: object) -> Iterable[object]:
+def _list_or_empty(value: object) -> Iterable[object]:
     return cast("list[object]", value) if isinstance(value, list) else ()

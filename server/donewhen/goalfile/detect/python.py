@@ -43,19 +43,19 @@ def pytest_settings(folder: Folder) -> PytestSettings:
     tool = as_table(as_table(folder.toml("pyproject.toml").get("tool")).get("pytest"))
     found = (
         as_table(folder.toml("pytest.toml").get("pytest")),
-        *(as_table(read_ini(folder.text(file)).get("pytest")) for file in ("pytest.ini", ".pytest.ini")),
+        *(as_table(read_ini(folder.file_text(file)).get("pytest")) for file in ("pytest.ini", ".pytest.ini")),
         as_table(tool.get("ini_options")) or {key: value for key, value in tool.items() if key != "ini_options"},
-        as_table(read_ini(folder.text("tox.ini")).get("pytest")),
-        as_table(read_ini(folder.text("setup.cfg")).get("tool:pytest")),
+        as_table(read_ini(folder.file_text("tox.ini")).get("pytest")),
+        as_table(read_ini(folder.file_text("setup.cfg")).get("tool:pytest")),
     )
     settings = next((one for one in found if one), None)
     if settings is None:
         return PytestSettings()
-    patterns = _words(settings.get("python_files")) or PytestSettings().python_files
-    return PytestSettings(True, _words(settings.get("testpaths")), patterns)
+    patterns = _option_words(settings.get("python_files")) or PytestSettings().python_files
+    return PytestSettings(True, _option_words(settings.get("testpaths")), patterns)
 
 
-def _words(value: object) -> tuple[str, ...]:
+def _option_words(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return tuple(value.split())
     return tuple(map(str, cast("list[object]", value))) if isinstance(value, list) else ()
@@ -63,11 +63,11 @@ def _words(value: object) -> tuple[str, ...]:
 
 def python_tests(folder: Folder) -> Iterator[DetectedCheck]:
     settings = pytest_settings(folder)
-    tests = _tests(folder, settings)
+    tests = _test_files(folder, settings)
     if not tests:
         return
     why = listed(tests, 1)
-    texts = [folder.text(file) for file in tests[:_SAMPLE]]
+    texts = [folder.file_text(file) for file in tests[:_SAMPLE]]
     pytest = DetectedCheck(
         "python -m pytest -q", f"tests: {why}", "test", "python", tool="pytest", programs=("python",),
         modules=("pytest",),
@@ -84,7 +84,7 @@ def python_tests(folder: Folder) -> Iterator[DetectedCheck]:
         yield unittest
 
 
-def _tests(folder: Folder, settings: PytestSettings) -> list[str]:
+def _test_files(folder: Folder, settings: PytestSettings) -> list[str]:
     """The files with tests, the outermost first; all Python files in `testpaths` if no name shows that it is a test."""
     named = [file for file in folder.files if _is_named(file, settings)]
     if not named and settings.testpaths:

@@ -101,7 +101,7 @@ class LoopedWorker:
         prompt = _noted(self._prompt(turn), turn.notes)
         self._conversation.begin()
         try:
-            returned = await worker_called(self._worker, *self._arguments(prompt), **self._keywords(prompt))
+            returned = await worker_called(self._worker, *self._call_arguments(prompt), **self._keywords(prompt))
         except (Halt, asyncio.CancelledError):
             self._conversation.take_back()  # the turn runs again
             raise
@@ -112,10 +112,10 @@ class LoopedWorker:
             said = str(told or "") or (f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
             self._attempt(GoalAttempt(turn.iteration, False, error=said))
             raise told or WorkerFailed(said) from error
-        return self._answered(turn, prompt, returned)
+        return self._record_turn(turn, prompt, returned)
 
     @property
-    def _tried(self) -> bool:
+    def _has_tried(self) -> bool:
         """Whether there was a turn that feedback can be about."""
         return self.last is not None or any(one.error is None for one in self.attempts)
 
@@ -148,7 +148,7 @@ class LoopedWorker:
             self.attempts.pop()
         self.attempts.append(attempt)
 
-    def _answered(self, turn: Turn, prompt: Any, returned: Any) -> TurnResult:
+    def _record_turn(self, turn: Turn, prompt: Any, returned: Any) -> TurnResult:
         result, response = result_of(returned, silent=turn.goal.about == "workspace"), response_in(returned)
         self._attempt(GoalAttempt(turn.iteration, False, None, response, result.error))
         if result.error is None and result.response is not None:
@@ -165,8 +165,8 @@ class LoopedWorker:
     def _prompt(self, turn: Turn) -> Any:
         """The caller's own prompt until there is an answer, then what is missing in the answer."""
         asked = self._asked.prompt
-        taken_up = not self._tried and turn.goal.about == "workspace" and bool(turn.feedback)
-        if not self._tried and not taken_up:
+        taken_up = not self._has_tried and turn.goal.about == "workspace" and bool(turn.feedback)
+        if not self._has_tried and not taken_up:
             return asked
         feedback = turn.feedback if turn.refinement else self.feedback(turn)
         retry: Any = self._retry(feedback) if self._template is None else self._templated(feedback)
@@ -183,7 +183,7 @@ class LoopedWorker:
         assert self._template is not None  # the caller checked it
         return retry_made_by(self._template, feedback)
 
-    def _arguments(self, prompt: Any) -> tuple[Any, ...]:
+    def _call_arguments(self, prompt: Any) -> tuple[Any, ...]:
         return (prompt, *self._asked.others)
 
     def _keywords(self, prompt: Any) -> dict[str, Any]:

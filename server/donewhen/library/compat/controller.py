@@ -95,7 +95,7 @@ class GoalController:
 
     def __init__(self, goal: Goal | str, judge: JudgeLike | None = None, max_iterations: int | None = None) -> None:
         self._judge = judge
-        wanted = _goal(goal, max_iterations)
+        wanted = _controlled_goal(goal, max_iterations)
         judged = any(not one.sole_check for one in wanted.requirements)
         options = e.RunOptions(worker="callable", judge="the caller" if judged else None, attended=False, metered=False)
         started = e.RunStarted("", "pursue", wanted, options, "turn 0")
@@ -143,7 +143,7 @@ class GoalController:
         self._append(e.TurnFinished(state.turn.iteration, result))
         self._seen.clear()
         if result.error is None and self._about_response:
-            self._record(_observed(result.response or ""))
+            self._record_evidence(_observed(result.response or ""))
         return self._advance()
 
     def on_run_finished(self, messages: Sequence[Any], evidence: Sequence[Observation] = ()) -> GoalContinue | GoalDone:
@@ -181,7 +181,7 @@ class GoalController:
             case RunAudit(iteration):
                 self._audit(iteration)
             case AskJudge(requirements):
-                self._judged(requirements)
+                self._judge_claim(requirements)
             case Confirm():
                 self._append(e.RevisionConfirmed(revision))
             case Ask(interrupts):
@@ -198,10 +198,10 @@ class GoalController:
     def _audit(self, iteration: int) -> None:
         self._append(e.AuditStarted(iteration, self._state.revision))
         for observation in self._given:
-            self._record(observation)
+            self._record_evidence(observation)
         self._append(e.AuditFinished(iteration, self._state.revision))
 
-    def _record(self, observation: Observation) -> None:
+    def _record_evidence(self, observation: Observation) -> None:
         state = self._state
         number = f"E{state.evidence_count + 1}"
         evidence = Evidence(number, state.revision, state.revision, state.turns_ended, observation)
@@ -209,7 +209,7 @@ class GoalController:
         self._append(e.CheckFinished(evidence) if finished else e.EvidenceRecorded(evidence))
         self._seen.append(evidence)
 
-    def _judged(self, requirements: tuple[Requirement, ...]) -> None:
+    def _judge_claim(self, requirements: tuple[Requirement, ...]) -> None:
         state = self._state
         asked = tuple(one.id for one in requirements)
         if not asked:
@@ -236,7 +236,7 @@ class GoalController:
         self._state = fold(self._state, e.Entry(self._state.sequence + 1, 0.0, event))
 
 
-def _goal(goal: Goal | str, max_iterations: int | None) -> Goal:
+def _controlled_goal(goal: Goal | str, max_iterations: int | None) -> Goal:
     limits = goal.limits if isinstance(goal, Goal) else Limits(stall_after=None)
     cap = limits.max_iterations if max_iterations is None else max_iterations
     limits = replace(limits, max_iterations=cap, timeout=None, budget=None, token_budget=None)

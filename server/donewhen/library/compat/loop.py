@@ -212,7 +212,7 @@ class Looped:
         self._latest = latest
 
     def __call__(self, prompt: Any, /, *others: Any, **named: Any) -> Any:
-        return run_sync(self._run(Asked(prompt, others, named)))
+        return run_sync(self._run_once(Asked(prompt, others, named)))
 
     def __getattr__(self, name: str) -> Any:
         """The worker's attribute. The methods by which an agent is called, such as `run` or `invoke_async`, go through
@@ -228,12 +228,12 @@ class Looped:
     def __repr__(self) -> str:
         return f"{self.loop!r} around {name_of(self.worker)}"
 
-    async def _run(self, asked: Asked) -> Any:
+    async def _run_once(self, asked: Asked) -> Any:
         if self._latest.running:
             raise UsageError(f"a run of {name_of(self.worker)} in {self.loop.name!r} is under way: wait until it ends")
         self._latest.result, self._latest.running = None, True
         try:
-            return await _pursued(self.loop, self.worker, asked, self._latest)
+            return await _pursue_on_engine(self.loop, self.worker, asked, self._latest)
         finally:
             self._latest.running = False
 
@@ -242,7 +242,7 @@ class AsyncLooped(Looped):
     """An async worker in a goal loop: like `Looped`, but awaited. Cancelling it ends the run."""
 
     async def __call__(self, prompt: Any, /, *others: Any, **named: Any) -> Any:  # type: ignore[override]  # as its worker is
-        return await self._run(Asked(prompt, others, named))
+        return await self._run_once(Asked(prompt, others, named))
 
 
 def _bare(worker: Any) -> Any:
@@ -257,7 +257,7 @@ def _loop_of(worker: Any) -> GoalLoop | None:
 # ------------------------------------------------------------------------------------------- one run
 
 
-async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, latest: _Latest) -> Any:
+async def _pursue_on_engine(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, latest: _Latest) -> Any:
     """One run, on the engine, with its own parts. Its result is kept however it ends."""
     judge = None if callable(loop.goal) else judge_from(worker, loop)
     goal = goal_of(loop, asked.prompt, judged=judge is not None)
@@ -289,7 +289,7 @@ async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, lat
         said=lambda: working.said,
         state_dir=loop.state_dir,
     )
-    state = await stood(parts, lambda state: _keep(latest, state, working, checks))
+    state = await stood(parts, lambda state: _keep_result(latest, state, working, checks))
     if state.status == "crashed":
         raise WorkerFailed(state.reason) from working.failure
     if state.paused and state.outages:
@@ -297,7 +297,7 @@ async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, lat
     return own_result(working.last)
 
 
-def _keep(latest: _Latest, state: RunState, working: LoopedWorker, checks: tuple[str, ...]) -> None:
+def _keep_result(latest: _Latest, state: RunState, working: LoopedWorker, checks: tuple[str, ...]) -> None:
     passed = state.status == "complete"
     working.found(None if passed else feedback_of(assess(state), checks), passed)
     reason = state.reason or state.paused or ""

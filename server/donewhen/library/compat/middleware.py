@@ -163,16 +163,16 @@ class GoalAgent:
             return await called(self._call, message, *others, **named)
         word, condition = command
         if word == "start":
-            return await self._start(Asked(condition, others, named))
+            return await self._start_goal(Asked(condition, others, named))
         if word == "resume":
             return await self._resume()
-        if word == "status" and self._goal is None:
+        if word == "status" and self._goal_entry is None:
             await self._recorded()
         if word in ("pause", "stop"):
             await self._halt(word)
         elif word == "clear":
             await self._clear()
-        return self._goal
+        return self._goal_entry
 
     def prompt_sync(self, message: Any, /, *others: Any, **named: Any) -> Any:
         """Like `prompt`, for callers without `await`. A goal that is paused here can't be resumed: it ended with its
@@ -180,39 +180,39 @@ class GoalAgent:
         return run_sync(self.prompt(message, *others, **named))
 
     @property
-    def _goal(self) -> dict[str, Any] | None:
+    def _goal_entry(self) -> dict[str, Any] | None:
         return cast("dict[str, Any] | None", self.state.extra.get(GOAL))
 
-    def _set(self, **changes: Any) -> None:
-        goal = self._goal
+    def _update_entry(self, **changes: Any) -> None:
+        goal = self._goal_entry
         if goal is not None:
             goal.update(changes)
 
     # ----------------------------------------------------------------------------------- the commands
 
-    async def _start(self, asked: Asked, evaluated: int = 0) -> Any:
+    async def _start_goal(self, asked: Asked, evaluated: int = 0) -> Any:
         condition = cast("str", asked.prompt)
         if self._pursuit is not None:
             how = "under way" if self._pursuit.running else "paused"
             raise UsageError(f"a goal is {how}: `/goal stop` or `/goal clear` first")
         working = self._working(asked, evaluated)
         parts = self._pursuing.parts(self._pursuing.goal(condition, evaluated), working, host_of(self._worker))
-        self._told(condition, "active", evaluated)
-        self._pursuit = _Pursuit(await self._opened(parts), working, running=True)
+        self._write_entry(condition, "active", evaluated)
+        self._pursuit = _Pursuit(await self._open_session(parts), working, running=True)
         try:
             await self._pursuit.session.start(parts.start)
         except BaseException:
             await self._closed(self._pursuit)
-            self._set(status="failed")
+            self._update_entry(status="failed")
             raise
-        return await self._pursued(self._pursuit)
+        return await self._pursue_until_stop(self._pursuit)
 
     def _working(self, asked: Asked, evaluated: int) -> GoalWorker:
         about_files = self._pursuing.workspace is not None
         call = agent_call(self._worker) or self._call
         return GoalWorker(call, asked, self._evaluated, about_files=about_files, evaluations=evaluated)
 
-    def _told(self, condition: str, status: str, evaluations: int, reason: str = "") -> None:
+    def _write_entry(self, condition: str, status: str, evaluations: int, reason: str = "") -> None:
         self.state.extra[GOAL] = {
             "status": status,
             "condition": condition,
@@ -234,41 +234,41 @@ class GoalAgent:
             await session.close()
         if state is None or state.goal.path is not None or state.status not in (*_GOES_ON, "interrupted", "running"):
             return None
-        self._told(state.goal.objective, "paused", _counted(state), reason_of(assess(state)))
+        self._write_entry(state.goal.objective, "paused", _evaluations(state), reason_of(assess(state)))
         return state
 
     async def _take_up(self) -> Any:
         """Continues a goal that is on record: in the workspace, else in the agent's own state."""
         state = await self._recorded()
-        kept = self._goal
+        kept = self._goal_entry
         if state is None:
             if self._pursuing.workspace is None and kept is not None and kept.get("status") in ("active", "paused"):
-                return await self._start(Asked(kept["condition"]), kept.get("evaluations", 0))
+                return await self._start_goal(Asked(kept["condition"]), kept.get("evaluations", 0))
             raise UsageError("no goal is paused here: nothing to resume")
-        working = self._working(Asked(state.goal.objective), _counted(state))
-        session = await self._opened(self._pursuing.parts(None, working, host_of(self._worker)))
+        working = self._working(Asked(state.goal.objective), _evaluations(state))
+        session = await self._open_session(self._pursuing.parts(None, working, host_of(self._worker)))
         self._pursuit = pursuit = _Pursuit(session, working, running=True)
-        self._set(status="active")
+        self._update_entry(status="active")
         try:
             await session.resume(state.run_id, LimitChanges())
         except BaseException:
             await self._closed(pursuit)
-            self._set(status="paused")
+            self._update_entry(status="paused")
             raise
-        return await self._pursued(pursuit)
+        return await self._pursue_until_stop(pursuit)
 
     async def _superseded(self) -> None:
         """A person's message takes the place of a goal in progress."""
         pursuit = self._pursuit
         if pursuit is not None and pursuit.running:
             await pursuit.session.runs.stop(pursuit.session.state.run_id, "a message took the goal's place")
-            self._set(status="stopped")
+            self._update_entry(status="stopped")
 
-    async def _opened(self, parts: RunParts) -> Session:
+    async def _open_session(self, parts: RunParts) -> Session:
         try:
             return await open_session(parts)
         except BaseException:
-            self._set(status="failed")
+            self._update_entry(status="failed")
             raise
 
     async def _resume(self) -> Any:
@@ -278,14 +278,14 @@ class GoalAgent:
         if pursuit.running:
             raise UsageError("the goal is under way: nothing to resume")
         pursuit.running = True
-        self._set(status="active")
+        self._update_entry(status="active")
         try:
             await pursuit.session.resume(pursuit.session.state.run_id, LimitChanges())
         except BaseException:
             pursuit.running = False
-            self._set(status="paused")
+            self._update_entry(status="paused")
             raise
-        return await self._pursued(pursuit)
+        return await self._pursue_until_stop(pursuit)
 
     async def _halt(self, word: str) -> None:
         """Pauses or ends the goal at once, whoever waits for it, even while the agent works."""
@@ -295,10 +295,10 @@ class GoalAgent:
         run_id = pursuit.session.state.run_id
         if word == "pause":
             await pursuit.session.runs.pause(run_id, "/goal pause")
-            self._set(status="paused")
+            self._update_entry(status="paused")
             return
         await pursuit.session.runs.stop(run_id, "/goal stop")
-        self._set(status="stopped")
+        self._update_entry(status="stopped")
         if not pursuit.running:
             await self._closed(pursuit)
 
@@ -311,10 +311,10 @@ class GoalAgent:
 
     # ------------------------------------------------------------------------------------- pursuing it
 
-    async def _pursued(self, pursuit: _Pursuit) -> Any:
+    async def _pursue_until_stop(self, pursuit: _Pursuit) -> Any:
         """Pursues the goal until it stops. A paused goal is kept; an ended one is closed, and leaves nothing behind for
         the next prompt."""
-        mine = self._goal
+        mine = self._goal_entry
         try:
             state = await came_to_rest(pursuit.session, self._pursuing.on_interrupt)
         finally:
@@ -329,7 +329,7 @@ class GoalAgent:
         return own_result(pursuit.working.last)
 
     def _evaluated(self, evaluations: int, reason: str) -> None:
-        self._set(evaluations=evaluations, last_reason=reason)
+        self._update_entry(evaluations=evaluations, last_reason=reason)
 
     async def _closed(self, pursuit: _Pursuit) -> None:
         if self._pursuit is pursuit:
@@ -337,7 +337,7 @@ class GoalAgent:
         await pursuit.session.close()
 
 
-def _counted(state: RunState) -> int:
+def _evaluations(state: RunState) -> int:
     """How often a goal on record was judged: failed turns were not."""
     return sum(one.error is None for one in state.iterations)
 
@@ -452,7 +452,7 @@ class GoalWorker(LoopedWorker):
         result = await super().work(turn, context)
         if result.error is not None or self._about_files:
             return result
-        return replace(result, response=self._seen(result.response or ""))
+        return replace(result, response=self._responses_to_judge(result.response or ""))
 
     def settled(self, state: RunState) -> None:
         """The run has stopped: its last turn may have been evaluated, too."""
@@ -469,7 +469,7 @@ class GoalWorker(LoopedWorker):
         self.reason = reason_of(views)
         self._told(self.evaluations, self.reason)
 
-    def _seen(self, response: str) -> str:
+    def _responses_to_judge(self, response: str) -> str:
         """What the evaluator reads: the last messages if the agent shows them, else its last responses."""
         self._responses = [*self._responses, response][-MAX_SHOWN:]
         if self.messages is not None:

@@ -60,7 +60,7 @@ def past_alerts(view: RunView, root: Path) -> tuple[Alert, ...]:
     """The findings that refused the proof on the way and stand no more: nothing that is missing."""
     found: list[Alert] = []
     for one in view.state.undone_findings:
-        alert = _finding(view, root, one.known)
+        alert = _finding_alert(view, root, one.known)
         undone = f"undone in iteration {one.undone}" if one.undone is not None else "not tried again since"
         found.append(replace(alert, level="note", accepted=f"raised after iteration {one.iteration}, {undone}"))
     return _placed(found, root)
@@ -131,10 +131,10 @@ def _of_findings(view: RunView, root: Path) -> Iterator[Alert]:
     for known in view.state.findings:
         if known.accepted and not known.by_a_person:
             continue  # it stood there before the run, and blocks nothing
-        yield _finding(view, root, known)
+        yield _finding_alert(view, root, known)
 
 
-def _finding(view: RunView, root: Path, known: KnownFinding) -> Alert:
+def _finding_alert(view: RunView, root: Path, known: KnownFinding) -> Alert:
     found = known.finding
     path, line = (found.path, found.line + 1) if is_there(root, found.path) else _in_goal(view, 0)
     return Alert(

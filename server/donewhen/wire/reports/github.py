@@ -23,7 +23,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     for level, command in COMMANDS.items():
         same = [one for one in (*found, *past_alerts(view, root)) if one.level == level]
         shown = same if len(same) <= MOST else same[: MOST - 1]
-        lines += [_line(command, one) for one in shown]
+        lines += [_annotation(command, one) for one in shown]
         if len(same) > len(shown):
             lines.append(f"::{command} title=Done When::and {len(same) - len(shown)} more: see the receipt")
     if not found:
@@ -32,7 +32,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(command: str, one: Alert) -> str:
+def _annotation(command: str, one: Alert) -> str:
     fields = {"file": one.path, "line": one.line, "col": one.column, "title": one.title}
     named = ",".join(f"{name}={_property(str(value))}" for name, value in fields.items() if value is not None)
     message = one.message if not one.accepted else f"{one.message} ({one.accepted})"

@@ -18,11 +18,11 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """An array with an entry for each thing that is not proven, and as information for each finding that was undone;
     empty where everything is proven and nothing was refused on the way."""
     return json.dumps(
-        [_entry(one) for one in (*alerts(view, root), *past_alerts(view, root))], ensure_ascii=False, indent=1
+        [_issue(one) for one in (*alerts(view, root), *past_alerts(view, root))], ensure_ascii=False, indent=1
     )
 
 
-def _entry(one: Alert) -> dict[str, Any]:
+def _issue(one: Alert) -> dict[str, Any]:
     said = one.title if one.message in one.title else f"{one.title}: {one.message}"
     return {
         "description": f"{said} ({one.accepted})" if one.accepted else said,

@@ -92,13 +92,13 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     state = view.state
     sections = (
         _heading(view),
-        _requirements(view),
+        _requirements_table(view),
         _decisions(state),
         _edits(view),
         _timeline(state),
-        _evidence(evidence),
-        _cost(state),
-        _start(state),
+        _evidence_details(evidence),
+        _cost_table(state),
+        _accepted_at_start(state),
     )
     return "\n".join(
         [
@@ -110,7 +110,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
             "base-uri 'none'; form-action 'none'\">",
             '<meta name="referrer" content="no-referrer">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{_text(state.goal.title)}: {_text(headline(view))}</title>",
+            f"<title>{_escaped_html(state.goal.title)}: {_escaped_html(headline(view))}</title>",
             f"<style>{STYLE}</style>",
             "</head>",
             "<body>",
@@ -122,7 +122,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     )
 
 
-def _text(value: str) -> str:
+def _escaped_html(value: str) -> str:
     """Text of others: what could become markup is escaped, and what can't be seen is marked."""
     shown = (c if (c.isprintable() or c in "\n\t") and c not in _HIDDEN else "\ufffd" for c in value)
     return html.escape("".join(shown), quote=True)
@@ -131,11 +131,11 @@ def _text(value: str) -> str:
 def _prose(value: str) -> str:
     """Text of others in which `code` stands out; nothing else of Markdown means anything."""
     parts = _CODE.split(value)
-    return "".join(_code(part) if number % 2 else _text(part) for number, part in enumerate(parts))
+    return "".join(_code_element(part) if number % 2 else _escaped_html(part) for number, part in enumerate(parts))
 
 
-def _code(value: str) -> str:
-    return f"<code>{_text(value)}</code>" if value else ""
+def _code_element(value: str) -> str:
+    return f"<code>{_escaped_html(value)}</code>" if value else ""
 
 
 def _heading(view: RunView) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _heading(view: RunView) -> Iterator[str]:
         else "bad"
     )
     yield f"<h1>{_prose(state.goal.title)}</h1>"
-    yield f'<p class="verdict {tone}">{_prose(headline(view))} · {_text(proven(view, "requirements "))}</p>'
+    yield f'<p class="verdict {tone}">{_prose(headline(view))} · {_escaped_html(proven(view, "requirements "))}</p>'
     if reason := why(state):
         yield f"<p>{_prose(reason)}</p>"
     if view.stale:
@@ -165,20 +165,20 @@ def _doubts(view: RunView) -> bool:
 
 
 def _facts(state: RunState) -> Iterator[str]:
-    yield _text(when(state.updated_at))
-    yield f"run {_code(state.run_id)}"
-    yield f"revision {_code(state.revision[:SHORT])}"
+    yield _escaped_html(when(state.updated_at))
+    yield f"run {_code_element(state.run_id)}"
+    yield f"revision {_code_element(state.revision[:SHORT])}"
     if state.options.judge:
-        yield f"judge {_code(state.options.judge)}"
+        yield f"judge {_code_element(state.options.judge)}"
     if state.mode == "pursue":
-        model = f" {_code(state.options.agent.model)}" if state.options.agent is not None else ""
-        yield f"worker {_text(state.options.worker or '')}{model}"
+        model = f" {_code_element(state.options.agent.model)}" if state.options.agent is not None else ""
+        yield f"worker {_escaped_html(state.options.worker or '')}{model}"
         if where := room_text(state.options):
-            yield _text(where)
+            yield _escaped_html(where)
         yield f"{state.elapsed:.1f} s"
 
 
-def _requirements(view: RunView) -> Iterator[str]:
+def _requirements_table(view: RunView) -> Iterator[str]:
     known = {one.id: one for one in view.state.goal.requirements}
     yield "<h2>Requirements</h2>"
     yield "<table><thead><tr><th></th><th>Requirement</th><th>Status</th><th>Proof</th></tr></thead><tbody>"
@@ -188,7 +188,7 @@ def _requirements(view: RunView) -> Iterator[str]:
         cells = (
             f"<td>R{one.number}</td>",
             f"<td>{_prose(known[one.requirement_id].text)}</td>",
-            f'<td class="{tone}">{_text(mark.split(" ", 1)[1])}</td>',
+            f'<td class="{tone}">{_escaped_html(mark.split(" ", 1)[1])}</td>',
             f"<td>{'<br>'.join(_proof(view.state, one))}</td>",
         )
         yield f"<tr>{''.join(cells)}</tr>"
@@ -201,11 +201,11 @@ def _is_proven(one: RequirementView) -> bool:
 
 def _proof(state: RunState, one: RequirementView) -> Iterator[str]:
     if one.grade is not None:
-        yield f"<strong>{_text(GRADES[one.grade])}</strong>"
+        yield f"<strong>{_escaped_html(GRADES[one.grade])}</strong>"
     if one.reason:
         yield _prose(one.reason)
     decided = f"decided by a {state.decider(one.decided_by)}" if one.decided_by else ""
-    cited = ", ".join(f'<a href="#{_text(name)}">{_text(name)}</a>' for name in one.evidence_ids)
+    cited = ", ".join(f'<a href="#{_escaped_html(name)}">{_escaped_html(name)}</a>' for name in one.evidence_ids)
     if decided or cited:
         yield f'<span class="dim">{" · ".join(part for part in (decided, cited) if part)}</span>'
 
@@ -214,21 +214,26 @@ def _decisions(state: RunState) -> Iterator[str]:
     """What stood in for proof, and what was found."""
     labels = {one.id: one.label for one in state.goal.requirements}
     lines = [
-        f"{labels[i]} was <strong>waived</strong>: {_text(said)}" for i, said in state.waived.items() if i in labels
+        f"{labels[i]} was <strong>waived</strong>: {_escaped_html(said)}"
+        for i, said in state.waived.items()
+        if i in labels
     ]
     for known in state.findings:
-        where = f" at {_code(f'{known.finding.path}:{known.finding.line + 1}')}" if known.finding.path else ""
-        how = f" <strong>Accepted</strong>: {_text(known.reason)}" if known.accepted else ""
-        lines.append(f"{known.id} {_text(known.finding.kind)}{where}: {_prose(known.finding.message)}{how}")
+        where = f" at {_code_element(f'{known.finding.path}:{known.finding.line + 1}')}" if known.finding.path else ""
+        how = f" <strong>Accepted</strong>: {_escaped_html(known.reason)}" if known.accepted else ""
+        lines.append(f"{known.id} {_escaped_html(known.finding.kind)}{where}: {_prose(known.finding.message)}{how}")
     lines += [f"{_prose(undone_text(one))}: {_prose(one.known.finding.message)}" for one in state.undone_findings]
-    lines += [f"{_text(one.code)}: {_prose(one.message)}" for one in state.warnings]
-    lines += [f"plugin {_code(name)} was switched off: {_text(said)}" for name, said in state.plugins_off.items()]
+    lines += [f"{_escaped_html(one.code)}: {_prose(one.message)}" for one in state.warnings]
+    lines += [
+        f"plugin {_code_element(name)} was switched off: {_escaped_html(said)}"
+        for name, said in state.plugins_off.items()
+    ]
     if lines:
         yield "<h2>Decisions, findings and warnings</h2>"
-        yield _list(lines)
+        yield _bullets(lines)
 
 
-def _list(lines: Iterable[str]) -> str:
+def _bullets(lines: Iterable[str]) -> str:
     return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
 
 
@@ -240,12 +245,12 @@ def _timeline(state: RunState) -> Iterator[str]:
         entries.append((state.started_at, f"<li><strong>Before the first turn</strong> {_meter(met, total)}</li>"))
     entries += [(one.started_at, _iteration(one, refused_by(state, one.number))) for one in state.iterations]
     for act in state.acts:
-        said = f": {_text(act.said)}" if act.said else ""
-        who = f"{_text(act.person.user)} {FROM[act.person.where]}"
-        entries.append((act.at, f"<li><strong>{who}</strong> {_text(act.what)}{said}{_at(act.at)}</li>"))
+        said = f": {_escaped_html(act.said)}" if act.said else ""
+        who = f"{_escaped_html(act.person.user)} {FROM[act.person.where]}"
+        entries.append((act.at, f"<li><strong>{who}</strong> {_escaped_html(act.what)}{said}{_at(act.at)}</li>"))
     if state.ended:
         tone = "good" if state.end_status == "complete" else ""
-        end = _text(verdict(state).replace("_", " "))
+        end = _escaped_html(verdict(state).replace("_", " "))
         reason = f": {_prose(said)}" if (said := why_as_told(state)) else ""
         entries.append(
             (state.updated_at, f'<li class="{tone}"><strong>{end}</strong>{reason}{_at(state.updated_at)}</li>')
@@ -260,10 +265,10 @@ def _iteration(one: IterationRecord, refused: Sequence[RaisedFinding]) -> str:
     told = [f"<strong>Iteration {one.number}</strong> {_meter(one.met, one.total)}"]
     told.append(f'<span class="dim">{one.seconds:.1f} s · {_dollars(one.usage)}</span>{_at(one.started_at)}')
     if one.error:
-        told.append(f'<br><span class="bad">failed: {_text(one.error)}</span>')
+        told.append(f'<br><span class="bad">failed: {_escaped_html(one.error)}</span>')
     for found in refused:
         where = f" at {_prose(place(found.known))}" if found.known.finding.path else ""
-        named = f"{found.known.id} {_text(found.known.finding.kind)}{where}"
+        named = f"{found.known.id} {_escaped_html(found.known.finding.kind)}{where}"
         told.append(f'<br><span class="bad">refused by {named}</span>: {_prose(found.known.finding.message)}')
     if one.summary:
         told.append(f"<br>The worker says: {_prose(one.summary)}")
@@ -277,14 +282,14 @@ def _meter(met: int, total: int) -> str:
 
 
 def _paths(paths: Iterable[str]) -> str:
-    return listed([_code(path) for path in paths], MAX_PATHS)
+    return listed([_code_element(path) for path in paths], MAX_PATHS)
 
 
 def _at(moment: float) -> str:
-    return f' <span class="dim">{_text(when(moment))}</span>'
+    return f' <span class="dim">{_escaped_html(when(moment))}</span>'
 
 
-def _evidence(evidence: Mapping[str, Evidence]) -> Iterator[str]:
+def _evidence_details(evidence: Mapping[str, Evidence]) -> Iterator[str]:
     if evidence:
         yield "<h2>Evidence</h2>"
     for one in evidence.values():
@@ -292,26 +297,28 @@ def _evidence(evidence: Mapping[str, Evidence]) -> Iterator[str]:
         if isinstance(seen, Trial):
             tried = f", tried {TRIED[seen.tried]}"
             if seen.result is None:
-                yield _folded(one, f"{_code(seen.command)}{tried}: not run", [_text(seen.reason)])
+                yield _folded(one, f"{_code_element(seen.command)}{tried}: not run", [_escaped_html(seen.reason)])
                 continue
             seen = seen.result
         if isinstance(seen, AffectedRun):
             tried, seen = ", of some of its tests", seen.result
         if isinstance(seen, CheckResult):
             yield _folded(
-                one, f"{_code(seen.command)}{tried}: {_text(seen.reason or str(seen.outcome))}", _result(seen)
+                one,
+                f"{_code_element(seen.command)}{tried}: {_escaped_html(seen.reason or str(seen.outcome))}",
+                _result(seen),
             )
         else:
-            yield _folded(one, _text(type(seen).__name__), [])
+            yield _folded(one, _escaped_html(type(seen).__name__), [])
 
 
 def _folded(one: Evidence, summary: str, told: Iterable[str]) -> str:
-    revision = f'<p class="dim">at revision {_code(one.revision[:SHORT])}</p>'
+    revision = f'<p class="dim">at revision {_code_element(one.revision[:SHORT])}</p>'
     # What failed is what a reader came for; a trial may have to fail.
     failed = isinstance(one.observation, CheckResult | AffectedRun) and not _passed(one.observation)
     shown = " open" if failed else ""
-    head = f"<summary>{_text(one.id)} {summary}</summary>{revision}"
-    return f'<details id="{_text(one.id)}"{shown}>{head}{"".join(told)}</details>'
+    head = f"<summary>{_escaped_html(one.id)} {summary}</summary>{revision}"
+    return f'<details id="{_escaped_html(one.id)}"{shown}>{head}{"".join(told)}</details>'
 
 
 def _passed(seen: CheckResult | AffectedRun) -> bool:
@@ -320,23 +327,23 @@ def _passed(seen: CheckResult | AffectedRun) -> bool:
 
 def _edits(view: RunView) -> Iterator[str]:
     if view.edits:
-        yield f"<h2>Changed: {_text(edits_text(view.edits))}</h2>"
-        yield _list(f"{_code(one.path)} +{one.added} −{one.removed}" for one in view.edits[:MAX_EDITS])
+        yield f"<h2>Changed: {_escaped_html(edits_text(view.edits))}</h2>"
+        yield _bullets(f"{_code_element(one.path)} +{one.added} −{one.removed}" for one in view.edits[:MAX_EDITS])
         if len(view.edits) > MAX_EDITS:
             yield f"<p>and {len(view.edits) - MAX_EDITS} more</p>"
 
 
 def _result(seen: CheckResult) -> Iterator[str]:
     exit_code = "" if seen.exit_code is None else f"exit code {seen.exit_code} · "
-    program = f" · {_code(Path(seen.program).name)}" if seen.program else ""
+    program = f" · {_code_element(Path(seen.program).name)}" if seen.program else ""
     yield f"<p>{exit_code}{seen.seconds:.2f} s{program}</p>"
     if seen.output:
         cut = len(seen.output) - MAX_OUTPUT
         output = seen.output if cut <= 0 else f"… ({cut} characters cut)\n{seen.output[-MAX_OUTPUT:]}"
-        yield f"<pre>{_text(output)}</pre>"
+        yield f"<pre>{_escaped_html(output)}</pre>"
 
 
-def _cost(state: RunState) -> Iterator[str]:
+def _cost_table(state: RunState) -> Iterator[str]:
     used = [("worker", state.worker_usage), ("judge", state.judge_usage)]
     rows = [
         f"<tr><td>{who}</td><td>{_tokens(usage)}</td><td>{_dollars(usage)}</td></tr>"
@@ -357,12 +364,12 @@ def _dollars(usage: Usage) -> str:
     return "cost unknown" if usage.usd is None else f"${usage.usd:.2f}"
 
 
-def _start(state: RunState) -> Iterator[str]:
+def _accepted_at_start(state: RunState) -> Iterator[str]:
     if state.options.summary:
         yield "<h2>At the start</h2>"
-        yield f"<p>{_text(ACCEPTED[state.started])}:</p>"
-        yield _list(_prose(line) for line in state.options.summary.splitlines() if line.strip())
+        yield f"<p>{_escaped_html(ACCEPTED[state.started])}:</p>"
+        yield _bullets(_prose(line) for line in state.options.summary.splitlines() if line.strip())
     halt = state.halt
     if halt is not None and halt.data:
-        yield f"<h2>What the plugin {_code(halt.plugin)} says</h2>"
-        yield f"<pre>{_text(json.dumps(dict(halt.data), ensure_ascii=False, indent=1))}</pre>"
+        yield f"<h2>What the plugin {_code_element(halt.plugin)} says</h2>"
+        yield f"<pre>{_escaped_html(json.dumps(dict(halt.data), ensure_ascii=False, indent=1))}</pre>"

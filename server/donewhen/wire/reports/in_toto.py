@@ -34,7 +34,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """A requirement is a test: passed where it is proven, warned where a person's decision stood in for proof, failed
     otherwise. An open integrity finding is a test that failed, one that a person accepted one that warned. The subject
     is the commit where the files are as it has them, else the workspace by its revision."""
-    passed, warned, failed = _tests(view)
+    passed, warned, failed = _tests_by_outcome(view)
     return json.dumps(
         {
             "_type": STATEMENT,
@@ -59,7 +59,7 @@ def _unfinished(view: RunView) -> bool:
     return state.broken or not state.ended or (state.mode == "pursue" and state.end_status != "complete")
 
 
-def _tests(view: RunView) -> tuple[list[str], list[str], list[str]]:
+def _tests_by_outcome(view: RunView) -> tuple[list[str], list[str], list[str]]:
     passed: list[str] = []
     warned: list[str] = []
     failed: list[str] = []
@@ -109,7 +109,10 @@ def _configuration(view: RunView, evidence: Mapping[str, Evidence]) -> list[dict
         },
     }
     results = [one for one in evidence.values() if isinstance(one.observation, CheckResult)]
-    return [goal, *(_check(one, one.observation) for one in results if isinstance(one.observation, CheckResult))]
+    return [
+        goal,
+        *(_check_material(one, one.observation) for one in results if isinstance(one.observation, CheckResult)),
+    ]
 
 
 def _worth(view: RunView, requirement_id: str) -> dict[str, Any]:
@@ -140,7 +143,7 @@ def _goal_text(goal: Goal) -> str:
     return json.dumps(document, ensure_ascii=True, sort_keys=True)
 
 
-def _check(one: Evidence, result: CheckResult) -> dict[str, Any]:
+def _check_material(one: Evidence, result: CheckResult) -> dict[str, Any]:
     """Its digest is that of all that it printed, where that is on record."""
     digest = result.output_digest if _SHA256.fullmatch(result.output_digest) else None
     printed = digest or hashlib.sha256(result.output.encode(errors="replace")).hexdigest()

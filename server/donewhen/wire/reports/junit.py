@@ -25,7 +25,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     suite = Element("testsuite", name=printable(state.goal.title), time=f"{state.elapsed:.3f}")
     _properties(suite, state)
     for one in view.views:
-        _requirement(suite, view, one, evidence)
+        _add_requirement(suite, view, one, evidence)
     for known in state.findings:
         if known.accepted and not known.by_a_person:
             continue  # it stood there before the run, and blocks nothing
@@ -34,7 +34,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
         if known.accepted:
             SubElement(case, "skipped", message=printable(accepted_text(state, known)))
         else:
-            _outcome(case, "failure", known.finding.message, known.finding.kind)
+            _add_outcome(case, "failure", known.finding.message, known.finding.kind)
     _count(suite)
     suites = Element("testsuites", suite.attrib)
     suites.append(suite)
@@ -64,9 +64,9 @@ def _properties(suite: Element, state: RunState) -> None:
             SubElement(properties, "property", name=f"donewhen.{name}", value=printable(value))
 
 
-def _requirement(suite: Element, view: RunView, one: RequirementView, evidence: Mapping[str, Evidence]) -> None:
+def _add_requirement(suite: Element, view: RunView, one: RequirementView, evidence: Mapping[str, Evidence]) -> None:
     requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
-    results = list(_results(one.evidence_ids, evidence))
+    results = list(_cited_results(one.evidence_ids, evidence))
     name = f"{requirement.label} {requirement.text}"
     seconds = sum(result.seconds for result in results)
     case = SubElement(suite, "testcase", classname="donewhen.requirements", name=printable(name), time=f"{seconds:.3f}")
@@ -79,21 +79,21 @@ def _requirement(suite: Element, view: RunView, one: RequirementView, evidence: 
     if one.status == "waived":
         SubElement(case, "skipped", message=printable(one.reason))
     elif one.status == "unverified":
-        _outcome(case, "error", one.reason, one.status)
+        _add_outcome(case, "error", one.reason, one.status)
     elif one.status != "met":
-        _outcome(case, "failure", one.reason, one.status, _output(results))
+        _add_outcome(case, "failure", one.reason, one.status, _output(results))
     if one.status == "met" and one.evidence_ids:
         SubElement(case, "system-out").text = printable(_output(results) or ", ".join(one.evidence_ids))
 
 
-def _results(ids: Iterable[str], evidence: Mapping[str, Evidence]) -> Iterable[CheckResult]:
+def _cited_results(ids: Iterable[str], evidence: Mapping[str, Evidence]) -> Iterable[CheckResult]:
     for identity in ids:
         found = evidence.get(identity)
         if found is not None and isinstance(found.observation, CheckResult):
             yield found.observation
 
 
-def _outcome(case: Element, kind: str, message: str, type_: str, detail: str = "") -> None:
+def _add_outcome(case: Element, kind: str, message: str, type_: str, detail: str = "") -> None:
     element = SubElement(case, kind, message=printable(message), type=type_)
     element.text = printable(detail or message)
 

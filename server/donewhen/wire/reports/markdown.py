@@ -67,7 +67,13 @@ _LINK = re.compile(r"\](?=[(\[:])")
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The whole receipt; it names no folder of this machine. What decides stands first, all else is folded away."""
     state = view.state
-    sections = [_heading(view), _requirements(view, evidence), _overrides(view), _weak_judge(state), _integrity(view)]
+    sections = [
+        _heading(view),
+        _requirements_section(view, evidence),
+        _overrides(view),
+        _weak_judge(state),
+        _integrity(view),
+    ]
     sections += [_undone(state), _edits(view)]
     below = [
         _proofs(view, evidence),
@@ -77,7 +83,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
         _costs(state),
         _rooms(state),
     ]
-    below += [_acts(state), _halt_data(state), _plugins_off(state), _start(state)]
+    below += [_acts(state), _halt_data(state), _plugins_off(state), _accepted_at_start(state)]
     if any(below):
         sections += [["<details>", "<summary>Evidence and how it was gathered</summary>"], *below, ["</details>"]]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -89,9 +95,9 @@ def _heading(view: RunView) -> list[str]:
     accepted = sum(known.by_a_person for known in state.findings)
     told = proven(view, "requirements ") + (f", {waived} waived by a person" if waived else "")
     told += f", {accepted} finding{'' if accepted == 1 else 's'} accepted by a person" if accepted else ""
-    lines = [f"## {text(state.goal.title)}", "", f"**{headline(view)}** · {told}"]
+    lines = [f"## {plain_line(state.goal.title)}", "", f"**{headline(view)}** · {told}"]
     if reason := why(state):
-        lines += ["", text(reason)]
+        lines += ["", plain_line(reason)]
     lines += stale_lines(view)
     return [*lines, "", f"<sub>{' · '.join(_facts(state))}</sub>"]
 
@@ -186,14 +192,14 @@ def _dollars(usage: Usage) -> str:
     return "unknown" if usage.usd is None else f"${usage.usd:.2f}"
 
 
-def _requirements(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
+def _requirements_section(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
     rows = ["| | Requirement | Status | Decided by | Proof |", "|---|---|---|---|---|"]
     for one in view.views:
         requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
         status = mark(one) + (" (flaky)" if one.flaky else "")
         cells = (
             f"R{one.number}",
-            text(requirement.text),
+            plain_line(requirement.text),
             status,
             view.state.decider(one.decided_by),
             _proof(one, evidence),
@@ -212,9 +218,9 @@ def _proof(one: RequirementView, evidence: Mapping[str, Evidence]) -> str:
     if one.status == "met":
         cited = [f"{identity}: {observed(evidence.get(identity))}" for identity in one.evidence_ids]
         graded = f" ({GRADES[one.grade]})" if one.grade is not None else ""
-        return ("; ".join(cited) or text(one.reason)) + graded
+        return ("; ".join(cited) or plain_line(one.reason)) + graded
     ids = f" ({', '.join(one.evidence_ids)})" if one.evidence_ids else ""
-    return text(one.reason) + ids
+    return plain_line(one.reason) + ids
 
 
 def observed(evidence: Evidence | None) -> str:
@@ -235,7 +241,7 @@ def observed(evidence: Evidence | None) -> str:
     if isinstance(seen, AffectedRun):
         return f"some tests of {code(seen.command)}: {_result(seen.result)}"
     if isinstance(seen, Trial):
-        said = text(seen.reason) if seen.result is None else _result(seen.result)
+        said = plain_line(seen.reason) if seen.result is None else _result(seen.result)
         return f"{code(seen.command)}, tried {TRIED[seen.tried]}: {said}"
     return f"{code(seen.command)} seen to exit with {seen.exit_code}"
 
@@ -255,10 +261,12 @@ def _overrides(view: RunView) -> list[str]:
     state = view.state
     labels = {requirement.id: requirement.label for requirement in state.goal.requirements}
     lines = [
-        f"- {labels.get(i, i)} was **waived**: {text(reason)}" for i, reason in state.waived.items() if i in labels
+        f"- {labels.get(i, i)} was **waived**: {plain_line(reason)}"
+        for i, reason in state.waived.items()
+        if i in labels
     ]
     lines += [
-        f"- {known.id} ({known.finding.kind}) was **accepted**: {text(known.reason)}"
+        f"- {known.id} ({known.finding.kind}) was **accepted**: {plain_line(known.reason)}"
         for known in state.findings
         if known.by_a_person
     ]
@@ -267,20 +275,20 @@ def _overrides(view: RunView) -> list[str]:
 
 def _rooms(state: RunState) -> list[str]:
     """What rooms could not do here, as it was told at the start."""
-    lines = [f"- {text(one.message)}" for one in state.warnings if one.code == "rooms"]
+    lines = [f"- {plain_line(one.message)}" for one in state.warnings if one.code == "rooms"]
     return ["### Rooms", "", *lines] if lines else []
 
 
 def _weak_judge(state: RunState) -> list[str]:
     """What the judge's verdicts are worth, where it failed its measurement."""
-    lines = [f"- {text(one.message)}" for one in state.warnings if one.code == WEAK_JUDGE]
+    lines = [f"- {plain_line(one.message)}" for one in state.warnings if one.code == WEAK_JUDGE]
     return ["### A weak judge", "", *lines] if lines else []
 
 
 def _acts(state: RunState) -> list[str]:
     """Who did what, and from where; and what was refused, since nothing showed that a person did it."""
     lines = [f"- {when(act.at)}: {act_text(act)}" for act in state.acts]
-    lines += [f"- {text(one.message)}" for one in state.warnings if one.code == REFUSED]
+    lines += [f"- {plain_line(one.message)}" for one in state.warnings if one.code == REFUSED]
     return ["### Acts of people", "", *lines] if lines else []
 
 
@@ -293,19 +301,19 @@ def accepted_text(state: RunState, known: KnownFinding) -> str:
 
 def act_text(act: Act) -> str:
     """One act on a line."""
-    said = f": {text(act.said)}" if act.said else ""
-    return f"{text(act.person.user)} {FROM[act.person.where]} {text(act.what)}{said}"
+    said = f": {plain_line(act.said)}" if act.said else ""
+    return f"{plain_line(act.person.user)} {FROM[act.person.where]} {plain_line(act.what)}{said}"
 
 
 def _integrity(view: RunView) -> list[str]:
     shown = [known for known in view.state.findings if not known.by_a_person]
-    lines = [f"- {known.id} {known.finding.kind} at {place(known)}: {_said(known)}" for known in shown]
+    lines = [f"- {known.id} {known.finding.kind} at {place(known)}: {_finding_text(known)}" for known in shown]
     return ["### Integrity findings", "", *lines] if lines else []
 
 
 def _undone(state: RunState) -> list[str]:
     """What refused the proof on the way and stands no more."""
-    lines = [f"- {undone_text(one)}: {text(one.known.finding.message)}" for one in state.undone_findings]
+    lines = [f"- {undone_text(one)}: {plain_line(one.known.finding.message)}" for one in state.undone_findings]
     return ["### Refused on the way", "", *lines] if lines else []
 
 
@@ -338,9 +346,9 @@ def place(known: KnownFinding) -> str:
     return code(f"{known.finding.path}:{known.finding.line + 1}") if known.finding.path else "the workspace"
 
 
-def _said(known: KnownFinding) -> str:
-    message = text(known.finding.message)
-    return f"{message} It blocks nothing: {text(known.reason)}." if known.accepted else message
+def _finding_text(known: KnownFinding) -> str:
+    message = plain_line(known.finding.message)
+    return f"{message} It blocks nothing: {plain_line(known.reason)}." if known.accepted else message
 
 
 def _halt_data(state: RunState) -> list[str]:
@@ -351,16 +359,16 @@ def _halt_data(state: RunState) -> list[str]:
 
 
 def _plugins_off(state: RunState) -> list[str]:
-    lines = [f"- {code(name)} in {text(said)}" for name, said in state.plugins_off.items()]
+    lines = [f"- {code(name)} in {plain_line(said)}" for name, said in state.plugins_off.items()]
     return ["### Plugins that failed and were switched off", "", *lines] if lines else []
 
 
-def _start(state: RunState) -> list[str]:
+def _accepted_at_start(state: RunState) -> list[str]:
     """What was accepted before the first turn, and by whom."""
     summary = state.options.summary
     if not summary:
         return []
-    lines = [f"- {text(line)}" for line in summary.splitlines() if line.strip()]
+    lines = [f"- {plain_line(line)}" for line in summary.splitlines() if line.strip()]
     return ["### At the start", "", f"{ACCEPTED[state.started]}:", "", *lines]
 
 
@@ -375,15 +383,17 @@ def _proofs(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
         if isinstance(seen, Trial):
             tried = f", {TRIED[seen.tried]}"
             if seen.result is None:
-                rows.append(_row(one, code(seen.command) + tried, f"not run: {text(seen.reason)}", "", ""))
+                rows.append(
+                    _evidence_row(one, code(seen.command) + tried, f"not run: {plain_line(seen.reason)}", "", "")
+                )
             why = unplanted(trials[seen.check_id]) if seen.tried == "planted" else ""
             seen = seen.result
         if not isinstance(seen, CheckResult):
             continue
         exit_code = "" if seen.exit_code is None else f" (exit {seen.exit_code})"
         program = code(Path(seen.program).name) if seen.program else ""
-        result = _result(seen) + exit_code + (f"; nothing follows: {text(why)}" if why else "")
-        rows.append(_row(one, code(seen.command) + tried, result, f"{seen.seconds:.2f} s", program))
+        result = _result(seen) + exit_code + (f"; nothing follows: {plain_line(why)}" if why else "")
+        rows.append(_evidence_row(one, code(seen.command) + tried, result, f"{seen.seconds:.2f} s", program))
     return rows if len(rows) > 4 else []
 
 
@@ -438,7 +448,7 @@ def _end_of(output: str, most: int) -> str:
     )
 
 
-def _row(one: Evidence, command: str, result: str, time: str, program: str) -> str:
+def _evidence_row(one: Evidence, command: str, result: str, time: str, program: str) -> str:
     cells = (one.id, command, result, time, code(one.revision[:SHORT]), program)
     return f"| {' | '.join(cell(c) for c in cells)} |"
 
@@ -451,7 +461,7 @@ def _iterations(state: RunState) -> list[str]:
         usd = _dollars(one.usage)
         changed = ", ".join(code(path) for path in one.changed[:5]) + (" …" if len(one.changed) > 5 else "")
         if one.error:
-            changed = f"failed: {text(one.error)}"
+            changed = f"failed: {plain_line(one.error)}"
         refused = ", ".join(found.known.id for found in refused_by(state, one.number))
         met = f"{one.met} of {one.total}" + (f", refused by {refused}" if refused else "")
         cells = (str(one.number), met, f"{one.seconds:.1f} s", usd, changed or "nothing")
@@ -463,7 +473,7 @@ def when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def text(value: str) -> str:
+def plain_line(value: str) -> str:
     """Text from files and programs on one line, without what would become HTML, a mention, a link, or an image that
     whoever reads it would fetch from elsewhere."""
     line = _SPACE.sub(" ", "".join(c if c.isprintable() or c.isspace() else "�" for c in value)).strip()

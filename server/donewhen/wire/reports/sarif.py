@@ -39,7 +39,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
                 "name": "Done When",
                 "semanticVersion": __version__,
                 "informationUri": HOME,
-                "rules": [_rule(name) for name in rules],
+                "rules": [_reporting_rule(name) for name in rules],
             }
         },
         "automationDetails": {"id": f"donewhen/{quote(state.goal.path or 'goal')}/{state.run_id}"},
@@ -58,14 +58,14 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
                 "verdict": verdict(state),
                 "proven": not found and not state.broken,
                 "revision": state.revision,
-                "requirements": _requirements(view),
+                "requirements": _requirement_properties(view),
             }
         },
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1)
 
 
-def _requirements(view: RunView) -> list[dict[str, Any]]:
+def _requirement_properties(view: RunView) -> list[dict[str, Any]]:
     known = {one.id: one for one in view.state.goal.requirements}
     return [
         {
@@ -83,7 +83,7 @@ def _requirements(view: RunView) -> list[dict[str, Any]]:
     ]
 
 
-def _rule(name: str) -> dict[str, Any]:
+def _reporting_rule(name: str) -> dict[str, Any]:
     level, text = RULES.get(name, ("error", f"An integrity finding: {name.removeprefix(INTEGRITY).replace('_', ' ')}."))
     return {
         "id": name,

@@ -23,10 +23,10 @@ from donewhen.wire.reports.markdown import (
     mark,
     observed,
     place,
+    plain_line,
     proven,
     spent,
     stale_lines,
-    text,
     undone_text,
     why,
 )
@@ -48,28 +48,28 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """At most 15 lines of Markdown: the objective, each requirement with its check and result, when and how long, cost
     and revision. What a person waived or accepted is never said to be proven."""
     state = view.state
-    head = f"**{text(_cut(state.goal.title))}**: {headline(view)}, {proven(view)}"
+    head = f"**{plain_line(_cut(state.goal.title))}**: {headline(view)}, {proven(view)}"
     acts = [act_text(one) for one in state.acts if one.what.startswith(_SHOWN)]
     more = [f"and {len(acts) - MAX_ACTS} more before"] if len(acts) > MAX_ACTS else []
     acted = [f"By people: {'; '.join([*map(_cut, acts[-MAX_ACTS:]), *more])}"] if acts else []
-    reason = text(_cut(why(state), MAX_REASON))
-    below = [*([reason] if reason else []), *_findings(state)]
+    reason = plain_line(_cut(why(state), MAX_REASON))
+    below = [*([reason] if reason else []), *_finding_lines(state)]
     below += [_facts(view), *acted, *(line for line in stale_lines(view) if line)]
     # The line and its blank one for the head, the two of the table's head, and the blank one after the table.
     room = MAX_LINES - 5 - len(below)
-    objective = text(_cut(state.goal.objective))
-    told = [objective, ""] if objective and objective != text(_cut(state.goal.title)) else []
+    objective = plain_line(_cut(state.goal.objective))
+    told = [objective, ""] if objective and objective != plain_line(_cut(state.goal.title)) else []
     if min(len(view.views), MAX_ROWS + 1) > room - len(told):
         told = []  # the requirements say more
     table = ["| | Requirement | Check | Result |", "|---|---|---|---|", *_rows(view, evidence, room - len(told)), ""]
     return "\n".join([head, "", *told, *table, *below]) + "\n"
 
 
-def _findings(state: RunState) -> list[str]:
+def _finding_lines(state: RunState) -> list[str]:
     """A line for what is open, and one for what a person accepted, which is not proven by that."""
-    standing = [f"{_finding(one)}: {text(_cut(one.finding.message))}" for one in state.open_findings]
+    standing = [f"{_finding_place(one)}: {plain_line(_cut(one.finding.message))}" for one in state.open_findings]
     accepted = [
-        f"{_finding(one)}" + (f" ({text(_cut(one.reason))})" if one.reason else "")
+        f"{_finding_place(one)}" + (f" ({plain_line(_cut(one.reason))})" if one.reason else "")
         for one in state.findings
         if one.by_a_person
     ]
@@ -82,7 +82,7 @@ def _findings(state: RunState) -> list[str]:
     return [f"{name}: {'; '.join(_bounded(found))}" for name, found in told if found]
 
 
-def _finding(known: KnownFinding) -> str:
+def _finding_place(known: KnownFinding) -> str:
     return f"{known.id} {known.finding.kind} at {place(known)}"
 
 
@@ -96,12 +96,14 @@ def _rows(view: RunView, evidence: Mapping[str, Evidence], room: int) -> list[st
     most = min(MAX_ROWS, room if len(view.views) <= room else room - 1)
     kept = sorted(view.views, key=lambda one: _UNPROVEN_FIRST.index(one.status))[:most]
     shown = [one for one in view.views if one in kept]
-    rows = [_row(view.state, known[one.requirement_id], one, evidence) for one in shown]
+    rows = [_requirement_row(view.state, known[one.requirement_id], one, evidence) for one in shown]
     more = len(view.views) - len(shown)
     return [*rows, f"| | and {more} more | | |"] if more else rows
 
 
-def _row(state: RunState, requirement: Requirement, one: RequirementView, evidence: Mapping[str, Evidence]) -> str:
+def _requirement_row(
+    state: RunState, requirement: Requirement, one: RequirementView, evidence: Mapping[str, Evidence]
+) -> str:
     cited = [found for identity in one.evidence_ids if (found := evidence.get(identity)) is not None]
     checks = [seen for found in cited if isinstance(seen := found.observation, CheckResult)]
     how = ", ".join(code(_cut(seen.command)) for seen in checks) or (
@@ -111,12 +113,12 @@ def _row(state: RunState, requirement: Requirement, one: RequirementView, eviden
     if not checks and one.status == "met" and cited:
         result = "; ".join(observed(found) for found in cited)
     sign, word = mark(one).split(" ", 1)
-    told = text(_cut(result.removeprefix(f"{one.status}: ")))
+    told = plain_line(_cut(result.removeprefix(f"{one.status}: ")))
     graded = f" ({GRADES[one.grade]})" if one.grade is not None else ""
     if one.refused:
         told += ", but a trial refuses it"
     said = f"{told}{graded}" if one.status == "met" else f"{word}: {told}"
-    return f"| {' | '.join(cell(part) for part in (sign, text(_cut(requirement.text)), how, said))} |"
+    return f"| {' | '.join(cell(part) for part in (sign, plain_line(_cut(requirement.text)), how, said))} |"
 
 
 def _facts(view: RunView) -> str:
