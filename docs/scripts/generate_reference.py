@@ -13,7 +13,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -59,19 +59,34 @@ def command_line() -> Iterator[str]:
         raise SystemExit(f"say in GROUPS where these belong: {sorted(set(grouped) ^ set(COMMANDS))}")
     yield MARK.format(source="server/donewhen/cli/parser.py")
     yield "# Command line\n"
-    yield "`donewhen COMMAND [options]`. Options of every command stand before or after it:\n"
+    yield "For whoever looks up a command or an option: `donewhen COMMAND [options]`. Options of every command stand"
+    yield "before or after it:\n"
     common = [action for action in parser._actions if action.dest in ("workspace", "state_dir", "json", "version")]
     yield from _table(common)
     yield "What the commands promise, in full: [the protocol](../protocol.md#command-line).\n"
     known = {action.dest for action in common}
+    settings = _settings(commands.values())
+    yield "## Options that are settings\n"
+    yield "Each is a [setting](../settings.md) too, and means the same for every command that lists it:\n"
+    yield from _table([*settings.values()])
     for title, names in GROUPS.items():
         yield f"## {title}\n"
         for name in names:
-            yield from _command(name, commands[name], known)
+            yield from _command(name, commands[name], known, settings)
     yield EXIT_CODES
 
 
-def _command(name: str, parser: argparse.ArgumentParser, known: set[str]) -> Iterator[str]:
+def _settings(commands: Iterable[argparse.ArgumentParser]) -> dict[str, argparse.Action]:
+    """The options that stand for a setting, which their help names as a variable, and that several commands take in
+    the same words: by all that is shown of one."""
+    taken = [action for command in commands for action in command._actions if "[DONEWHEN_" in (action.help or "")]
+    shown = [_row(action) for action in taken]
+    return {row: action for row, action in zip(shown, taken, strict=True) if shown.count(row) > 1}
+
+
+def _command(
+    name: str, parser: argparse.ArgumentParser, known: set[str], settings: Mapping[str, argparse.Action]
+) -> Iterator[str]:
     own = [one for one in parser._actions if one.dest not in {*known, "help"} and one.help != argparse.SUPPRESS]
     arguments = [one for one in own if not one.option_strings]
     shown = " ".join(
@@ -83,7 +98,9 @@ def _command(name: str, parser: argparse.ArgumentParser, known: set[str]) -> Ite
     if f"`donewhen {name}`" in _not_yet():
         yield "**Not in this version**, which refuses it.\n"
     yield f"```text\n{shown}\n```\n"
-    yield from _table([one for one in own if one.option_strings or one.help])
+    yield from _table([one for one in own if (one.option_strings or one.help) and _row(one) not in settings])
+    if shared := [f"`{one.option_strings[0]}`" for one in own if _row(one) in settings]:
+        yield f"[Settings](#options-that-are-settings): {', '.join(shared)}.\n"
 
 
 def _not_yet() -> str:
@@ -96,14 +113,17 @@ def _table(actions: list[argparse.Action]) -> Iterator[str]:
     if not actions:
         return
     yield "| option | does |\n|---|---|"
-    for action in actions:
-        name = ", ".join(action.option_strings) or str(action.metavar)
-        value = "|".join(action.choices) if action.choices else action.metavar
-        takes = f" {value}" if action.option_strings and action.nargs != 0 and value else ""
-        code = f"{name}{takes}".replace("|", "\\|")
-        help_text = (action.help or "").replace("%%", "%").replace("|", "\\|")
-        yield f"| `{code}` | {help_text.replace('<', '&lt;')} |"
+    yield from map(_row, actions)
     yield ""
+
+
+def _row(action: argparse.Action) -> str:
+    name = ", ".join(action.option_strings) or str(action.metavar)
+    value = "|".join(action.choices) if action.choices else action.metavar
+    takes = f" {value}" if action.option_strings and action.nargs != 0 and value else ""
+    code = f"{name}{takes}".replace("|", "\\|")
+    help_text = (action.help or "").replace("%%", "%").replace("|", "\\|")
+    return f"| `{code}` | {help_text.replace('<', '&lt;')} |"
 
 
 # ---------------------------------------------------------------------------------------- types of the protocol
@@ -128,12 +148,14 @@ def protocol_types() -> Iterator[str]:
             text = inspect.cleandoc(source.__doc__ or "")
             if text and not text.startswith(f"{source.__name__}("):  # which dataclasses write themselves
                 yield text + "\n"
-            yield f"```ts\n{self._written[name]}```\n"
+            written = self._written[name].replace("readonly ", "").replace("export ", "")
+            yield f"```ts\n{written}```\n"
 
     yield MARK.format(source="the server's wire types")
     yield "# Types of the protocol\n"
-    yield "What goes over the wire, as TypeScript. Readers accept fields and kinds that they don't know; what they"
-    yield "mean: [the protocol](../protocol.md). Results are [snapshots](#snapshot) where nothing else is said.\n"
+    yield "For authors of clients: what goes over the wire, as TypeScript. Readers accept fields and kinds that they"
+    yield "don't know, and change none; what they mean: [the protocol](../protocol.md). Results are"
+    yield "[snapshots](#snapshot) where nothing else is said.\n"
     for title, sources in {
         "Results": (generator.WireSnapshot, generator.WireStep, generator.IterationDetail, generator.Evidence),
         "Notifications from the client": generator.PARAMS,
@@ -190,7 +212,8 @@ def library() -> Iterator[str]:
         raise SystemExit(f"say in NAMES where these belong: {sorted(set(named) ^ set(donewhen.__all__))}")
     yield MARK.format(source="the names that `donewhen` and `donewhen.plugins` export")
     yield "# Python library\n"
-    yield "Every name that `donewhen` exports, from its docstring. How they are used: [the guide](../library.md).\n"
+    yield "For Python programs: every name that `donewhen` exports, from its docstring. How they are used:"
+    yield "[the guide](../library.md).\n"
     for title, names in NAMES.items():
         yield f"## {title}\n"
         for name in names:

@@ -41,10 +41,14 @@ HEADER = """\
 
 # Settings
 
-The nearest source wins: a command-line option, an environment variable, the goal file, `[tool.donewhen]` in the
-workspace's `pyproject.toml`, your own settings, the default. Your own settings are `config.toml` in the platform's
-configuration folder, and what you set in an editor, where each name is in camelCase. What the workspace's settings
-files say, those of an editor included, never loosens what protects you: each setting says what they may do with it.
+For whoever looks up a setting: what it means, where it is written, and which source counts. The nearest source wins: a
+command-line option, an environment variable, the goal file, `[tool.donewhen]` in the workspace's `pyproject.toml`, your
+own settings, the default. Your own settings are `config.toml` in the platform's configuration folder, and what you set
+in an editor. What the workspace's settings files say, those of an editor included, never loosens what protects you: the
+table says what they may do with each setting.
+
+One name leads to the others: `judge_calls` in `config.toml` is the variable `DONEWHEN_JUDGE_CALLS`, and `judgeCalls` in
+an editor. A section names what differs from that.
 
 `donewhen settings` prints what is in force in a folder, where each value comes from, and what the workspace's files may
 do with it; `donewhen settings NAME` says what every source says of one. What an editor sets is not among it.
@@ -71,14 +75,13 @@ def page() -> str:
 
 def _overview() -> Iterator[str]:
     yield "## All of them\n"
-    yield "| setting | if absent | goal file | workspace | option of `run` |"
-    yield "|---|---|---|---|---|"
+    yield "| setting | if absent | goal file | workspace |"
+    yield "|---|---|---|---|"
     for one in SETTINGS:
         default = f"`{one.default}`" if one.default else ""
         key = "yes" if one.goal_file else ""
-        option = f"`{one.option}`" if "run" in one.commands else ""
         workspace = REACH[one.of_workspace] if one.own else "in the goal file"
-        yield f"| [`{one.name}`](#{one.name}) | {default} | {key} | {workspace} | {option} |"
+        yield f"| [`{one.name}`](#{one.name}) | {default} | {key} | {workspace} |"
     yield ""
 
 
@@ -100,11 +103,7 @@ def _section(one: Setting) -> Iterator[str]:
         example = one.examples[0] if one.examples else (one.default or "...")
         yield f"- Goal file: `{one.name}: {example}`" if example != "..." else f"- Goal file: `{one.name}`"
     if one.own:
-        yield f"- Your settings: `{one.name}` in `config.toml`, `{one.variable}`, `{one.in_editor}` in an editor"
-        order = ", ".join(f"`{choice}`" for choice in one.kind.choices)
-        tightened = f", from the loosest to the strictest: {order}" if one.of_workspace == "tighten" else ""
-        adds = ", and adds to yours" if one.adds else ""
-        yield f"- Workspace: {REACH[one.of_workspace]}{tightened}{adds}"
+        yield from _own(one)
     if one.commands:
         yield f"- Command line: `{one.option}` of {', '.join(f'`{name}`' for name in one.commands)}"
     elif one.name == "state_dir":
@@ -116,6 +115,22 @@ def _section(one: Setting) -> Iterator[str]:
     if one.ceiling:
         yield "- Ceiling: yes"
     yield ""
+
+
+def _own(one: Setting) -> Iterator[str]:
+    if (one.variable, one.in_editor) != _usual_names(one.name):
+        yield f"- Your settings: `{one.name}` in `config.toml`, `{one.variable}`, `{one.in_editor}` in an editor"
+    if one.of_workspace == "tighten":
+        order = ", ".join(f"`{choice}`" for choice in one.kind.choices)
+        yield f"- Workspace: {REACH[one.of_workspace]}, from the loosest to the strictest: {order}"
+    elif one.adds:
+        yield f"- Workspace: {REACH[one.of_workspace]}, and adds to yours"
+
+
+def _usual_names(name: str) -> tuple[str, str]:
+    """The variable, and the name in an editor, that follow from a setting's name."""
+    first, *others = name.split("_")
+    return f"DONEWHEN_{name.upper()}", first + "".join(word.capitalize() for word in others)
 
 
 def _resumed(one: Setting) -> str:

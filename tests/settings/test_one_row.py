@@ -32,7 +32,7 @@ EXPECTED: dict[str, Any] = {
     "hover": "How long a nap takes; `20m` if absent.",
     "start": 5,
     "resume": True,
-    "page": "`DONEWHEN_NAP`",
+    "page": "How long a nap takes",
     "rows": len(SETTINGS) + 2,
 }
 GENERATOR = Path(__file__).parents[2] / "docs" / "scripts" / "generate_settings.py"
