@@ -42,8 +42,7 @@ def error_code(error: DoneWhenError) -> int:
 def error_text(error: DoneWhenError) -> str:
     """One line for a person; if the error doesn't say what to do, the line does."""
     text = str(error) or type(error).__name__
-    if isinstance(error, LedgerTooNew):
-        return f"{text}; update donewhen, or use another folder with --state-dir"
-    if isinstance(error, LedgerError) and not isinstance(error, UnreadableRun) and "--state-dir" not in text:
+    said = isinstance(error, UnreadableRun | LedgerTooNew) or "--state-dir" in text
+    if isinstance(error, LedgerError) and not said:
         return f"{text}; free or repair it, or use another folder with --state-dir"
     return text
