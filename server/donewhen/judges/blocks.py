@@ -332,7 +332,7 @@ def rankings_of(
     return lambda: ranked(lines.raw, [wanted[at] for at in sorted(owners)], hot())
 
 
-# The response itself, if the goal is about it (product.md, "response"): shown as data, head and tail, citable.
+# The response itself, if the goal is about it (glossary.md, "Response"): shown as data, head and tail, citable.
 
 
 CONTINUED = "[continued] "
