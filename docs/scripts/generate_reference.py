@@ -130,7 +130,8 @@ def _row(action: argparse.Action) -> str:
 
 
 def protocol_types() -> Iterator[str]:
-    """The same TypeScript that the extension is compiled with, each type with its docstring."""
+    """What the types are for, from their docstrings, and those of commands; the extension is compiled with the types
+    themselves."""
     generator = _script(ROOT / "client-vscode" / "scripts" / "generate_protocol.py")
 
     class Documented(generator.Writer):
@@ -142,20 +143,18 @@ def protocol_types() -> Iterator[str]:
             self.sources[generator.name_of(source)] = source
             return super().interface(source)
 
-        def section(self, name: str) -> Iterator[str]:
-            yield f"### {name}\n"
-            source = self.sources[name]
-            text = inspect.cleandoc(source.__doc__ or "")
-            if text and not text.startswith(f"{source.__name__}("):  # which dataclasses write themselves
-                yield text + "\n"
-            written = self._written[name].replace("readonly ", "").replace("export ", "")
-            yield f"```ts\n{written}```\n"
-
     yield MARK.format(source="the server's wire types")
     yield "# Types of the protocol\n"
-    yield "For authors of clients: what goes over the wire, as TypeScript. Readers accept fields and kinds that they"
-    yield "don't know, and change none; what they mean: [the protocol](../protocol.md). Results are"
-    yield "[snapshots](#snapshot) where nothing else is said.\n"
+    yield "For authors of clients: the types of what goes over the wire are TypeScript, in"
+    yield "[protocol.ts](../../client-vscode/src/protocol.ts), which is generated from the server's own. This page"
+    yield "says what each is for. Readers accept fields and kinds that they don't know; what they mean:"
+    yield "[the protocol](../protocol.md).\n"
+    yield "## Commands\n"
+    yield "| command | argument | result |\n|---|---|---|"
+    for name, command in generator.COMMANDS.items():
+        result = generator.RESULTS[name].replace("readonly ", "").replace("|", "\\|")
+        yield f"| `{name}` | `{generator.name_of(command.argument)}` | `{result}` |"
+    yield ""
     for title, sources in {
         "Results": (generator.WireSnapshot, generator.WireStep, generator.IterationDetail, generator.Evidence),
         "Notifications from the client": generator.PARAMS,
@@ -165,15 +164,11 @@ def protocol_types() -> Iterator[str]:
         for source in sources:
             writer.interface(source)
         yield f"## {title}\n"
-        if title == "Arguments of commands":
-            yield "| command | argument | result |\n|---|---|---|"
-            for name, command in generator.COMMANDS.items():
-                argument = generator.name_of(command.argument)
-                result = generator.RESULTS[name].replace("readonly ", "").replace("|", "\\|")
-                yield f"| `{name}` | [`{argument}`](#{argument.lower()}) | `{result}` |"
-            yield ""
-        for name in writer.sources:
-            yield from writer.section(name)
+        for name, source in writer.sources.items():
+            text = " ".join(inspect.cleandoc(source.__doc__ or "").partition("\n\n")[0].split())
+            if text and not text.startswith(f"{source.__name__}("):  # which dataclasses write themselves
+                yield f"- `{name}`: {text}"
+        yield ""
 
 
 def _script(path: Path) -> ModuleType:
@@ -225,7 +220,7 @@ def library() -> Iterator[str]:
 
 
 def _directive(package: ModuleType, name: str) -> Iterator[str]:
-    yield f"::: {package.__name__}.{name}\n    options:\n      heading: {name}\n      toc_label: {name}\n"
+    yield f"::: {package.__name__}.{name}\n"
     # Keyword arguments that are written once for several functions, which the signature doesn't list.
     packed = str(getattr(getattr(package, name), "__annotations__", {}).get("options", ""))
     if found := re.fullmatch(r"Unpack\[(\w+)\]", packed):

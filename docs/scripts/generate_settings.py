@@ -96,7 +96,8 @@ def _sections() -> Iterator[str]:
 def _section(one: Setting) -> Iterator[str]:
     yield f"### {one.name}\n"
     yield f"{one.sentence} {one.more}".strip() + "\n"
-    yield f"- Write {one.expected}."
+    if one.expected != "text":
+        yield f"- Write {one.expected}."
     for choice, so in one.says.items():
         yield f"  - `{choice}`: {so}"
     if one.goal_file:
