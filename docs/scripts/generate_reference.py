@@ -147,14 +147,8 @@ def protocol_types() -> Iterator[str]:
     yield "# Types of the protocol\n"
     yield "For authors of clients: the types of what goes over the wire are TypeScript, in"
     yield "[protocol.ts](../../client-vscode/src/protocol.ts), which is generated from the server's own. This page"
-    yield "says what each is for. Readers accept fields and kinds that they don't know; what they mean:"
-    yield "[the protocol](../protocol.md).\n"
-    yield "## Commands\n"
-    yield "| command | argument | result |\n|---|---|---|"
-    for name, command in generator.COMMANDS.items():
-        result = generator.RESULTS[name].replace("readonly ", "").replace("|", "\\|")
-        yield f"| `{name}` | `{generator.name_of(command.argument)}` | `{result}` |"
-    yield ""
+    yield "says what each is for; `CommandArguments` and `CommandResults` there have what each command takes and gives."
+    yield "Readers accept fields and kinds that they don't know; what they mean: [the protocol](../protocol.md).\n"
     for title, sources in {
         "Results": (generator.WireSnapshot, generator.WireStep, generator.IterationDetail, generator.Evidence),
         "Notifications from the client": generator.PARAMS,

@@ -75,13 +75,12 @@ def page() -> str:
 
 def _overview() -> Iterator[str]:
     yield "## All of them\n"
-    yield "| setting | if absent | goal file | workspace |"
-    yield "|---|---|---|---|"
+    yield "| setting | if absent | workspace |"
+    yield "|---|---|---|"
     for one in SETTINGS:
         default = f"`{one.default}`" if one.default else ""
-        key = "yes" if one.goal_file else ""
         workspace = REACH[one.of_workspace] if one.own else "in the goal file"
-        yield f"| [`{one.name}`](#{one.name}) | {default} | {key} | {workspace} |"
+        yield f"| [`{one.name}`](#{one.name}) | {default} | {workspace} |"
     yield ""
 
 
