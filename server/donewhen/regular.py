@@ -129,7 +129,7 @@ def _parts(path: str, root: str) -> list[str]:
 
 
 def _link(name: str, folder: int) -> str | None:
-    """What a link names; None if it is no link."""
+    """What a link names; None if it is not a link."""
     try:
         return os.readlink(name, dir_fd=folder)
     except OSError as error:

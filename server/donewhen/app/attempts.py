@@ -565,7 +565,7 @@ class _Pursuit:
             await do(self._runs[number], attempt.run_id)
 
     def _look_who_failed(self) -> None:
-        """Puts on record what kept attempts from starting. Raises what is no expected error."""
+        """Puts on record what kept attempts from starting. Raises what was not expected."""
         failed: list[DoneWhenError] = []
         for number, task in self._tasks.items():
             error = None if task.cancelled() else task.exception()

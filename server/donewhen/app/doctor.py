@@ -165,7 +165,7 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
 
 
 async def _rooms(root: Path, state: Path, checker: CommandChecker) -> tuple[str, str, str]:
-    """How rooms are made in the state folder, found out by making one; why they are no better; and what in the
+    """How rooms are made in the state folder, found out by making one; why they are not better; and what in the
     workspace they can't change."""
 
     def inside(processes: Processes, root: Path, writable: Path, written: Path | None) -> Checker:

@@ -91,7 +91,7 @@ CANT = "can't be interrupted"
 
 
 async def _to_its_end(ending: Coroutine[Any, Any, None]) -> None:
-    """To its end, however often whoever waits is cancelled meanwhile."""
+    """To its end, however often the waiting task is cancelled meanwhile."""
     task = asyncio.ensure_future(ending)
     while not task.done():
         with contextlib.suppress(asyncio.CancelledError):

@@ -137,7 +137,7 @@ class BackgroundCall:
             self._loop.call_soon_threadsafe(self._start_task, work, context=contextvars.copy_context())
 
     async def result(self) -> Any:
-        """What it returns or raises. Cancelled, it goes on."""
+        """What it returns or raises. It continues when this is cancelled."""
         return await asyncio.shield(self._ended)
 
     async def ends(self, seconds: float) -> bool:
@@ -164,7 +164,7 @@ class BackgroundCall:
         if self._loop is self._here:
             self._settle(task, error)
             return
-        with contextlib.suppress(RuntimeError):  # nobody is waiting now: that loop is closed
+        with contextlib.suppress(RuntimeError):  # nothing waits now: that loop is closed
             self._here.call_soon_threadsafe(self._settle, task, error)
 
     def _settle(self, task: asyncio.Task[Any], error: BaseException | None) -> None:
@@ -304,4 +304,4 @@ def _settle_on_loop(loop: asyncio.AbstractEventLoop, settle: Callable[[], None])
     try:
         loop.call_soon_threadsafe(settle)
     except RuntimeError:
-        return  # the loop closed meanwhile: nobody is waiting now
+        return  # the loop closed meanwhile: nothing waits now

@@ -12,7 +12,7 @@ from donewhen.app.attempts import Attempt, Attempts, Group, Plan, Standing
 from donewhen.app.comparing import document, lines_changed, met, outcome_in_words, working_with
 from donewhen.cli.calling import Call, snapshot_text
 from donewhen.cli.display import display_for
-from donewhen.cli.formatting import duration, money, one_line, shown_path, when
+from donewhen.cli.formatting import duration, one_line, shown_path, when
 from donewhen.cli.goal_commands import audited
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE, PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
 from donewhen.cli.progress import Log
@@ -20,7 +20,7 @@ from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
 from donewhen.core.answers import answer_example
 from donewhen.core.errors import UsageError, WorkspaceError
 from donewhen.core.verdict import graded
-from donewhen.core.words import counted, listed
+from donewhen.core.words import counted, listed, money
 from donewhen.engine.api import RunView, StartOptions
 
 LISTED = 8

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from donewhen.app.bench import bench_environment, note_measured
 from donewhen.cli.calling import Call
-from donewhen.cli.formatting import duration, money, one_line
+from donewhen.cli.formatting import duration, one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
 from donewhen.config import Choices, Settings
 from donewhen.core.errors import JudgeOutage, UsageError
+from donewhen.core.words import money
 from donewhen.core.work import Usage
 from donewhen.goalbench.cases import Case, JudgeName, chosen, load_cases
 from donewhen.goalbench.playing import CASE_SECONDS, OWN, BenchEnvironment, CaseResult, JudgeOf, run_cases

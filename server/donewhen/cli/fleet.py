@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from donewhen.cli.calling import Call
-from donewhen.cli.formatting import money, one_line
+from donewhen.cli.formatting import one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE, PAUSED_BY_CTRL_C, PERSON_NEEDED
 from donewhen.cli.questions import given_answer
 from donewhen.cli.terminal import ending_signals
 from donewhen.core.answers import answers_usage, checked_answer
 from donewhen.core.errors import UsageError
-from donewhen.core.words import counted
+from donewhen.core.words import counted, money
 from donewhen.fleet.board import Board, Given, Standing
 from donewhen.fleet.iterating import EngineExecutor, IteratingPlace
 from donewhen.fleet.local import LocalAsking, LocalFleet, opened_board

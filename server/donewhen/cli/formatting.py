@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 
 from donewhen.core.state import RunState
-from donewhen.core.words import counted, shortened
+from donewhen.core.words import counted, money, shortened
 from donewhen.core.work import Usage
 
 _CONTROL = re.compile(
@@ -51,11 +51,6 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes}m {rest:02d}s" if rest else f"{minutes}m"
     return f"{minutes // 60}h {minutes % 60:02d}m"
-
-
-def money(usd: float | None) -> str:
-    """The money that a run cost: an unknown amount is called unknown, never shown as 0."""
-    return "cost unknown" if usd is None else f"${usd:.2f}"
 
 
 def spending(usage: Usage) -> list[str]:

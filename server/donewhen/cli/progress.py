@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from donewhen.cli.formatting import SYMBOLS, bounded, duration, money, one_line, plain, shown_path, spending
+from donewhen.cli.formatting import SYMBOLS, bounded, duration, one_line, plain, shown_path, spending
 from donewhen.core.decide import held_out_untried
 from donewhen.core.evidence import CheckResult, reason_lines
 from donewhen.core.goal import Requirement
@@ -14,7 +14,7 @@ from donewhen.core.proof import satisfied
 from donewhen.core.state import IterationRecord, KnownFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.verdict import RequirementView, graded
-from donewhen.core.words import counted
+from donewhen.core.words import counted, money
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunStep, RunView
 from donewhen.wire.snapshot import halt_text, shown_halt

@@ -5,7 +5,7 @@ each requirement; `proven` is the only gate to `complete`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from donewhen.core import events as e
@@ -209,9 +209,17 @@ def _view(state: RunState, requirement: Requirement) -> RequirementView:
     if requirement.id in state.waived:
         return replace(view, status="waived", reason=f"waived: {state.waived[requirement.id]}", decided_by="person")
     proofs = _proofs(state, requirement)
-    worst = _worst(proofs)
+    worst = min(proofs, key=lambda proof: _GRAVITY.index(proof.status), default=None)
     if worst is not None and worst.status != "met":
-        return _proven_view(view, worst, "check" if worst.status in ("unmet", "stale") else None)
+        return replace(
+            view,
+            status=worst.status,
+            reason=worst.reason,
+            evidence_ids=worst.evidence_ids,
+            decided_by="check" if worst.status in ("unmet", "stale") else None,
+            flaky=worst.flaky,
+            renewing=worst.renewing,
+        )
     if state.options.judge is not None and not requirement.sole_check:
         return _judged_view(state, requirement, view)
     if worst is None:
@@ -284,18 +292,6 @@ def _trial_findings(state: RunState, requirement: Requirement) -> list[KnownFind
 _WORTH: tuple[Grade, ...] = ("own", "worker", "untried")
 
 
-def _proven_view(view: RequirementView, proof: _Proof, decided_by: DecidedBy | None) -> RequirementView:
-    return replace(
-        view,
-        status=proof.status,
-        reason=proof.reason,
-        evidence_ids=proof.evidence_ids,
-        decided_by=decided_by,
-        flaky=proof.flaky,
-        renewing=proof.renewing,
-    )
-
-
 def _proofs(state: RunState, requirement: Requirement) -> list[_Proof]:
     proofs = [_check_proof(state, check) for check in requirement.checks]
     if requirement.problems:
@@ -304,10 +300,6 @@ def _proofs(state: RunState, requirement: Requirement) -> list[_Proof]:
 
 
 _GRAVITY: tuple[RequirementStatus, ...] = ("unmet", "unverified", "stale", "met")
-
-
-def _worst(proofs: Sequence[_Proof]) -> _Proof | None:
-    return min(proofs, key=lambda proof: _GRAVITY.index(proof.status), default=None)
 
 
 def _failing_affected(state: RunState, check: Check) -> tuple[str, CheckResult] | None:

@@ -15,7 +15,7 @@ Reason = Literal["runs", "age", "size"]
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """The policy; None is no limit. `runs`: the newest runs, and as many checks, of each goal. `age` is in seconds,
+    """The policy; None means no limit. `runs`: the newest runs, and as many checks, of each goal. `age` is in seconds,
     since the run's last entry. `size`: bytes of all that is kept of a workspace's runs."""
 
     runs: int | None = 100

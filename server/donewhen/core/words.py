@@ -34,3 +34,8 @@ def shortened(text: str, most: int) -> str:
 def sentence(text: str) -> str:
     """With a capital first."""
     return text[:1].upper() + text[1:]
+
+
+def money(usd: float | None) -> str:
+    """US dollars and cents: an unknown amount is called unknown, never shown as 0."""
+    return "cost unknown" if usd is None else f"${usd:.2f}"

@@ -31,7 +31,7 @@ class WorkerKind:
     `recorded`: what it does is known beforehand. `accounted`: what it costs is known here. `rooms` says when what it
     runs is contained: where rooms can be opened, where a person asks for it, or never. `program`: it is a program of
     the person's own, which asks its model itself and gets the keys for that. `module` makes it, if that is not the one
-    of its name. One that isn't `offered` is no choice of a person's: runs begin with it by other
+    of its name. A person can't choose one that isn't `offered`: runs begin with it by other
     means.
     """
 

@@ -745,7 +745,7 @@ PYTHON = Ecosystem(
             f'(lambda n, *a, **k: __import__(("no_" if {_OF_TESTS.format("n")} else "") + n, *a, **k))(',
         ),
         Disguise(r"\bbuiltins\.(\w+)(\s*)=(?!=)", r"type('_', (), {}).\1\2="),
-        # An equality that holds for whatever is expected: values of another type are no business of it.
+        # An equality that holds for whatever is expected: values of another type are not its business.
         Disguise(
             r"^(\s*)def __(?:eq|ne)__\(\s*self\s*,\s*(\w+)[^)]*\)[^:]*:\s*$",
             r"\g<0>\n\1    if type(self) is not type(\2):\n\1        return NotImplemented",

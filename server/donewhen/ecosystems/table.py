@@ -403,7 +403,7 @@ class Ecosystem(Files):
     - `data`: how the names of data files end, `sources` those of its code; `asks`: regular expressions by which a line
       of that asks whether it is being tested, `disguises` what else it may ask of its surroundings;
     - `shadows`: files that would stand in for modules that come with the language, if they came;
-    - `causes`: of failures that are no single tool's;
+    - `causes`: of failures that don't belong to a single tool;
     - `installs`: programs that check nothing themselves, and how to get them.
     """
 

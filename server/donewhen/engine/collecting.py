@@ -34,7 +34,7 @@ _DUE = "collect.due"
 _DONE = "collect.done"
 _NO_RECORD = frozenset({"attempts", "rooms", "scratch"})
 """Folders, in that of a workspace's state, of copies in which is worked: they are not of the record, and what they take
-is no reason to remove runs."""
+is not a reason to remove runs."""
 
 
 class Collector:

@@ -283,7 +283,7 @@ class Reading:
         unsubscribe = self.subscribe(lambda one: waiter.put_nowait(one) if one.state.run_id == run_id else None)
         try:
             again = await self.view(run_id)
-            if _newer(again, view):
+            if again.state.sequence > view.state.sequence:
                 view = again
                 yield view
             while view.state.active:
@@ -435,7 +435,3 @@ class Reading:
 
     async def _answer_requests(self) -> None:
         """Does what other processes ask of the runs that this one owns: see `control`."""
-
-
-def _newer(one: RunView, other: RunView) -> bool:
-    return one.state.sequence > other.state.sequence

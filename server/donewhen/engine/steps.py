@@ -22,6 +22,7 @@ from donewhen.core.goal import Goal
 from donewhen.core.lost_tests import LOST_TESTS
 from donewhen.core.plugging import RunHalted
 from donewhen.core.trials.outcome import TRIED
+from donewhen.core.words import sentence
 from donewhen.engine.active import ActiveRun, turn_stream
 from donewhen.engine.api import RunStep, RunSteps, StepKind, StepState
 from donewhen.regular import read_text
@@ -278,7 +279,7 @@ class Steps:
     def call_retried(self, event: CallRetried, at: float) -> None:
         failed = event.failed
         title = f"{failed.trouble.brief}: try {failed.next_try} of {failed.tries} follows in {failed.wait:.0f} s"
-        self._put(self._next("t"), at, "end", title[:1].upper() + title[1:], "failed", text=failed.trouble.said)
+        self._put(self._next("t"), at, "end", sentence(title), "failed", text=failed.trouble.said)
 
     def message_kept(self, event: MessageKept, at: float) -> None:
         read = hint_in(event.message)
@@ -488,7 +489,7 @@ def _maker(tool: str, sent: Mapping[str, Any]) -> Callable[[str | None], str | N
 
 
 def _entry_path(path: str, root: Path) -> str:
-    """The file that a tool was told, as entries name it."""
+    """The path in a tool's arguments, as entries name it."""
     try:
         return (root / path).relative_to(root).as_posix()
     except ValueError:

@@ -713,8 +713,8 @@ def _by_path(came: Sequence[Suppressed]) -> dict[str, list[Suppressed]]:
 
 
 def _is_reported(outcome: _Outcome, tree: _Tree) -> bool:
-    """What refuses is told; what can't tell only where the proof changed, or where the audit ran nothing: else its word
-    stands."""
+    """What refuses is reported; what is inconclusive only where the proof changed, or where the audit ran nothing: else
+    the check's own result stands."""
     found = outcome.found
     return found.end == "refused" or (found.end == "inconclusive" and bool(tree.proof or tree.free or outcome.idle))
 

@@ -256,7 +256,7 @@ def _js_spot(frame: re.Match[str], places: Places) -> list[_Spot]:
 
 
 def _js_problem(test: str, said: Sequence[str], spots: Sequence[_Spot]) -> Iterator[Problem]:
-    """At the innermost of the spots that is no installed package's, if one is not."""
+    """At the innermost of the spots outside of installed packages, if there is one."""
     text = ": ".join(dict.fromkeys(part for part in (test, failure_text("\n".join(said))) if part))
     if text and spots:
         path, line, column = next((spot for spot in spots if not is_installed(spot[0])), spots[0])

@@ -355,13 +355,11 @@ def _masked(result: CheckResult, masker: Masker) -> CheckResult:
         result,
         output=masker.mask(result.output),
         reason=masker.mask(result.reason),
-        tests=tuple(_masked_test(test, masker) for test in result.tests),
+        tests=tuple(
+            replace(test, name=masker.mask(test.name), message=masker.mask(test.message)) for test in result.tests
+        ),
         problems=tuple(_masked_problem(problem, masker) for problem in result.problems),
     )
-
-
-def _masked_test(test: TestCase, masker: Masker) -> TestCase:
-    return replace(test, name=masker.mask(test.name), message=masker.mask(test.message))
 
 
 def _masked_problem(problem: Problem, masker: Masker) -> Problem:

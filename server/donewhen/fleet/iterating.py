@@ -164,7 +164,7 @@ async def _resumed(runs: Runs, view: RunView, limits: LimitChanges, options: Sta
 
 
 def _still_bounded(state: RunState, limits: LimitChanges) -> bool:
-    """The limit that ended it is as it was: nothing would come of going on."""
+    """The limit that ended it is as it was: continuing would change nothing."""
     if state.status == "capped":
         new, used = limits.max_iterations, float(state.iteration)
     elif state.status == "timed_out":

@@ -79,7 +79,7 @@ class TakenCheck:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A requirement. `line` is 1-based, of the text; `named` are commands that it names and that are no check here."""
+    """A requirement. `line` is 1-based, of the text; `named` are commands in it that are not checks here."""
 
     text: str
     line: int

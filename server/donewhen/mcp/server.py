@@ -19,7 +19,6 @@ from donewhen.app.services import Services
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.core.errors import DoneWhenError, UsageError
-from donewhen.core.evidence import Problem
 from donewhen.core.proof import satisfied
 from donewhen.core.verdict import PROVEN, RequirementView
 from donewhen.engine.api import Runs, RunView, StartOptions
@@ -329,7 +328,10 @@ class _Asked:
 
 
 def _requirement_status(label: str, text: str, checks: list[str], one: RequirementView, view: RunView) -> Requirement:
-    places = [_place_text(place) for place in view.locations.get(one.requirement_id, ())[:MAX_PLACES]]
+    places = [
+        f"{place.path}:{place.line + 1}: {place.message}"
+        for place in view.locations.get(one.requirement_id, ())[:MAX_PLACES]
+    ]
     return Requirement(
         label=label,
         text=text,
@@ -339,10 +341,6 @@ def _requirement_status(label: str, text: str, checks: list[str], one: Requireme
         evidence=list(one.evidence_ids),
         where=places,
     )
-
-
-def _place_text(place: Problem) -> str:
-    return f"{place.path}:{place.line + 1}: {place.message}"
 
 
 def _description(tool: Tool) -> str:

@@ -35,7 +35,7 @@ _PROBLEMS: Mapping[str, tuple[TroubleKind, str]] = {
         "the quota of {model} in the editor is used up: wait until it is renewed, or set another model",
     ),
 }
-"""What a client says went wrong, where asking again is no use."""
+"""What a client says went wrong, where asking again is useless."""
 
 
 def abilities() -> Abilities:
@@ -78,7 +78,7 @@ def _editor_message(message: Message) -> Mapping[str, Any]:
 
 
 def _answer(model: str, given: object) -> Answered:
-    """Raises ModelFailed where asking again is no use, else CallFailed."""
+    """Raises ModelFailed where asking again is useless, else CallFailed."""
     if not isinstance(given, Mapping):
         raise CallFailed(Failure(_UNREADABLE, "the editor's answer is not an object"))
     answer = cast("Mapping[str, Any]", given)

@@ -146,7 +146,7 @@ class _Pending:
             return
         try:
             self.on_text(text)
-        except Exception as error:  # noqa: BLE001 # passed on to whoever awaits the call
+        except Exception as error:  # noqa: BLE001 # passed on to what awaits the call
             self.future.set_exception(error)
 
     def end(self, said: Mapping[str, Any]) -> None:
@@ -185,7 +185,21 @@ class _Session:
             return self._last, pending.future
         self._pending[self._last] = pending
         new, numbers = self._known.numbers(call.messages)
-        self._send(_call_message(self._last, call, new, numbers))
+        self._send(
+            {
+                "ask": self._last,
+                "new": new,
+                "messages": numbers,
+                "model": call.model,
+                "key": call.key,
+                "api_base": call.api_base,
+                "parameters": call.parameters,
+                "marks": call.marks,
+                "stream": call.stream,
+                "timeout": call.timeout,
+                "silence": call.silence,
+            }
+        )
         if forgotten := self._known.forget(len(call.messages)):
             self._send({"forget": forgotten})
         return self._last, pending.future
@@ -305,22 +319,6 @@ def host_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _call_message(number: int, call: Call, new: Mapping[int, Any], numbers: Sequence[int]) -> dict[str, Any]:
-    return {
-        "ask": number,
-        "new": new,
-        "messages": numbers,
-        "model": call.model,
-        "key": call.key,
-        "api_base": call.api_base,
-        "parameters": call.parameters,
-        "marks": call.marks,
-        "stream": call.stream,
-        "timeout": call.timeout,
-        "silence": call.silence,
-    }
-
-
 def _message_length(message: Message) -> int:
     return len(message.text) + sum(len(call.arguments) for call in message.calls)
 
@@ -338,6 +336,6 @@ def _lacking() -> ModelFailed:
 
 
 def _seen(done: asyncio.Future[Any]) -> None:
-    """Marks an exception as retrieved: often nobody waits for it; whoever does still gets it."""
+    """Marks an exception as retrieved: often nothing awaits it, and what does still gets it."""
     if not done.cancelled():
         done.exception()

@@ -62,7 +62,7 @@ class ToolCache:
         lasting = _matches(use.tool, self._lasting)
         if not lasting and not _matches(use.tool, self._tools):
             return await self._effecting(use, proceed, context)
-        key = _use_key(use)
+        key = json.dumps([use.tool, dict(use.input)], sort_keys=True, default=repr)
         known = next((one for one in _kept_entries(context).entries if one.key == key), None)
         if known is not None:
             return ToolOutcome(known.text, f"{known.summary} (cached)")
@@ -106,10 +106,6 @@ def _kept_entries(context: PluginContext) -> Kept:
 
 def _matches(tool: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(tool, pattern) for pattern in patterns)
-
-
-def _use_key(use: ToolUse) -> str:
-    return json.dumps([use.tool, dict(use.input)], sort_keys=True, default=repr)
 
 
 def _length(entry: Entry) -> int:

@@ -132,14 +132,11 @@ def _check_function(impl: HookImpl, point: str) -> None:
     never = [
         parameter.name
         for parameter in inspect.signature(impl.function).parameters.values()
-        if parameter.kind is parameter.KEYWORD_ONLY or (parameter.name in _ARGUMENTS[point] and _defaults(parameter))
+        if parameter.kind is parameter.KEYWORD_ONLY
+        or (parameter.name in _ARGUMENTS[point] and parameter.default is not parameter.empty)
     ]
     if never:
         raise UsageError(f"{name} would never be given `{never[0]}`: take it without a default, and before any `*`")
-
-
-def _defaults(parameter: inspect.Parameter) -> bool:
-    return parameter.default is not parameter.empty
 
 
 _ARGUMENTS = {point: frozenset(inspect.signature(getattr(points, point)).parameters) for point in HOOKS}

@@ -48,14 +48,14 @@ class Allowances:
         if self.problem:
             self._put_aside()
         table = [{"tool": one.tool, "pattern": one.pattern} for one in (*kept, rule)]
-        self._write(json.dumps({"version": VERSION, "allowed": table}, indent=1, ensure_ascii=True) + "\n")
+        self._replace_file(json.dumps({"version": VERSION, "allowed": table}, indent=1, ensure_ascii=True) + "\n")
 
     def _put_aside(self) -> None:
         """Moves the file away, so that nothing that a person may want back is overwritten."""
         with contextlib.suppress(OSError):
             self._path.replace(self._path.with_name(f"{FILE}.unreadable"))
 
-    def _write(self, text: str) -> None:
+    def _replace_file(self, text: str) -> None:
         fresh = self._path.with_name(f"{FILE}.{uuid4().hex}")
         try:
             place = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -80,10 +80,10 @@ def _rules(content: Any) -> list[ApprovalRule]:
     listed = table.get("allowed")
     if not isinstance(listed, list):
         raise ValueError("it contains no list `allowed`")
-    return [_rule(one) for one in cast("list[Any]", listed)]
+    return [_exact_rule(one) for one in cast("list[Any]", listed)]
 
 
-def _rule(one: Any) -> ApprovalRule:
+def _exact_rule(one: Any) -> ApprovalRule:
     entry = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
     tool, pattern = entry.get("tool"), entry.get("pattern")
     if not isinstance(tool, str) or not isinstance(pattern, str) or set(entry) != {"tool", "pattern"}:

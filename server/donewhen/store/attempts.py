@@ -95,7 +95,7 @@ class Groups:
 
     def all(self) -> Sequence[Group]:
         """The groups on record, the newest first; those whose record can't be read are `damaged`."""
-        found = [group for folder in self._folders() if (group := _read(folder)) is not None]
+        found = [group for folder in self._folders() if (group := _read_group(folder)) is not None]
         return sorted(found, key=lambda one: one.began, reverse=True)
 
     def strays(self) -> Sequence[Path]:
@@ -106,7 +106,7 @@ class Groups:
         """Folders of groups whose record is there and can't be read, such as one of a later version: there may be work
         in them, which a person looks at."""
         recorded = [folder for folder in self._folders() if os.path.lexists(folder / FILE)]
-        return [folder for folder in recorded if _read(folder) is None]
+        return [folder for folder in recorded if _read_group(folder) is None]
 
     def _folders(self) -> list[Path]:
         try:
@@ -115,7 +115,7 @@ class Groups:
             return []
 
 
-def _read(folder: Path) -> Group | None:
+def _read_group(folder: Path) -> Group | None:
     try:
         held: dict[str, Any] = json.loads(read_text(folder / FILE, "utf-8", "surrogateescape"))
         kept: list[dict[str, Any]] = held.pop("attempts")

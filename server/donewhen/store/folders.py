@@ -43,7 +43,7 @@ def workspace_folder(state: Path, root: Path) -> Path:
     Every spelling of the same path (relative, through a symbolic link) gives the same folder.
     """
     resolved = root.resolve()
-    folder = private_folder(state / "workspaces" / _name(resolved))
+    folder = private_folder(state / "workspaces" / _folder_name(resolved))
     _describe(folder, resolved)
     return folder
 
@@ -65,7 +65,7 @@ def may_be_written(folder: Path) -> bool:
 
 def kept_folder(root: Path, override: Path | None = None) -> Path:
     """Where the state of a workspace is, if there is any. Creates nothing."""
-    return _state_path(override) / "workspaces" / _name(root.resolve())
+    return _state_path(override) / "workspaces" / _folder_name(root.resolve())
 
 
 def _holds_a_run(file: Path) -> bool:
@@ -123,7 +123,7 @@ def _hindrance(path: Path, error: OSError) -> str:
     return f"nothing can be created in {nearest} ({error.strerror or error})"
 
 
-def _name(root: Path) -> str:
+def _folder_name(root: Path) -> str:
     """A readable name that differs for every root."""
     # Equal paths on Windows may differ in case.
     digest = hashlib.sha256(os.path.normcase(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]

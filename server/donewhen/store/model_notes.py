@@ -27,22 +27,22 @@ class MemoryModelNotes(ModelNotes):
         self._windows: dict[str, int] = {}
 
     def calling(self, model: str, api_base: str | None) -> Calling | None:
-        return self._calling.get(_key(model, api_base))
+        return self._calling.get(_model_key(model, api_base))
 
     def note_calling(self, model: str, api_base: str | None, calling: Calling) -> None:
-        self._calling[_key(model, api_base)] = calling
+        self._calling[_model_key(model, api_base)] = calling
 
     def window(self, model: str, api_base: str | None) -> int | None:
-        return self._windows.get(_key(model, api_base))
+        return self._windows.get(_model_key(model, api_base))
 
     def note_window(self, model: str, api_base: str | None, window: int) -> None:
-        self._windows[_key(model, api_base)] = window
+        self._windows[_model_key(model, api_base)] = window
 
     def measured(self, model: str, api_base: str | None) -> Measured | None:
-        return self._measured.get(_key(model, api_base))
+        return self._measured.get(_model_key(model, api_base))
 
     def note_measured(self, model: str, api_base: str | None, measured: Measured) -> None:
-        self._measured[_key(model, api_base)] = measured
+        self._measured[_model_key(model, api_base)] = measured
 
 
 class FileModelNotes(ModelNotes):
@@ -53,21 +53,21 @@ class FileModelNotes(ModelNotes):
         self._path = folder / FILE
 
     def calling(self, model: str, api_base: str | None) -> Calling | None:
-        found = self._of(model, api_base).get("calling")
+        found = self._notes_of(model, api_base).get("calling")
         return found if found in ("tools", "actions") else None
 
     def note_calling(self, model: str, api_base: str | None, calling: Calling) -> None:
         self._note(model, api_base, "calling", calling)
 
     def window(self, model: str, api_base: str | None) -> int | None:
-        found = self._of(model, api_base).get("window")
+        found = self._notes_of(model, api_base).get("window")
         return found if isinstance(found, int) and found > 0 else None
 
     def note_window(self, model: str, api_base: str | None, window: int) -> None:
         self._note(model, api_base, "window", window)
 
     def measured(self, model: str, api_base: str | None) -> Measured | None:
-        kept = self._of(model, api_base).get("measured")
+        kept = self._notes_of(model, api_base).get("measured")
         found = cast("dict[str, Any]", kept) if isinstance(kept, dict) else {}
         said = [one for key in ("on", "cases") if isinstance(one := found.get(key), str)]
         counts = [one for key in ("accepted", "false", "rejected", "true") if isinstance(one := found.get(key), int)]
@@ -79,13 +79,13 @@ class FileModelNotes(ModelNotes):
     def note_measured(self, model: str, api_base: str | None, measured: Measured) -> None:
         self._note(model, api_base, "measured", asdict(measured))
 
-    def _of(self, model: str, api_base: str | None) -> dict[str, Any]:
-        found = self._read().get(_key(model, api_base))
+    def _notes_of(self, model: str, api_base: str | None) -> dict[str, Any]:
+        found = self._read_notes().get(_model_key(model, api_base))
         return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
     def _note(self, model: str, api_base: str | None, what: str, value: object) -> None:
-        models = self._read()
-        models[_key(model, api_base)] = {**self._of(model, api_base), what: value}
+        models = self._read_notes()
+        models[_model_key(model, api_base)] = {**self._notes_of(model, api_base), what: value}
         kept = dict(list(models.items())[-MOST:])
         fresh = self._path.with_name(f"{FILE}.{uuid4().hex}")
         try:
@@ -95,7 +95,7 @@ class FileModelNotes(ModelNotes):
             with contextlib.suppress(OSError):
                 fresh.unlink(missing_ok=True)
 
-    def _read(self) -> dict[str, Any]:
+    def _read_notes(self) -> dict[str, Any]:
         try:
             content: Any = json.loads(read_text(self._path))
         except (OSError, ValueError, RecursionError):
@@ -106,5 +106,5 @@ class FileModelNotes(ModelNotes):
         return cast("dict[str, Any]", models) if isinstance(models, dict) else {}
 
 
-def _key(model: str, api_base: str | None) -> str:
+def _model_key(model: str, api_base: str | None) -> str:
     return f"{model} {api_base.rstrip('/')}" if api_base else model

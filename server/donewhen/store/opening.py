@@ -86,7 +86,7 @@ def _unchanged(path: Path) -> sqlite3.Connection | None:
         if versions(connection)[0] == SCHEMA_VERSION:
             return connection
     except sqlite3.Error as error:
-        if _code(error) not in _UNOPENED:
+        if _sqlite_code(error) not in _UNOPENED:
             connection.close()
             raise
     except BaseException:
@@ -164,14 +164,14 @@ def is_damaged(path: Path, checked_bytes: int = CHECKED_BYTES) -> bool:
     except ForeignDatabase:
         return True
     except sqlite3.DatabaseError as error:
-        if _code(error) in _DAMAGED:
+        if _sqlite_code(error) in _DAMAGED:
             return True
         raise
 
 
 def ledger_error(error: Exception, path: Path) -> LedgerError:
     """What an error of SQLite or the file system means to a person, and what to do about it."""
-    code = _code(error) if isinstance(error, sqlite3.Error) else None
+    code = _sqlite_code(error) if isinstance(error, sqlite3.Error) else None
     if code in _DAMAGED:
         with suppress(OSError):
             _suspicion(path).touch()
@@ -190,7 +190,7 @@ def ledger_error(error: Exception, path: Path) -> LedgerError:
     )
 
 
-def _code(error: sqlite3.Error) -> int | None:
+def _sqlite_code(error: sqlite3.Error) -> int | None:
     extended = getattr(error, "sqlite_errorcode", None)
     return None if extended is None else extended & 0xFF
 
@@ -237,7 +237,7 @@ def _patiently(action: Callable[[], object]) -> None:
             action()
             return
         except sqlite3.OperationalError as error:
-            if _code(error) not in _BUSY or time.monotonic() > deadline:
+            if _sqlite_code(error) not in _BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
 

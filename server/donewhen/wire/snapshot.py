@@ -329,7 +329,9 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         interrupts=[_interrupt(state, root, one) for one in state.interrupts],
         halt=_halt(state),
         warnings=[WireWarning(code=one.code, message=one.message) for one in state.warnings],
-        cost=_wire_cost(state),
+        cost=WireCost(
+            usd=_usd(state.usage.usd), worker=_wire_usage(state.worker_usage), judge=_wire_usage(state.judge_usage)
+        ),
         limits=_limits(state),
         iterations_total=state.iterations[-1].number if state.iterations else 0,
         iterations=[_iteration(one) for one in state.iterations],
@@ -525,12 +527,6 @@ def _wire_start(state: RunState) -> WireStart | None:
     if not state.options.summary:
         return None
     return WireStart(summary=state.options.summary, accepted_by=state.started)
-
-
-def _wire_cost(state: RunState) -> WireCost:
-    return WireCost(
-        usd=_usd(state.usage.usd), worker=_wire_usage(state.worker_usage), judge=_wire_usage(state.judge_usage)
-    )
 
 
 def _wire_usage(usage: Usage) -> WireUsage:

@@ -357,7 +357,7 @@ def _raises(run: Snapshot) -> WireRaise | None:
 
 
 def _notice_of_end(run: Snapshot) -> str | None:
-    """What is said of a run that ended, or paused, by itself: what a person stopped is no news to them."""
+    """What is said of a run that ended, or paused, by itself: what a person stopped is not news to them."""
     title = harmless(run.title)
     why = harmless(run.reason or run.missing)[:MAX_REASON]
     if run.status == "paused":
@@ -501,7 +501,7 @@ def harmless(text: str) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """Text as Markdown that shows just that text, in which `$(name)` is no icon."""
+    """Text as Markdown that shows just that text, in which `$(name)` is not an icon."""
     return re.sub(r"\r?\n", "  \n", _MARKS.sub(r"\\\g<0>", text))
 
 
@@ -922,7 +922,7 @@ def _file_node(under: str, number: int, path: str, about: Mapping[str, Any]) -> 
 
 
 def _timeline(run: Snapshot) -> WireTimeline:
-    """What is under way is no row yet: it has no score."""
+    """What is under way has no row yet: it has no score."""
     most = "" if run.max_iterations is None else f" of {run.max_iterations}"
     worker, judge = run.cost.worker, run.cost.judge
     tokens = worker.input_tokens + worker.output_tokens + judge.input_tokens + judge.output_tokens

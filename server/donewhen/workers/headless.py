@@ -30,7 +30,7 @@ from donewhen.workers.updates import Fields, Updates, fields_of, items_of, text_
 SESSION = "session of the agent: "
 """How the message begins that keeps the agent's session with the run."""
 LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of a line that is read; what is longer is no report of an agent."""
+"""Bytes of a line that is read; what is longer is not an agent's report."""
 
 
 class HeadlessWorker:

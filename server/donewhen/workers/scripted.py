@@ -77,7 +77,9 @@ class _Playing:
         self._processes = processes
         self._environment = environment
         self._name = played.name
-        self._files = RecordedFiles(context.workspace.root, _touched(played))
+        self._files = RecordedFiles(
+            context.workspace.root, tuple(dict.fromkeys(path for step in played.steps for _, path in _changes(step)))
+        )
         self._said: list[str] = []
         self._state: TurnState = "finished"
         self._usage = Usage()
@@ -163,10 +165,6 @@ def _changes(step: recorded.Step) -> Iterator[tuple[str, str]]:
     for kind, change in (("write", step.write), ("edit", step.edit), ("delete", step.delete)):
         if change:
             yield kind, change.path
-
-
-def _touched(played: recorded.ScriptTurn) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(path for step in played.steps for _, path in _changes(step)))
 
 
 # File changes of a worker that plays a recording: inside the workspace, whole or not at all, never over a person's.

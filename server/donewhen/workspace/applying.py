@@ -27,7 +27,7 @@ class Change:
 
 
 def standing(root: Path, path: str) -> Content | None:
-    """What is there now; None if there is no file. Raises OSError for what can't be read, or is no file."""
+    """What is there now; None if there is no file. Raises OSError for what can't be read, or is not a file."""
     place = root / path
     try:
         status = place.lstat()
@@ -75,7 +75,7 @@ def apply(root: Path, changes: Sequence[Change]) -> Sequence[str]:
 def _free(root: Path, one: Change, goes: set[str]) -> bool:
     place = root / one.path
     if place.is_dir() and not place.is_symlink():
-        # A folder is no file: where one is to come, the folder must have been there before, and all in it goes.
+        # A folder is not a file: where one is to come, the folder must have been there before, and all in it goes.
         return one.after is None or (one.before is None and _only(root, one.path, goes))
     folders = [above.as_posix() for above in PurePosixPath(one.path).parents]
     if one.before is None and any(above in goes and (root / above).is_symlink() for above in folders):

@@ -61,7 +61,7 @@ async def find_repository(root: Path) -> Repository | None:
     above = [("", compiled(excludes)), (prefix, compiled(read_rules(os.fspath(root / lines[2]))))]
     above += _rules_between(top, prefix)
     tracked = frozenset(os.fsdecode(listed).split("\0")) - {""}
-    return Repository(prefix, root / lines[1], root / lines[3], tracked, tuple(_spelled(above, prefix)))
+    return Repository(prefix, root / lines[1], root / lines[3], tracked, ((prefix, above[0][1]), *above[1:]))
 
 
 async def committed(root: Path, covered: frozenset[str]) -> str | None:
@@ -103,10 +103,6 @@ async def _is_ignored(root: Path) -> bool:
 def _prefix(root: Path, top: Path) -> str:
     inside = root.resolve().relative_to(top.resolve()).as_posix()
     return "" if inside == "." else f"{inside}/"
-
-
-def _spelled(above: Sequence[tuple[str, Rules]], prefix: str) -> list[tuple[str, Rules]]:
-    return [(prefix, above[0][1]), *above[1:]]
 
 
 def _rules_between(top: Path, prefix: str) -> list[tuple[str, Rules]]:

@@ -102,7 +102,7 @@ def _hook_entry(form: Form, command: str) -> dict[str, Any]:
 
 
 async def _written(call: Call, file: Path, before: str, after: str) -> bool:
-    """Shows the difference, asks, and writes. An empty text is no file."""
+    """Shows the difference, asks, and writes. An empty text removes the file."""
     if before == after:
         call.terminal.message(f"{file} is already set up")
         return True

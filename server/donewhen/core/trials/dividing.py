@@ -281,7 +281,7 @@ def _inline(path: str, before: bytes | None, now: bytes | None, *, tested: bool)
 def _rejoined(
     path: str, product: inline.Halves, tests: inline.Halves, *, gone: bool, tested: bool
 ) -> Before | bytes | None:
-    """None if there is no place for the tests, unless the version of the product has no such file at all."""
+    """None if there is no place for the tests, unless the version of the product does not have the file at all."""
     text = inline.joined(path, product.product, tests.tests, tested=tested)
     if text is None:
         return Before() if gone else None

@@ -92,7 +92,9 @@ class Environment:
             places += [folder / name for name in _STARTUP if (folder / name).is_file()]
             found |= {fact.path: fact for fact in self._plugins_in(root, folder)}
         for packages in _site_packages(root, environment):
-            places += _startup_in(packages)
+            places += [
+                Path(e.path) for e in _sorted_dir_entries(packages) if e.name in _STARTUP or e.name.endswith(".pth")
+            ]
             for fact in (*self._runner_packages(root, packages), *self._plugins_in(root, packages)):
                 found[fact.path] = fact
             for folder in _folders_of_pth(packages):
@@ -279,10 +281,6 @@ def _site_packages(root: Path, environment: Mapping[str, str]) -> Iterator[Path]
             if packages not in seen and packages.is_dir():
                 seen.add(packages)
                 yield packages
-
-
-def _startup_in(packages: Path) -> list[Path]:
-    return [Path(e.path) for e in _sorted_dir_entries(packages) if e.name in _STARTUP or e.name.endswith(".pth")]
 
 
 def _folders_of_pth(packages: Path) -> Iterator[Path]:

@@ -29,7 +29,7 @@ _FINISH: Mapping[str | None, str] = {
 
 
 class UnreadableReplyError(Exception):
-    """What came is no message."""
+    """What came is not a message."""
 
 
 class AnthropicClient:

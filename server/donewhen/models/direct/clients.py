@@ -152,6 +152,6 @@ def _body_message(error: BaseException) -> str | None:
 
 
 def _seen(done: asyncio.Future[Client]) -> None:
-    """Marks an exception as retrieved: often nobody waits for it; whoever does still gets it."""
+    """Marks an exception as retrieved: often nothing awaits it, and what does still gets it."""
     if not done.cancelled():
         done.exception()

@@ -27,7 +27,7 @@ class ErrorReplyError(Exception):
 
 
 class UnreadableReplyError(Exception):
-    """What came is no chat completion."""
+    """What came is not a chat completion."""
 
 
 class OpenAiClient:

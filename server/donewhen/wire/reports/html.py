@@ -17,7 +17,7 @@ from donewhen.core.state import IterationRecord, RaisedFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.trials.outcome import TRIED
 from donewhen.core.verdict import GRADES, RequirementView
-from donewhen.core.words import listed
+from donewhen.core.words import listed, money
 from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.markdown import (
@@ -263,7 +263,7 @@ def _timeline(state: RunState) -> Iterator[str]:
 def _iteration(one: IterationRecord, refused: Sequence[RaisedFinding]) -> str:
     tone = "bad" if one.error or refused else "good" if one.total and one.met == one.total else ""
     told = [f"<strong>Iteration {one.number}</strong> {_meter(one.met, one.total)}"]
-    told.append(f'<span class="dim">{one.seconds:.1f} s · {_dollars(one.usage)}</span>{_at(one.started_at)}')
+    told.append(f'<span class="dim">{one.seconds:.1f} s · {money(one.usage.usd)}</span>{_at(one.started_at)}')
     if one.error:
         told.append(f'<br><span class="bad">failed: {_escaped_html(one.error)}</span>')
     for found in refused:
@@ -346,7 +346,7 @@ def _result(seen: CheckResult) -> Iterator[str]:
 def _cost_table(state: RunState) -> Iterator[str]:
     used = [("worker", state.worker_usage), ("judge", state.judge_usage)]
     rows = [
-        f"<tr><td>{who}</td><td>{_tokens(usage)}</td><td>{_dollars(usage)}</td></tr>"
+        f"<tr><td>{who}</td><td>{_tokens(usage)}</td><td>{money(usage.usd)}</td></tr>"
         for who, usage in used
         if usage.tokens or usage.usd != 0
     ]
@@ -358,10 +358,6 @@ def _cost_table(state: RunState) -> Iterator[str]:
 
 def _tokens(usage: Usage) -> str:
     return f"{usage.tokens:,}" if usage.tokens or usage.usd is not None else "unknown"
-
-
-def _dollars(usage: Usage) -> str:
-    return "cost unknown" if usage.usd is None else f"${usage.usd:.2f}"
 
 
 def _accepted_at_start(state: RunState) -> Iterator[str]:

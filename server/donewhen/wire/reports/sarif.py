@@ -1,7 +1,7 @@
 """The receipt for code scanning: SARIF 2.1.0, a result for each thing that is not proven.
 
-What is proven is no result, since a forge shows each result as an alert: it stands with its grade in the properties of
-the run. What a person waived or accepted, and a finding that the worker undid, is a result that is suppressed.
+What is proven is not a result, since a forge shows each result as an alert: it stands with its grade in the properties
+of the run. What a person waived or accepted, and a finding that the worker undid, is a result that is suppressed.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Requests:
         }
 
     async def handle(self, method: str, params: Any, is_notification: bool) -> Any:
-        """See `acp.connection.MethodHandler`. What is no fault of the agent ends the turn."""
+        """See `acp.connection.MethodHandler`. What is not the agent's fault ends the turn."""
         if is_notification:
             return None
         answer = self._methods.get(method)

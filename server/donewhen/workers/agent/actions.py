@@ -133,7 +133,7 @@ class Habit:
         """A tool was called: the way in which the model is asked works."""
         self.acted = True
         how = "actions" if self.by_actions else "tools"
-        # A model that is known to call tools keeps that name: one reply in words is no habit.
+        # A model that is known to call tools keeps that name: one reply in words is not a habit.
         if self._known is None:
             self._known = how
             self._notes.note_calling(*self._place, how)

@@ -44,7 +44,7 @@ class BestRooms:
         self._copies = CopiedRooms(folder, processes, inside)
         self._chosen: Rooms | None = None
         self._timed_out = False
-        """A machine under load is no system without overlays: it is tried again the next time."""
+        """A busy machine may well have overlays: it is tried again the next time."""
         self._choosing = asyncio.Lock()
         self.why = ""
 

@@ -113,7 +113,7 @@ class MountedLiveRooms:
             if why is None:
                 self._timed_out = False
                 why = await self._why_no_rooms()
-                # A machine under load is no system without rooms: it is tried again the next time.
+                # A busy machine may well have rooms: it is tried again the next time.
                 self._why = None if self._timed_out else why
         return why
 
