@@ -199,6 +199,7 @@ def library() -> Iterator[str]:
     named = [name for names in NAMES.values() for name in names]
     if sorted(named) != sorted(donewhen.__all__):
         raise SystemExit(f"say in NAMES where these belong: {sorted(set(named) ^ set(donewhen.__all__))}")
+    written: dict[str, str] = {}
     yield MARK.format(source="the names that `donewhen` and `donewhen.plugins` export")
     yield "# Python library\n"
     yield "For Python programs: every name that `donewhen` exports, from its docstring. How they are used:"
@@ -206,23 +207,28 @@ def library() -> Iterator[str]:
     for title, names in NAMES.items():
         yield f"## {title}\n"
         for name in names:
-            yield from _directive(donewhen, name)
+            yield from _directive(donewhen, name, written)
     yield "## For plugins\n"
     yield "What `donewhen.plugins` exports besides. How they are written: [plugins](../plugins.md).\n"
     for name in sorted(set(donewhen.plugins.__all__) - set(named)):
-        yield from _directive(donewhen.plugins, name)
+        yield from _directive(donewhen.plugins, name, written)
 
 
-def _directive(package: ModuleType, name: str) -> Iterator[str]:
+def _directive(package: ModuleType, name: str, written: dict[str, str]) -> Iterator[str]:
+    """`written` has the keyword arguments that stand on the page already, by their type, and whose they were."""
     yield f"::: {package.__name__}.{name}\n"
     # Keyword arguments that are written once for several functions, which the signature doesn't list.
     packed = str(getattr(getattr(package, name), "__annotations__", {}).get("options", ""))
-    if found := re.fullmatch(r"Unpack\[(\w+)\]", packed):
+    found = re.fullmatch(r"Unpack\[(\w+)\]", packed)
+    if found and found[1] in written:
+        yield f"By name: those of `{written[found[1]]}`.\n"
+    elif found:
+        written[found[1]] = name
         yield "| by name | type |\n|---|---|"
         for key, hint in getattr(package, name).__globals__[found[1]].__annotations__.items():
-            written = getattr(hint, "__forward_arg__", None) or getattr(hint, "__name__", str(hint))
-            shown = str(written).replace("|", "\\|")
-            yield f"| `{key}` | `{shown}` |"
+            shown = str(getattr(hint, "__forward_arg__", None) or getattr(hint, "__name__", str(hint)))
+            escaped = shown.replace("|", "\\|")
+            yield f"| `{key}` | `{escaped}` |"
         yield ""
 
 

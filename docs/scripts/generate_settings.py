@@ -47,8 +47,9 @@ own settings, the default. Your own settings are `config.toml` in the platform's
 in an editor. What the workspace's settings files say, those of an editor included, never loosens what protects you: the
 table says what they may do with each setting.
 
-One name leads to the others: `judge_calls` in `config.toml` is the variable `DONEWHEN_JUDGE_CALLS`, and `judgeCalls` in
-an editor. A section names what differs from that.
+One name leads to the others: `judge_calls` in `config.toml` is the variable `DONEWHEN_JUDGE_CALLS`, `judgeCalls` in an
+editor, and the option `--judge-calls` of those commands that [take it](reference/command-line.md). A section names what
+differs from that.
 
 `donewhen settings` prints what is in force in a folder, where each value comes from, and what the workspace's files may
 do with it; `donewhen settings NAME` says what every source says of one. What an editor sets is not among it.
@@ -104,12 +105,8 @@ def _section(one: Setting) -> Iterator[str]:
         yield f"- Goal file: `{one.name}: {example}`" if example != "..." else f"- Goal file: `{one.name}`"
     if one.own:
         yield from _own(one)
-    if one.commands:
-        yield f"- Command line: `{one.option}` of {', '.join(f'`{name}`' for name in one.commands)}"
-    elif one.name == "state_dir":
-        yield f"- Command line: `{one.option}` of every command"
-    if one.argument:
-        yield f"- Commands of the language server: `{one.argument}` of `donewhen.run.start`{_resumed(one)}"
+    if one.option and one.option != f"--{one.name.replace('_', '-')}":
+        yield f"- Command line: `{one.option}`"
     if one.library:
         yield f"- Library: `{one.library}`"
     if one.ceiling:
@@ -131,10 +128,6 @@ def _usual_names(name: str) -> tuple[str, str]:
     """The variable, and the name in an editor, that follow from a setting's name."""
     first, *others = name.split("_")
     return f"DONEWHEN_{name.upper()}", first + "".join(word.capitalize() for word in others)
-
-
-def _resumed(one: Setting) -> str:
-    return " and `donewhen.run.resume`" if "resume" in one.commands else ""
 
 
 def _tables() -> Iterator[str]:
