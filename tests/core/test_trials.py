@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 from donewhen.core.evidence import CheckResult, Outcome, TestCase, TestOutcome, TestTotals, Trial, TrialKind
 from donewhen.core.proof_files import says_up_to_date
-from donewhen.core.trials.outcome import AtStart, Stand, conclude, controls, plan, reported, said_at_start, unplanted
+from donewhen.core.trials.outcome import (
+    AtStart,
+    TrialInput,
+    conclude,
+    controls,
+    plan,
+    reported,
+    said_at_start,
+    unplanted,
+)
 from tests.tools import each_row
 
 PASSED = CheckResult("c", "pytest", Outcome.PASSED, "2 tests passed", 0, is_test_run=True, totals=TestTotals(2, 0))
@@ -34,8 +43,10 @@ def trials(**results: CheckResult | None) -> dict[TrialKind, Trial]:
     return {kind: trial(kind, result) for kind, result in results.items()}  # type: ignore[misc, arg-type]
 
 
-def stand(at_start: AtStart = "failed", *changed: str, additions: bool = False, free: tuple[str, ...] = ()) -> Stand:
-    return Stand("c", at_start, changed, free, additions)
+def stand(
+    at_start: AtStart = "failed", *changed: str, additions: bool = False, free: tuple[str, ...] = ()
+) -> TrialInput:
+    return TrialInput("c", at_start, changed, free, additions)
 
 
 TESTS = "tests/test_quotes.py"
@@ -58,7 +69,7 @@ TESTS = "tests/test_quotes.py"
         (replace(stand("failed"), idle=True), ("forced",)),
     ],
 )
-def test_the_trials_that_a_check_needs(given: Stand, kinds: tuple[TrialKind, ...]) -> None:
+def test_the_trials_that_a_check_needs(given: TrialInput, kinds: tuple[TrialKind, ...]) -> None:
     assert plan(given) == kinds
 
 
@@ -234,7 +245,7 @@ KINDS: tuple[TrialKind, ...] = (
     "original", "reverted", "planted", "control", "planted_before", "reverted_rebuilt", "forced"
 )  # fmt: skip
 STANDS = st.builds(
-    Stand,
+    TrialInput,
     st.just("c"),
     st.sampled_from(["passed", "failed", "silent", "unknown"]),
     st.sampled_from([(), (TESTS,)]),
@@ -247,7 +258,7 @@ STANDS = st.builds(
 
 @given(STANDS, st.dictionaries(st.sampled_from(KINDS), RESULTS, max_size=6), st.booleans())
 def test_no_refusal_without_its_control_and_no_grade_without_a_trial(
-    given: Stand, results: Mapping[TrialKind, CheckResult | None], same_place: bool
+    given: TrialInput, results: Mapping[TrialKind, CheckResult | None], same_place: bool
 ) -> None:
     runs = {kind: trial(kind, result, same_place=same_place) for kind, result in results.items()}
     found = conclude(given, runs)  # type: ignore[arg-type]
@@ -320,7 +331,7 @@ def test_a_test_that_was_taken_does_not_stand_for_the_planted_one() -> None:
 
 
 def test_a_runner_that_names_no_pass_says_by_its_silence_that_a_test_passed() -> None:
-    tests = Stand("c", "failed", plantable=True)
+    tests = TrialInput("c", "failed", plantable=True)
     now = trial("planted", replace(FAILED, tests=(), output="failures: dw_x7"), taken=("comma",))
     before = trial("planted_before", replace(FAILED, tests=(), output="failures: dw_x7, comma"), taken=("comma",))
     assert conclude(tests, {"planted": now, "planted_before": before}).refusal == "failure_unreported"

@@ -12,12 +12,12 @@ from donewhen.core.proof import (
     assess,
     findings_alone,
     needed_judgements,
-    never_settles,
     proven,
     satisfied,
     trials_due,
     undecidable,
     unmet_signature,
+    unsettled_reason,
     weakly_met,
 )
 from donewhen.core.questions import MAX_LISTED, findings_preview, heard_of_trials, unaccepted, worker_says
@@ -191,7 +191,7 @@ def _unsettled(state: RunState, seconds: float) -> Action | None:
     """Another audit would find what the last ones found: files that go on changing by nobody's hand."""
     if state.turn is not None or state.redo is not None:
         return None
-    reason = never_settles(state, seconds)
+    reason = unsettled_reason(state, seconds)
     return Stop("blocked", reason) if reason is not None else None
 
 

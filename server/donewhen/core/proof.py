@@ -326,20 +326,20 @@ def _check_proof(state: RunState, check: Check) -> _Proof:
         return _failure(state, check, result, ids, fresh)
     if check.id in state.flaky:
         reason = f"`{check.command}` is flaky: it gave different results for the same files ({state.flaky[check.id]} of {STABLE_PASSES} passes in a row)"  # noqa: E501  # one sentence for people
-        return _Proof("unverified", reason, ids, flaky=True, renewing=not fresh and _will_renew(state))
+        return _Proof("unverified", reason, ids, flaky=True, renewing=not fresh and _recheck_pending(state))
     if evidence.revision != evidence.revision_after:
         moved = f": {', '.join(state.unsettled.paths[:3])}" if state.unsettled and state.unsettled.paths else ""
         reason = f"files changed while `{check.command}` ran{moved}"
-        return _Proof("unverified", reason, ids, renewing=_will_renew(state))
+        return _Proof("unverified", reason, ids, renewing=_recheck_pending(state))
     if not fresh:
         reason = f"`{check.command}` passed before the last edit"
-        return _Proof("stale", reason, ids, renewing=_will_renew(state))
+        return _Proof("stale", reason, ids, renewing=_recheck_pending(state))
     return _Proof("met", f"`{check.command}`: {result.reason or 'passed'}", ids)
 
 
 def _failure(state: RunState, check: Check, result: CheckResult, ids: tuple[str, ...], fresh: bool) -> _Proof:
     status: RequirementStatus = "unmet" if result.outcome.decides else "unverified"
-    return _Proof(status, f"`{check.command}`: {result.reason}", ids, renewing=not fresh and _will_renew(state))
+    return _Proof(status, f"`{check.command}`: {result.reason}", ids, renewing=not fresh and _recheck_pending(state))
 
 
 def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
@@ -347,12 +347,12 @@ def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
         return _Proof("unverified", "the editor's diagnostics have not been read yet")
     report, ids, fresh = evidence.observation, (evidence.id,), evidence.fresh(state.revision)
     if report.forwarded and report.errors:
-        return _Proof("unmet", _errors(report), ids, renewing=not fresh and _will_renew(state))
+        return _Proof("unmet", _errors(report), ids, renewing=not fresh and _recheck_pending(state))
     if report.doubt:
-        return _Proof("unverified", report.doubt, ids, renewing=not fresh and _will_renew(state))
+        return _Proof("unverified", report.doubt, ids, renewing=not fresh and _recheck_pending(state))
     if not fresh:
         reason = "the editor's diagnostics are older than the last edit"
-        return _Proof("stale", reason, ids, renewing=_will_renew(state))
+        return _Proof("stale", reason, ids, renewing=_recheck_pending(state))
     return _Proof("met", "the editor reports no error", ids)
 
 
@@ -384,7 +384,7 @@ def _judged_view(state: RunState, requirement: Requirement, view: RequirementVie
     if judged.stale:
         status = "stale" if verdict.finding == "met" else verdict.finding
         # On guard nobody asks the judge again: that costs, and a person can.
-        return replace(shown, status=status, renewing=state.active and _will_renew(state))
+        return replace(shown, status=status, renewing=state.active and _recheck_pending(state))
     return replace(shown, status=verdict.finding)
 
 
@@ -430,7 +430,7 @@ def _wants_judge(state: RunState, requirement: Requirement) -> bool:
     return judged is None or judged.stale
 
 
-def _will_renew(state: RunState) -> bool:
+def _recheck_pending(state: RunState) -> bool:
     pursued = state.active or state.guard is not None
     return pursued and (state.audit_due or state.audit is not None or state.turn is not None)
 
@@ -493,7 +493,7 @@ def _places(state: RunState, requirement: Requirement) -> tuple[Problem, ...]:
 #
 # A proof holds for the files that it was made with, so such a run would audit for ever, or pay a worker for what no
 # worker may be able to stop. The state counts in how many audits in a row nothing but that was in the way, and
-# `never_settles` says when it is enough.
+# `unsettled_reason` says when it is enough.
 
 
 ENOUGH = 3
@@ -532,7 +532,7 @@ def audit_unsettled(state: RunState) -> RunState:
     return state if known.audits else replace(state, unsettled=None)
 
 
-def never_settles(state: RunState, seconds: float) -> str | None:
+def unsettled_reason(state: RunState, seconds: float) -> str | None:
     """Why the run ends, so many seconds of work after its last entry; None where it may go on. Workers have been told
     by then, as often as a run may repeat itself (`stall_after`)."""
     known, stall = state.unsettled, state.limit("stall_after")

@@ -166,7 +166,7 @@ class ActiveRun:
         on_change(run)
         return run
 
-    def allow(self, turns: int | None) -> None:
+    def limit_turns(self, turns: int | None) -> None:
         """Lets the worker have so many turns from now on, one that was cut off included; None: as many as it needs."""
         redo = self.state.redo
         done = self.state.iteration if redo is None else redo.iteration - 1
@@ -193,7 +193,7 @@ class ActiveRun:
         on disk is always in the state too."""
         at_once = self.parts.ledger.append_at_once
         if at_once is not None:
-            return await self._taken_in(at_once(self.run_id, event, self.parts.clock.now(), self.watch.lap()))
+            return await self._apply_entry(at_once(self.run_id, event, self.parts.clock.now(), self.watch.lap()))
         return await asyncio.shield(asyncio.ensure_future(self._append(event, durable)))
 
     async def append_next(self, event: Event) -> bool:
@@ -218,9 +218,9 @@ class ActiveRun:
         except BaseException:
             self.watch.add(seconds)  # they were worked, though this is not on record
             raise
-        return await self._taken_in(entry)
+        return await self._apply_entry(entry)
 
-    async def _taken_in(self, entry: Entry) -> RunState:
+    async def _apply_entry(self, entry: Entry) -> RunState:
         """The state with this entry, and with those that others had put on record before it: somebody acted on the run
         in the moment in which it was resumed."""
         if entry.sequence == self.state.sequence + 1:
@@ -309,9 +309,9 @@ class ActiveRun:
         workspace = self.parts.workspace
         tree = await (workspace.confirm() if everywhere else workspace.current())
         self.walked = self.walked or everywhere
-        return await self.noticed(tree, by)
+        return await self.record_tree(tree, by)
 
-    async def noticed(self, tree: TreeState, by: Actor) -> tuple[str, ...]:
+    async def record_tree(self, tree: TreeState, by: Actor) -> tuple[str, ...]:
         """Records a new revision. A path is the person's where what is on disk is what the editor saved; in doubt it
         is `by`'s."""
         self.touched.update(tree.changed)

@@ -99,7 +99,7 @@ async def _run_affected(run: ActiveRun, check: Check, last: CheckResult, command
     # Under a name of its own: what is known of how the whole check reports stays as it is.
     narrower = Check(f"{check.id}-affected", command)
     result = await run.parts.checker.run(narrower, timeout=limit, token=run.token, test_run=True)
-    await run.noticed(await run.parts.workspace.current(), "person")
+    await run.record_tree(await run.parts.workspace.current(), "person")
     after = run.state.revision
     if after != before:
         run.no_affected.add(check.id)

@@ -153,7 +153,7 @@ async def _run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
     result = await parts.checker.run(
         check, timeout=state.goal.limits.check_timeout, token=run.token, test_run=check.id in state.test_runs
     )
-    await run.noticed(await _after(run, check, alone), "person" if run.state.persons_work else "check")
+    await run.record_tree(await _after(run, check, alone), "person" if run.state.persons_work else "check")
     if there is not None:
         came = (path for path in parts.workspace.files() if path not in there)
         run.made_at_start.update(path for path in came if not parts.workspace.is_persons(path))

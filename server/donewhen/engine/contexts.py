@@ -261,7 +261,7 @@ class Context:
 
     async def settled(self) -> TreeState:
         tree = await settled_or_proven(self._run)
-        await self._run.noticed(tree, self._by)
+        await self._run.record_tree(tree, self._by)
         return tree
 
     async def ask(self, interrupt: Interrupt) -> Answer:

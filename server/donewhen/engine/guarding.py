@@ -235,7 +235,7 @@ async def prove_again(run: ActiveRun, by: Actor) -> None:
     try:
         tree = await run.parts.workspace.current()
         # What changed since the result: looks in between have taken note of it already.
-        await run.noticed(TreeState(tree.revision, tuple(run.parts.workspace.departed() or ())), by)
+        await run.record_tree(TreeState(tree.revision, tuple(run.parts.workspace.departed() or ())), by)
         await amend_if_edited(run)
         if _goal_file_gone(run):
             await run.append(GuardLifted(f"the goal file {run.state.goal.path} is gone"))

@@ -86,7 +86,7 @@ class Supervisor(Control):
         except BaseException:
             self._setup.lock.release()
             raise
-        run.allow(turns)
+        run.limit_turns(turns)
         self._launch(run)
         return self._own_view(run)
 
@@ -140,9 +140,9 @@ class Supervisor(Control):
             check_resumable(state, raised)
             approve = tightened(state, options.approve if options is not None else None)
             refuse_another_sandbox(state, options.sandbox if options is not None else None)
-            run = await self._again(state, token, leftovers)
+            run = await self._reopen(state, token, leftovers)
             await self._refuse_without_goal_file(run)
-            await self._unhalted(run, halt)
+            await self._resume_halt(run, halt)
             if raised != state.goal.limits:
                 await run.append(e.LimitsRaised(raised))
                 for warning in unkept_budgets(raised, state.options):
@@ -152,7 +152,7 @@ class Supervisor(Control):
         except BaseException:
             self._setup.lock.release()
             raise
-        run.allow(options.turns if options is not None else None)
+        run.limit_turns(options.turns if options is not None else None)
         self._launch(run)
         return self._own_view(run)
 
@@ -166,15 +166,15 @@ class Supervisor(Control):
 
     async def _refuse_without_goal_file(self, run: ActiveRun) -> None:
         if goal_file_gone(run):
-            await self._let_go(run)
+            await self._release_run(run)
             back = putting_back(run.state)
             raise NotResumable(goal_gone(run.state.goal.path), typed=back and f" (`{back}` puts it back)")
 
-    async def _unhalted(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
+    async def _resume_halt(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
         try:
             await resume_halted(run, answer)
         except BaseException:
-            await self._let_go(run)  # nothing was begun: the run is as it was
+            await self._release_run(run)  # nothing was begun: the run is as it was
             raise
 
     async def recover(self) -> Sequence[RunView]:
@@ -208,7 +208,7 @@ class Supervisor(Control):
             if run.state.active and run.state.mode == "pursue":
                 with contextlib.suppress(LedgerError):  # then it is found as interrupted later
                     await run.append(e.RunInterrupted(reason, self._setup.clock.now()))
-            await self._let_go(run)
+            await self._release_run(run)
         await self._end_background()
         self._setup.lock.release()
         await self._end_collecting(COLLECTS_WITHIN)
@@ -329,7 +329,7 @@ class Supervisor(Control):
         self._active[run_id] = run
         return run
 
-    async def _again(self, state: RunState, token: str, leftovers: bool) -> ActiveRun:
+    async def _reopen(self, state: RunState, token: str, leftovers: bool) -> ActiveRun:
         """An existing run, supervised by this process from now on."""
         parts = self._parts(state.options, self._setup.worker(state.options))
         run = ActiveRun(parts, token, self._run_changed, state)
@@ -521,11 +521,11 @@ class Supervisor(Control):
         finally:
             await cancel_all(beat, driving)
         await remember(run.state, run.parts.workspace)
-        await self._let_go(run)
+        await self._release_run(run)
         self._setup.lock.release()
         self._collect_later()
 
-    async def _let_go(self, run: ActiveRun) -> None:
+    async def _release_run(self, run: ActiveRun) -> None:
         self._active.pop(run.run_id, None)
         self._tasks.pop(run.run_id, None)
         await run.parts.workspace.close()

@@ -51,7 +51,7 @@ class SystemClock:
 # Who acts when no other process can reach a run: the program itself (ports.People).
 
 
-class OneProgram:
+class LocalCaller:
     """Of a record that is in memory alone; `person` is the one who acts."""
 
     def __init__(self, person: Person | None = None) -> None:
@@ -180,7 +180,7 @@ class EngineSetup:
     """Runs that something besides the ledger names: they are not removed."""
     tell: Callable[[str], None] = lambda line: None
     """Told, in one line, what was removed by itself."""
-    people: People = field(default_factory=OneProgram)
+    people: People = field(default_factory=LocalCaller)
     """Who acts through this process, and through those that ask something of its runs."""
     of_program: bool = False
     """True if a program gives worker, judge and validators: elsewhere its runs can't go on."""

@@ -40,7 +40,7 @@ from donewhen.core.trials.outcome import (
     CheckGrade,
     Conclusion,
     Planted,
-    Stand,
+    TrialInput,
     conclude,
     controls,
     leaf,
@@ -298,7 +298,7 @@ class _Trials:
         planted = await self._plant(result, tree, telling) if result is not None else None
         proof = tree.proof
         additions = bool(proof) and all(tree.parts[path].adds for path in proof)
-        stand = Stand(
+        stand = TrialInput(
             check.id,
             self._at_start(check, tree, additions),
             proof,

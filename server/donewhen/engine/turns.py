@@ -345,14 +345,14 @@ async def _refined(
         skip = frozenset[str]()
         if refine is None or result.error is not None or result.claim.state != "finished":
             break
-        again = await _worked(run, worker, _again(turn, refine, number + 1))
+        again = await _worked(run, worker, _refining_turn(turn, refine, number + 1))
         if again is None:
             return None
         result = _joined(result, again)
     return result
 
 
-def _again(turn: Turn, refine: Refine, number: int) -> Turn:
+def _refining_turn(turn: Turn, refine: Refine, number: int) -> Turn:
     return replace(turn, feedback=refine.feedback, refinement=number, notes=(), resume=None)
 
 

@@ -46,7 +46,7 @@ async def _beside(watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
 async def _record_changes(run: ActiveRun, by: Actor) -> None:
     while True:
         tree = await run.parts.workspace.settled()
-        changed = await run.noticed(tree, by)
+        changed = await run.record_tree(tree, by)
         await amend_if_saved(run, changed, by)
 
 

@@ -148,9 +148,9 @@ class LibraryRuns(Supervisor):
             raise self.failure
         return run.state
 
-    async def _let_go(self, run: ActiveRun) -> None:
+    async def _release_run(self, run: ActiveRun) -> None:
         self._kept.remember(run.state)
-        await super()._let_go(run)
+        await super()._release_run(run)
 
 
 class _KnownRecords(Records):

@@ -72,7 +72,7 @@ class FileRunLock:
                 # From memory: anybody who may write to the file can change what it says.
                 self.held, self.since = own.owner(), uptime()
             except OSError as error:
-                self._let_go()
+                self._unlock()
                 raise LedgerUnavailable(
                     f"{self._owner_file} can't be written ({error}): make room, or set another state folder",
                     typed=" (--state-dir)",
@@ -91,7 +91,7 @@ class FileRunLock:
             except OSError:
                 # Even on a full disk the run must not seem alive for as long as this process lives.
                 self._owner_file.unlink(missing_ok=True)
-        self._let_go()
+        self._unlock()
 
     def owner(self) -> Owner | None:
         record = read_record(self._owner_file)
@@ -178,7 +178,7 @@ class FileRunLock:
             "resume it, which ends them, or end them yourself"
         )
 
-    def _let_go(self) -> None:
+    def _unlock(self) -> None:
         # Closed, never unlocked: unlocking would take the lock from the children that share it.
         self.held = None
         if self._descriptor is not None:

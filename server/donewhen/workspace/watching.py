@@ -290,13 +290,13 @@ class FolderWatcher:
                 self._grown_at = None if self._grown_at == grown else self._grown_at
                 self._quiet = max(_QUIET, _QUIET_SHARE * (time.monotonic() - begun))
                 self._trust()
-        if before is not None and not self._heard_out(before, earlier, listener):
+        if before is not None and not self._drain(before, earlier, listener):
             self._lose(listener)
         self._understand(source.first, listener)
         listener.call_on_loop(listener.wake)
         return source
 
-    def _heard_out(self, source: _Source, earlier: Set[str], listener: _Listener) -> bool:
+    def _drain(self, source: _Source, earlier: Set[str], listener: _Listener) -> bool:
         """Ends a source; whether all that happened before was heard of from it. What a later mark than `earlier` waits
         for may have been told to the next source alone, which hears of that mark too."""
         mark, found = listener.marks.new(), False

@@ -232,7 +232,7 @@ async def _stopped(call: Call, goal: str, record: GateRecord, asked: Asked) -> F
             return Found(None, standing.note)
         if standing.signature == session.last:
             async with call.runs() as runs:
-                return await _let_go(runs, record, goal, _given_up(standing, UNCHANGED))
+                return await _let_agent_stop(runs, record, goal, _given_up(standing, UNCHANGED))
     async with call.runs() as runs:
         try:
             record, view = await _audited(runs, record, goal)
@@ -247,10 +247,10 @@ async def _stopped(call: Call, goal: str, record: GateRecord, asked: Asked) -> F
         kept = _keep_session(call, record.with_session(asked.session, session))
         if found.said is not None and asked.again and not kept:
             found = _given_up(standing, "how often it was sent back can't be kept")
-        return await _let_go(runs, record, goal, found)
+        return await _let_agent_stop(runs, record, goal, found)
 
 
-async def _let_go(runs: Runs, record: GateRecord, goal: str, found: Found) -> Found:
+async def _let_agent_stop(runs: Runs, record: GateRecord, goal: str, found: Found) -> Found:
     """Says at the run, until the next look, that the agent stopped unproven: nobody may have seen the hook's note."""
     view = await _known_run(runs, record, goal) if found.let_go else None
     if view is not None and view.state.halted and view.state.paused is None:

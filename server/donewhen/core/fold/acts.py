@@ -13,7 +13,7 @@ MAX_ACTS = 200
 """The latest are kept: a run of an agent may ask for hundreds of approvals."""
 
 
-def with_act(before: RunState, state: RunState, event: e.Event, at: float) -> RunState:
+def record_act(before: RunState, state: RunState, event: e.Event, at: float) -> RunState:
     """The state with what a person did, where the event says who."""
     person = getattr(event, "person", None)
     if person is None:

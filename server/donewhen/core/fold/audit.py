@@ -18,7 +18,7 @@ from donewhen.core.evidence import (
     Trial,
     proves,
 )
-from donewhen.core.fold.turn import judge_paid, recount, written_off
+from donewhen.core.fold.turn import charge_open_calls, judge_paid, refresh_iteration
 from donewhen.core.globs import literal
 from donewhen.core.integrity import PROOF_FINDINGS, TRIAL_FINDINGS, IntegrityFinding
 from donewhen.core.proof import NOT_AFTER_A_FAILURE, STABLE_PASSES, assess, audit_unsettled, guardable
@@ -71,7 +71,7 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         return replace(state, recorded=known, editor={**state.editor, observation.requirement_id: evidence})
     if not isinstance(observation, CheckResult):
         return replace(state, recorded=known)
-    state = examined(state, evidence, observation)
+    state = count_failures(state, evidence, observation)
     reported = observation.is_test_run or bool(observation.tests)
     if not (evidence.turn or state.turn is not None or state.redo is not None):
         # What a check says is what it said at the start until a worker worked.
@@ -209,7 +209,7 @@ def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunSta
         findings=known,
         finding_ids=ids,
     )
-    return recount(concluded(audit_unsettled(with_raised(finished)), at))
+    return refresh_iteration(update_guard(audit_unsettled(with_raised(finished)), at))
 
 
 def with_raised(state: RunState, *, tried: bool = False) -> RunState:
@@ -261,7 +261,7 @@ def judge_started(state: RunState, event: e.JudgeStarted, at: float) -> RunState
 
 def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunState:
     """Takes a verdict in: strictly, and not at all where the revision moved meanwhile, even if it came back."""
-    state = judge_paid(written_off(state, "judge"), event.usage)
+    state = judge_paid(charge_open_calls(state, "judge"), event.usage)
     counted = replace(state, judging=(), outages=0, outage_reason="", judge_score=event.score)
     if state.disturbed is not None or not event.revision == event.revision_after == state.revision:
         return replace(counted, dropped=state.dropped + (state.disturbed != "person"))
@@ -271,7 +271,7 @@ def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunSta
         judged[verdict.requirement_id] = Judged(verdict, event.revision, scope, one_turn=one_turn)
     # What the judge misses, a worker can still do.
     missing = any(judged[one].verdict.finding != "met" for one in event.requirement_ids if one in judged)
-    return recount(replace(counted, judged=judged, dropped=0, unsettled=None if missing else state.unsettled))
+    return refresh_iteration(replace(counted, judged=judged, dropped=0, unsettled=None if missing else state.unsettled))
 
 
 def _verdicts(state: RunState, event: e.JudgeFinished) -> Iterable[RequirementVerdict]:
@@ -320,7 +320,7 @@ def _scope(state: RunState, event: e.JudgeFinished, finding: RequirementVerdict)
 
 def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
     """A confirmed claim ends the run; any other is for a person."""
-    state = judge_paid(written_off(state, "judge"), event.usage)
+    state = judge_paid(charge_open_calls(state, "judge"), event.usage)
     state = replace(state, judging=(), outages=0, outage_reason="")
     claim = state.claim
     if claim is None:
@@ -335,7 +335,7 @@ def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
 
 
 def judge_failed(state: RunState, event: e.JudgeFailed, at: float) -> RunState:
-    state = judge_paid(written_off(state, "judge"), event.usage)
+    state = judge_paid(charge_open_calls(state, "judge"), event.usage)
     return replace(
         state,
         judging=(),
@@ -354,7 +354,7 @@ def _started(state: RunState, event: e.TrialsStarted, at: float) -> RunState:
 
 def _finished(state: RunState, event: e.TrialsFinished, at: float) -> RunState:
     """What was tried at a revision that is no more says nothing."""
-    ended = judge_paid(written_off(replace(state, trying=False), "judge"), event.usage)
+    ended = judge_paid(charge_open_calls(replace(state, trying=False), "judge"), event.usage)
     if event.revision != state.revision:
         return ended
     found = {**state.found, **{f.key: state.found.get(f.key, state.turns_ended) for f in event.findings}}
@@ -368,11 +368,11 @@ def _finished(state: RunState, event: e.TrialsFinished, at: float) -> RunState:
         findings=(*read, *tried),
         finding_ids=ids,
     )
-    return recount(with_raised(finished, tried=True))
+    return refresh_iteration(with_raised(finished, tried=True))
 
 
 def _abandoned(state: RunState, event: e.TrialsAbandoned, at: float) -> RunState:
-    return replace(written_off(state, "judge"), trying=False)
+    return replace(charge_open_calls(state, "judge"), trying=False)
 
 
 def accepted(state: RunState, known: KnownFinding, *, undo: bool) -> RunState:
@@ -423,7 +423,7 @@ def edited(state: RunState, event: e.RevisionChanged) -> RunState:
     return replace(state, guard=replace(guard, edits=edits, failed={}))
 
 
-def examined(state: RunState, evidence: Evidence, result: CheckResult) -> RunState:
+def count_failures(state: RunState, evidence: Evidence, result: CheckResult) -> RunState:
     """Counts how often a check failed at one revision: once may be chance."""
     guard = state.guard
     if guard is None:
@@ -434,7 +434,7 @@ def examined(state: RunState, evidence: Evidence, result: CheckResult) -> RunSta
     return replace(state, guard=replace(guard, failed=failed))
 
 
-def concluded(state: RunState, at: float) -> RunState:
+def update_guard(state: RunState, at: float) -> RunState:
     """After an audit: what is met again is good, what fails that was met has regressed."""
     guard = state.guard
     if guard is None:

@@ -87,7 +87,7 @@ def fold(state: RunState, entry: e.Entry) -> RunState:
         sequence=entry.sequence,
         confirmed=False,
     )
-    return acts.with_act(state, _FOLDS[type(event)](clocked, event, entry.at), event, entry.at)
+    return acts.record_act(state, _FOLDS[type(event)](clocked, event, entry.at), event, entry.at)
 
 
 def _seconds_by_times(state: RunState, entry: e.Entry) -> float:
@@ -325,7 +325,7 @@ def _stop_requested(state: RunState, event: e.StopRequested, at: float) -> RunSt
 def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
     """A turn that is to run again was cut off earlier: what changed since then is a person's already."""
     alive = at if state.redo is None and state.interrupted is None else state.last_alive
-    state = turn.written_off(state, "judge")
+    state = turn.charge_open_calls(state, "judge")
     return replace(
         state,
         iteration_open=False,
@@ -342,8 +342,8 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
 
 def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
     """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted."""
-    written_off = turn.written_off(turn.written_off(state, "worker"), "judge")
-    state = cut_off(turn.unreported(written_off), event.reason)
+    charged = turn.charge_open_calls(turn.charge_open_calls(state, "worker"), "judge")
+    state = cut_off(turn.unreported(charged), event.reason)
     return replace(
         state,
         iteration_open=False,
@@ -352,8 +352,8 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
         if state.turn is not None or state.redo is None
         else state.last_alive,
         reason=event.reason,
-        redo=turn.cut_turn(state) or state.redo,
-        **turn.unread_again(state),
+        redo=turn.cut_off_turn(state) or state.redo,
+        **turn.requeued_hints(state),
         late_answers={} if state.turn is not None else state.late_answers,
         turn=None,
         audit=None,
@@ -396,7 +396,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
 
 
 def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
-    state = turn.unreported(turn.written_off(state, "judge"))
+    state = turn.unreported(turn.charge_open_calls(state, "judge"))
     ended = replace(
         state,
         iteration_open=False,

@@ -68,7 +68,7 @@ def _still_recorded(state: RunState) -> dict[str, str]:
 def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState:
     """A turn that failed is recorded with its error and is not audited as if it had answered."""
     result = event.result
-    off = worker_paid(written_off(state, "worker"), result.usage)
+    off = worker_paid(charge_open_calls(state, "worker"), result.usage)
     failed = result.error is not None
     needs_person = not failed and result.claim.state != "finished"
     started = state.turn.started_at if state.turn is not None else at
@@ -106,13 +106,13 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
 
 
 def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunState:
-    spent = unreported(worker_paid(written_off(state, "worker"), event.usage))
+    spent = unreported(worker_paid(charge_open_calls(state, "worker"), event.usage))
     if state.turn is None:
         return spent
     cut = cut_off(spent, event.reason)
     if event.trouble is not None:
         return _without_model(cut, state.turn, event, at)
-    return replace(cut, turn=None, redo=cut_turn(state), last_alive=at, late_answers={}, **unread_again(state))
+    return replace(cut, turn=None, redo=cut_off_turn(state), last_alive=at, late_answers={}, **requeued_hints(state))
 
 
 def _without_model(state: RunState, turn: OpenTurn, event: e.TurnAbandoned, at: float) -> RunState:
@@ -174,7 +174,7 @@ def _counts(state: RunState) -> dict[str, int]:
     return {"met": sum(view.status in ("met", "waived") for view in views), "total": len(views)}
 
 
-def recount(state: RunState) -> RunState:
+def refresh_iteration(state: RunState) -> RunState:
     """The latest iteration's record with what is met now, and the time that took: an audit or the judge came to an
     end."""
     if not state.iterations or state.iterations[-1].number != state.iteration:
@@ -235,7 +235,7 @@ def budget_reached(state: RunState, event: c.BudgetReached, at: float) -> RunSta
     return replace(state, unaffordable=event.reason)
 
 
-def written_off(state: RunState, role: c.CallRole) -> RunState:
+def charge_open_calls(state: RunState, role: c.CallRole) -> RunState:
     """Calls that were cut off count as what their prompts cost: nobody tells more."""
     for started in [call for call in state.open_calls.values() if call.role == role]:
         state = _spent(state, started, started.prompt)
@@ -294,7 +294,7 @@ CALL_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
 
 def run_halted(state: RunState, event: p.RunHalted, at: float) -> RunState:
     """The loop stands still: an open turn goes on where it is, an audit that had begun is not counted."""
-    state = written_off(written_off(state, "worker"), "judge")
+    state = charge_open_calls(charge_open_calls(state, "worker"), "judge")
     if event.halt.stage == "turn":
         state = unreported(state)
     turn = state.turn
@@ -363,15 +363,15 @@ def standing_still(state: RunState) -> bool:
     return asking and bool(pending_calls(state.conversation))
 
 
-def unread_again(state: RunState) -> dict[str, tuple[str, ...]]:
+def requeued_hints(state: RunState) -> dict[str, tuple[str, ...]]:
     """The hints once the open turn is cut off: where it runs again from its beginning, what it had read is lost."""
-    cut = cut_turn(state)
+    cut = cut_off_turn(state)
     if cut is None or cut.suspended:
         return {}
     return {"hints": (*state.hints_read, *state.hints), "hints_read": ()}
 
 
-def cut_turn(state: RunState) -> OpenTurn | None:
+def cut_off_turn(state: RunState) -> OpenTurn | None:
     """The open turn as it runs again: from its beginning, or, where it only waited for a person, from there."""
     turn = state.turn
     return replace(turn, suspended=standing_still(state)) if turn is not None else None

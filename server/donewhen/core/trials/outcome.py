@@ -61,7 +61,7 @@ RefusalKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class TrialInput:
     """Where a check stands before its trials.
 
     `changed` are the proof files that differ from the original, without those that the goal lets change, `free` those
@@ -111,7 +111,7 @@ def said_at_start(result: CheckResult) -> AtStart:
     """What a check said, by its result from before the worker's first turn."""
     if result.passed:
         return "passed"
-    return "silent" if says_nothing(result) else "failed"
+    return "silent" if has_nothing_to_run(result) else "failed"
 
 
 def passing(result: CheckResult | None) -> frozenset[str]:
@@ -121,7 +121,7 @@ def passing(result: CheckResult | None) -> frozenset[str]:
     )
 
 
-def says_nothing(result: CheckResult) -> bool:
+def has_nothing_to_run(result: CheckResult) -> bool:
     """True if a check that did not pass says nothing about the product: what it names isn't there."""
     if result.passed or (result.totals is not None and result.totals.executed):
         return False
@@ -130,7 +130,7 @@ def says_nothing(result: CheckResult) -> bool:
     return not any(test.outcome in ("failed", "error") for test in result.tests) and says_absent(result.output)
 
 
-def plan(stand: Stand) -> tuple[TrialKind, ...]:
+def plan(stand: TrialInput) -> tuple[TrialKind, ...]:
     """The trials that a check needs at once. Without a changed proof, the audit was the original's trial, and what the
     check said at the start the reverted one's."""
     kinds: list[TrialKind] = []
@@ -149,7 +149,7 @@ def plan(stand: Stand) -> tuple[TrialKind, ...]:
     return tuple(kinds)
 
 
-def controls(stand: Stand, trials: Mapping[TrialKind, Trial]) -> tuple[TrialKind, ...]:
+def controls(stand: TrialInput, trials: Mapping[TrialKind, Trial]) -> tuple[TrialKind, ...]:
     """What must be tried besides before anything is refused: the control, and whatever failed once more."""
     wanted: list[TrialKind] = []
     original, planted = trials.get("original"), trials.get("planted")
@@ -207,7 +207,7 @@ def unreported(trial: Trial) -> list[str]:
     ]
 
 
-def broken(stand: Stand, trial: Trial) -> list[str]:
+def broken(stand: TrialInput, trial: Trial) -> list[str]:
     """The tests that passed in the audit, and fail in this room for reasons of their own."""
     if trial.result is None:
         return []
@@ -221,7 +221,7 @@ def broken(stand: Stand, trial: Trial) -> list[str]:
     return sorted((failed - passed) & stand.passing)
 
 
-def conclude(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
+def conclude(stand: TrialInput, trials: Mapping[TrialKind, Trial]) -> Conclusion:
     """What the trials say. A refusal needs a control that passed in the same kind of room."""
     if (forced := _forced(stand, trials)) is not None:
         return forced
@@ -233,7 +233,7 @@ def conclude(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
     return proof
 
 
-def _proof(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
+def _proof(stand: TrialInput, trials: Mapping[TrialKind, Trial]) -> Conclusion:
     if not stand.changed and not (stand.free and stand.red):
         return Conclusion("held", "own")
     first = _original(stand, trials)
@@ -247,7 +247,7 @@ def _proof(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
     return first
 
 
-def _original(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
+def _original(stand: TrialInput, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
     """None if the original proof says nothing about the work: it has nothing that the check names."""
     if not stand.original_says_something:
         return None
@@ -272,7 +272,7 @@ def _original(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | N
     return Conclusion("refused", "untried", "original_fails", reason)
 
 
-def _original_passes(stand: Stand, trial: Trial) -> bool:
+def _original_passes(stand: TrialInput, trial: Trial) -> bool:
     """Also where all that fails are tests that the original proof expected to fail, and that pass now.
 
     The message alone says nothing, since the product may write it: such a test was skipped or failed as expected at the
@@ -302,9 +302,9 @@ _UNCOVERED = re.compile(r"(?im)^.*\bcoverage\b.*(?:fail|not reached|less than).*
 """A failure that no test stands for."""
 
 
-def _silent(stand: Stand, original: Trial) -> bool:
+def _silent(stand: TrialInput, original: Trial) -> bool:
     """The original has nothing of what the check names, and nothing of it was changed: only the new proof can tell."""
-    return stand.additions and original.result is not None and says_nothing(original.result)
+    return stand.additions and original.result is not None and has_nothing_to_run(original.result)
 
 
 def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
@@ -329,7 +329,7 @@ def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
     return Conclusion("held", "worker")
 
 
-def _planted(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
+def _planted(stand: TrialInput, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
     """The refusal; None if nothing was planted, it was reported, or nothing follows from it (`unplanted`)."""
     trial, before = trials.get("planted"), trials.get("planted_before")
     if trial is None or unplanted(trials):
@@ -360,7 +360,7 @@ def unplanted(trials: Mapping[TrialKind, Trial]) -> str:
     return ""
 
 
-def _elsewhere(stand: Stand, trial: Trial, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
+def _elsewhere(stand: TrialInput, trial: Trial, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
     """Where tests that the work made pass do so here alone, and rooms are not at fault: tests that passed at the start
     pass in rooms, too."""
     control = trials.get("control")
@@ -384,7 +384,7 @@ def _disguised(trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
     return Conclusion("refused", "untried", "special_case", reason)
 
 
-def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
+def _forced(stand: TrialInput, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
     """None if it passes when nothing counts as up to date. One that runs nothing even then, and ran nothing at the
     start either, is as the person wrote it."""
     trial = trials.get("forced")

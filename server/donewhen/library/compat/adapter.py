@@ -355,21 +355,21 @@ def about_response(condition: str, limits: Limits, *, instead: str) -> Goal:
 # ----------------------------------------------------------------------------------------------- one run
 
 
-async def stood(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
+async def final_state(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
     """The run's state at its end. `kept` gets the last state whatever happens, even if this is cancelled: then the run
     is cancelled first."""
     session = await open_session(parts)
     try:
         await session.start(parts.start)
         try:
-            return await came_to_rest(session)
+            return await wait_until_idle(session)
         finally:
             kept(session.state)
     finally:
         await session.close()
 
 
-async def came_to_rest(session: Session, on_interrupt: OnInterrupt | None = None) -> RunState:
+async def wait_until_idle(session: Session, on_interrupt: OnInterrupt | None = None) -> RunState:
     """The run's state once it goes no further. Questions go to `on_interrupt`; without it nobody can answer, and a run
     that waits for a person is paused. If this is cancelled, it ends the run, so that nothing more is spent."""
     try:

@@ -24,9 +24,9 @@ from donewhen.library.compat.adapter import (
     TIMEOUT,
     Asked,
     LoopedWorker,
+    final_state,
     host_of,
     name_of,
-    stood,
 )
 from donewhen.library.compat.response import (
     GoalResult,
@@ -289,7 +289,7 @@ async def _pursue_on_engine(loop: GoalLoop, worker: Callable[..., Any], asked: A
         said=lambda: working.said,
         state_dir=loop.state_dir,
     )
-    state = await stood(parts, lambda state: _keep_result(latest, state, working, checks))
+    state = await final_state(parts, lambda state: _keep_result(latest, state, working, checks))
     if state.status == "crashed":
         raise WorkerFailed(state.reason) from working.failure
     if state.paused and state.outages:

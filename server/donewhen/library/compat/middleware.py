@@ -28,9 +28,9 @@ from donewhen.library.compat.adapter import (
     Asked,
     LoopedWorker,
     about_response,
-    came_to_rest,
     host_of,
     name_of,
+    wait_until_idle,
 )
 from donewhen.library.compat.response import feedback_of
 from donewhen.library.goals import wanted_goal
@@ -316,7 +316,7 @@ class GoalAgent:
         the next prompt."""
         mine = self._goal_entry
         try:
-            state = await came_to_rest(pursuit.session, self._pursuing.on_interrupt)
+            state = await wait_until_idle(pursuit.session, self._pursuing.on_interrupt)
         finally:
             pursuit.running = False
             _settle(mine, pursuit)

@@ -37,12 +37,12 @@ from donewhen.workspace.rooms.mounting import (
     confined,
     files_of_keys,
     folders_of,
-    in_vain,
     mounters,
     name_resolution,
     of_home,
     of_others,
     of_the_session,
+    scratch_overlay,
     sources,
     temporary,
     with_programs,
@@ -195,13 +195,17 @@ class MountedLiveRooms:
         limits = replace(grants.limits, memory=grants.limits.memory or most_memory())
         made = [_own(place, folder) for place in temporary()]
         for home in _homes(variables):
-            made += [_own(home, folder), *of_home(home, variables), *map(in_vain, interpreters(home, variables))]
+            made += [
+                _own(home, folder),
+                *of_home(home, variables),
+                *map(scratch_overlay, interpreters(home, variables)),
+            ]
         hidden = folders_of((*self._mounts.hidden, *of_the_session(variables)))
         outer = [place for place in hidden if not place.is_relative_to(root)]
         made += [Mount("empty", place, size=_SMALL) for place in outer]
         covered = [mount.place for mount in made if mount.kind != "vain"]
         back = elsewhere((*temporary(), *outer), variables)
-        made += [in_vain(place) for place in back]
+        made += [scratch_overlay(place) for place in back]
         made += [Mount("seen", place) for place in self._around(grants, covered)]
         made += files_of_keys(variables)
         made += [

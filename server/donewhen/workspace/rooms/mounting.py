@@ -119,7 +119,7 @@ def shape_of(root: Path, folder: Path, variables: Mapping[str, str], mounts: Mou
     hidden = folders_of((*mounts.hidden, *sessions))
     made += [Mount("empty", place) for place in hidden]
     back = (*elsewhere((*fresh, *hidden), variables), *mounts.cached)
-    made += [in_vain(place) for place in back if is_folder(place)]
+    made += [scratch_overlay(place) for place in back if is_folder(place)]
     if mounts.contained:
         made += files_of_keys(variables)
         named = name_resolution()
@@ -138,7 +138,7 @@ def temporary() -> list[Path]:
 def of_home(home: Path, variables: Mapping[str, str]) -> list[Mount]:
     """The visible parts of a hidden folder: toolchains without their keys, and files without keys."""
     shown = toolchains(home, variables)
-    made = [in_vain(place) for place in shown]
+    made = [scratch_overlay(place) for place in shown]
     made += [Mount("masked", file) for file in key_files(home) if any(file.is_relative_to(one) for one in shown)]
     return [*made, *(Mount("seen", file) for file in plain_files(home))]
 
@@ -351,7 +351,7 @@ def mounters(variables: Mapping[str, str]) -> tuple[Mounter, ...]:
     return tuple(found)
 
 
-def in_vain(place: Path) -> Mount:
+def scratch_overlay(place: Path) -> Mount:
     """The content with writes that are discarded; an overlay doesn't show mounts in it, so then it is read-only."""
     return Mount("seen" if mounted_below(place) else "vain", place)
 
