@@ -3,8 +3,8 @@
     python -m tests.drafts.try_projects FOLDER [NAME ...]
 
 Each release is fetched from its registry by the ordinary client (pip, npm), gets an environment with what its tests
-need under FOLDER, and keeps its result there: a second call goes on where the first ended. Then the table of
-docs/drafts.md is printed. It takes up to an hour, needs a network, and never fails on a figure.
+need under FOLDER, and keeps its result there: a second call goes on where the first ended. Then a table of them is
+printed, of which docs/drafts.md has the sum. It takes up to an hour, needs a network, and never fails on a figure.
 """
 
 from __future__ import annotations
