@@ -88,7 +88,6 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "judges": ("adapter", "what no check decides"),
     "workers": ("adapter", "do the work"),
     "wire": ("pure", "snapshot, reports"),
-    "config": ("pure", "which source wins"),
     "engine": ("engine", "the loop"),
     "evidence": ("adapter", "runs the checks"),
     "goalfile": ("pure", "Markdown to goals"),
@@ -98,7 +97,7 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "tracing": ("adapter", "OpenTelemetry spans"),
     "workspace": ("adapter", "files, processes, rooms"),
     "ports": ("pure", "the engine's protocols"),
-    "settings": ("pure", "the table of settings"),
+    "settings": ("pure", "their table and sources"),
     "core": ("pure", "decides; knows nobody"),
     "samples": ("adapter", "of the demonstration"),
     "ecosystems": ("pure", "one row a tool"),
@@ -107,12 +106,16 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
 
 
 def imports() -> dict[str, set[str]]:
-    """The packages that each package imports, lazily or for types too."""
-    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    """The packages that each package imports, lazily or for types too. Those in `extras` stand for themselves."""
+    folders = {
+        one.parent.name: one.parent for depth in ("*", "extras/*") for one in SOURCE.glob(f"{depth}/__init__.py")
+    }
+    del folders["extras"]
+    packages = set(folders)
     found: dict[str, set[str]] = {name: set() for name in packages}
-    for name in packages:
-        for path in (SOURCE / name).rglob("*.py"):
-            if name == "samples" and path.parent != SOURCE / name:
+    for name, folder in folders.items():
+        for path in folder.rglob("*.py"):
+            if name == "samples" and path.parent != folder:
                 continue
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
@@ -120,7 +123,8 @@ def imports() -> dict[str, set[str]]:
                 # `from donewhen import core` names the package only in what it takes.
                 if modules == ["donewhen"] and isinstance(node, ast.ImportFrom):
                     modules = [f"donewhen.{alias.name}" for alias in node.names]
-                found[name].update(part[1] for one in modules if (part := one.split("."))[0] == "donewhen" and part[1:])
+                parts = (one.removeprefix("donewhen.extras.").removeprefix("donewhen.").split(".") for one in modules)
+                found[name].update(part[0] for part in parts)
     return {name: (reached & packages) - {name} for name, reached in found.items()}
 
 

@@ -63,7 +63,7 @@ def _serve_mcp(options: MCPOptions, state_dir: Path | None) -> int:
     import asyncio
 
     from donewhen.app.services import Services
-    from donewhen.mcp.server import Served, serve
+    from donewhen.extras.mcp.server import Served, serve
 
     return asyncio.run(serve(Services(), Served(options.root, state_dir, options.settings, options.allow_write)))
 

@@ -73,7 +73,7 @@ import asyncio, sys
 from pathlib import Path
 from donewhen.app.engine import open_engine
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
+from donewhen.settings.loading import Settings
 async def main():
     runs = await open_engine(Path(sys.argv[1]), Path(sys.argv[2]), Settings(), WorkspaceContext(where="editor"))
     await runs.waive(sys.argv[3], "R1", "it is fine")

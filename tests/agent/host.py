@@ -14,12 +14,12 @@ from donewhen.app.engine import engine_setup
 from donewhen.app.models import FolderModels
 from donewhen.app.services import Services
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.engine.api import Runs
 from donewhen.engine.runs import Supervisor
 from donewhen.evidence.text import Masking
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Answered, Call
+from donewhen.settings.loading import Settings
 from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workspace.processes.companions import SystemCompanions

@@ -13,6 +13,12 @@ SERVER = ROOT / "server"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+def layer_of(name: str) -> str:
+    """The folder inside the package, or the module's own name where it lies at the top; of extras, each is a layer."""
+    parts = name.split(".")[1:]
+    return ".".join(parts[: 2 if parts[:1] == ["extras"] else 1])
+
+
 @dataclass(frozen=True)
 class Module:
     name: str
@@ -33,9 +39,8 @@ class Module:
 
     @property
     def layer(self) -> str:
-        """The folder inside the package, or the module's own name where it lies at the top."""
-        parts = self.name.split(".")
-        return parts[1] if len(parts) > 1 else ""
+        """See `layer_of`."""
+        return layer_of(self.name)
 
     def functions(self) -> Iterator[Function]:
         return (node for node in self.nodes if isinstance(node, Function))

@@ -6,11 +6,10 @@ import ast
 import sys
 
 import donewhen
-from tests.architecture.source_tree import Module, modules
+from tests.architecture.source_tree import Module, layer_of, modules
 
 PURE = (
-    "core", "ecosystems", "ports", "engine", "goalfile", "settings", "config", "wire", "regular", "version",
-    "installation",
+    "core", "ecosystems", "ports", "engine", "goalfile", "settings", "wire", "regular", "version", "installation",
 )  # fmt: skip
 """What nobody has to hand in: data, rules, texts, and the engine's own interface."""
 FRONT_END = (*PURE, "app")
@@ -28,8 +27,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "ports": ("core",),
     "engine": ADAPTER,
     "wire": ("core", "ports", "engine", "version"),
-    "settings": ("core",),
-    "config": ("core", "settings", "regular"),
+    "settings": ("core", "regular"),
     "goalfile": (*ADAPTER, "settings", "marked_yaml"),
     "evidence": ADAPTER,
     "workspace": (*ADAPTER, "installation"),
@@ -38,57 +36,58 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "models": ("core", "ports", "installation"),
     "judges": ("core", "ecosystems", "ports", "models"),
     "workers": (*ADAPTER, "models", "yaml_shapes", "version"),
-    "tracing": ("core", "ports", "version", "installation"),
-    "adapters": ("core",),
-    "callables": ("core", "ports", "adapters", "workers"),
-    "goalbench": ("core", "ports", "engine", "config", "judges", "regular", "yaml_shapes"),
+    "extras": (),
+    "extras.tracing": ("core", "ports", "version", "installation"),
+    "extras.adapters": ("core",),
+    "callables": ("core", "ports", "extras.adapters", "workers"),
+    "extras.goalbench": ("core", "ports", "engine", "settings", "judges", "regular", "yaml_shapes"),
     # The composition root sees all of these, and no front end.
     "app": (
-        *PURE, "adapters", "callables", "evidence", "goalbench", "judges", "models", "plugins", "store", "tracing",
-        "workers", "workspace",
+        *PURE, "callables", "evidence", "judges", "models", "plugins", "store", "workers", "workspace",
+        "extras.adapters", "extras.goalbench", "extras.tracing",
     ),
     # Front ends: what is pure, and the composition root.
     "lsp": FRONT_END,
-    "cli": (*FRONT_END, "goalbench", "samples", "fleet"),
-    "fleet": FRONT_END,  # what the command `fleet` does
-    "library": (*FRONT_END, "adapters", "callables"),
-    "mcp": FRONT_END,
+    "cli": (*FRONT_END, "extras.goalbench", "samples", "extras.fleet"),
+    "extras.fleet": FRONT_END,  # what the command `fleet` does
+    "library": (*FRONT_END, "extras.adapters", "callables"),
+    "extras.mcp": FRONT_END,
     # The two doors of the program; the package itself only names what it exports.
-    "__main__": ("version", "app", "cli", "lsp", "mcp"),
+    "__main__": ("version", "app", "cli", "lsp", "extras.mcp"),
     "": ("version", "core", "callables", "library"),
 }  # fmt: skip
 THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pygls": ("lsp",),
     "lsprotocol": ("lsp",),
     "markdown_it": ("goalfile",),
-    "yaml": ("marked_yaml", "yaml_shapes", "goalfile", "goalbench"),
+    "yaml": ("marked_yaml", "yaml_shapes", "goalfile", "extras.goalbench"),
     "pathspec": ("workspace",),
     "watchfiles": ("workspace",),
     "psutil": ("workspace",),
     "sqlite3": ("store", "evidence"),  # evidence: coverage's record of which test ran what
     "pydantic_core": ("yaml_shapes",),
-    "pydantic": ("yaml_shapes", "workers", "goalbench", "wire", "lsp", "mcp", "plugins"),
+    "pydantic": ("yaml_shapes", "workers", "extras.goalbench", "wire", "lsp", "extras.mcp", "plugins"),
     "pluggy": ("plugins",),
     "rich": ("cli",),
-    "platformdirs": ("store", "config", "cli"),
+    "platformdirs": ("store", "settings", "cli"),
     "cattrs": ("lsp",),
-    "mcp": ("mcp",),
-    "mcp_types": ("mcp",),
-    "opentelemetry": ("tracing",),
+    "mcp": ("extras.mcp",),
+    "mcp_types": ("extras.mcp",),
+    "opentelemetry": ("extras.tracing",),
     "anthropic": ("models",),
     "litellm": ("models",),
     "openai": ("models",),
     "tree_sitter": ("core",),
     "acp": ("workers",),
-    "temporalio": ("fleet",),
+    "temporalio": ("extras.fleet",),
 }
 POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"}
 
 
 def edges(module: Module) -> set[str]:
     """The layers of ours that a module reaches, besides its own."""
-    ours = {name.split(".")[1] for name in module.imported() if name.startswith("donewhen.") and name.count(".") >= 1}
-    return {layer for layer in ours if not layer.startswith("__") and layer != module.layer}
+    ours = {layer_of(name) for name in module.imported() if name.startswith("donewhen.")}
+    return {layer for layer in ours if not layer.startswith("__") and layer not in (module.layer, "extras")}
 
 
 def test_a_module_imports_only_what_its_layer_may() -> None:
@@ -141,7 +140,7 @@ def test_nothing_inside_uses_the_public_names() -> None:
     assert not {name: names for name, names in wrong.items() if names}
 
 
-OWN_FILES = {"samples", "goalbench", "regular"}
+OWN_FILES = {"samples", "extras.goalbench", "regular"}
 OPENS = {
     "donewhen.__main__": "the null device",
     "donewhen.cli.goal_argument": "makes a new file",

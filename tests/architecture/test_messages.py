@@ -11,7 +11,7 @@ import donewhen.core.errors
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, NoModel
 
 SOURCE = Path(donewhen.__file__).parent
-OF_A_TERMINAL = ("cli", "fleet", "goalbench", "library", "mcp")
+OF_A_TERMINAL = ("cli", "extras", "library")
 """Packages whose errors no editor shows."""
 OF_A_COMMAND = ("--attempts takes", "attempts need a worker", "runs this fleet")
 """Parts of those that only a command of the command line can meet."""

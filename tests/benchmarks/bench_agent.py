@@ -21,13 +21,13 @@ import psutil
 from donewhen.app.engine import engine_setup
 from donewhen.app.models import FolderModels
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Choices, Settings
 from donewhen.core import calls as c
 from donewhen.core.events import AgentOptions, TurnStarted
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.evidence.text import Masking
 from donewhen.models.hosting import ModelHost
+from donewhen.settings.loading import Choices, Settings
 from donewhen.store.folders import private_folder, workspace_folder
 from tests.benchmarks.bench_engine import BareAppends, TimedLedger
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from donewhen.app.engine import open_engine
-from donewhen.config import Settings
+from donewhen.settings.loading import Settings
 
 ROUNDS = 5
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import psutil
 
-from donewhen.fleet.board import Board
-from donewhen.fleet.iterating import EngineExecutor
-from donewhen.fleet.local import LocalFleet
-from donewhen.fleet.manifest import Fleet
-from donewhen.fleet.temporal.client import TemporalAsking
-from donewhen.fleet.temporal.workflows import workflow_of
+from donewhen.extras.fleet.board import Board
+from donewhen.extras.fleet.iterating import EngineExecutor
+from donewhen.extras.fleet.local import LocalFleet
+from donewhen.extras.fleet.manifest import Fleet
+from donewhen.extras.fleet.temporal.client import TemporalAsking
+from donewhen.extras.fleet.temporal.workflows import workflow_of
 from donewhen.store.fleets import MemoryFleetRecord
 from tests.fleet.places import goal, place
 from tests.fleet.server import rig

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from donewhen.app.engine import engine_setup
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, Trial
 from donewhen.core.goal import Check
@@ -21,6 +20,7 @@ from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.evidence.runner import CommandChecker
 from donewhen.ports import Checker, Laid, Processes
+from donewhen.settings.loading import Settings
 from donewhen.store.memory import MemoryLedger
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.processes.running import SystemProcesses

@@ -17,7 +17,6 @@ from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
-from donewhen.config import Settings
 from donewhen.core.acts import PausedBy, ReadWhen
 from donewhen.core.answers import checked_answer
 from donewhen.core.errors import DoneWhenError, UnknownRun, WrongAnswer
@@ -40,6 +39,7 @@ from donewhen.engine.api import (
 from donewhen.goalfile.preflight import GoalHint
 from donewhen.goalfile.survey import FoundCheck, Survey
 from donewhen.ports import Live, RunSummary
+from donewhen.settings.loading import Settings
 
 RUN = "run-1"
 GOAL_TEXT = "# Ship the exporter\n\n- [ ] `python -m pytest -q` passes\n- [ ] `ruff check .` passes\n"

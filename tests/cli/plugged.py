@@ -20,7 +20,6 @@ from donewhen.app.services import Services
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
-from donewhen.config import Settings
 from donewhen.core.errors import UsageError
 from donewhen.core.goal import Goal
 from donewhen.core.plugging import Halt, PluginState, Refine, ResumeDirective, ToolOutcome, ToolUse
@@ -30,6 +29,7 @@ from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import Start
 from donewhen.lsp.server import serve
 from donewhen.ports import AuditAhead, PluginHost, PluginTool, Stopping, ToolDoer, TurnAhead, TurnBehind, VerdictReport
+from donewhen.settings.loading import Settings
 from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
 from donewhen.store.sqlite import SqliteLedger
 

@@ -12,8 +12,8 @@ from donewhen.app.resolver import KnownFacts
 from donewhen.app.services import Services
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
-from donewhen.config import Choices, Settings
 from donewhen.core.errors import GoalFileError, UsageError
+from donewhen.settings.loading import Choices, Settings
 from tests.scripted_models import ScriptedModels, says
 
 

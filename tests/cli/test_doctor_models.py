@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from donewhen.app.doctor import BROKEN, OLDEST, ConfiguredModel, DoctorFacts, ModelsFacts, models_facts, usable
-from donewhen.config import Choices, ModelPrice, Settings
 from donewhen.ports import Measured
+from donewhen.settings.loading import Choices, ModelPrice, Settings
 from donewhen.store.model_notes import MemoryModelNotes
 from tests.cli.fakes import desk
 from tests.tools import each_row

@@ -18,10 +18,10 @@ import pytest
 
 from donewhen.app.services import Services
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.core.errors import UnknownInterrupt
 from donewhen.core.work import Answer
 from donewhen.engine.api import StartOptions
+from donewhen.settings.loading import Settings
 from tests import forked
 from tests.cli.plugged import opened, plugged_services
 from tests.cli.test_processes import DEADLINE, Place

@@ -11,10 +11,10 @@ import pytest
 
 from donewhen.app.doctor import DoctorFacts, doctor_facts
 from donewhen.cli.formatting import shown_path
-from donewhen.config import Settings
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.state import IterationRecord
 from donewhen.engine.api import RunView
+from donewhen.settings.loading import Settings
 from donewhen.store.folders import has_record, state_folder
 from tests.cli.fakes import RUN, complete, desk, question, view
 from tests.tools import each_row

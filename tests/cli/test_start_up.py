@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.app.engine import open_engine
-from donewhen.config import Settings
+from donewhen.settings.loading import Settings
 from donewhen.version import __version__
 
 HEAVY = {"pydantic", "pygls", "lsprotocol", "litellm", "rich", "markdown_it", "watchfiles", "pluggy", "cattrs", "yaml"}
@@ -70,7 +70,7 @@ def test_without_a_run_nothing_is_loaded_that_reads_one(
 
 CLIENTS = {"temporalio", "litellm", "openai", "anthropic", "httpx", "httpx2", "opentelemetry"}
 EDITORS = {"pygls", "lsprotocol", "cattrs", "donewhen.lsp"}
-JUDGED = {"donewhen.judges", "donewhen.models", "donewhen.goalbench"}
+JUDGED = {"donewhen.judges", "donewhen.models", "donewhen.extras.goalbench"}
 NEEDLESS: dict[str, set[str]] = {
     "check": {*CLIENTS, *EDITORS, *JUDGED, "tree_sitter", "donewhen.app.models", "donewhen.library"},
     "status": {*CLIENTS, *EDITORS, *JUDGED, "tree_sitter", "donewhen.workers.agent", "donewhen.library"},
@@ -99,5 +99,7 @@ async def opened_once(workspace: Path, state: Path) -> None:
 def test_a_fleet_on_this_machine_loads_nothing_of_temporal(workspace: Path) -> None:
     modules, done = loaded(workspace, "--state-dir", str(workspace.parent / "state"), "fleet", "status", "none")
     assert (done.returncode, "there is no fleet none here" in done.stderr) == (2, True)
-    assert "donewhen.fleet.local" in modules
-    assert not {name for name in modules if name.split(".")[0] == "temporalio" or name == "donewhen.fleet.temporal"}
+    assert "donewhen.extras.fleet.local" in modules
+    assert not {
+        name for name in modules if name.split(".")[0] == "temporalio" or name == "donewhen.extras.fleet.temporal"
+    }

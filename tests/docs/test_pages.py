@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from donewhen.config import load_settings
 from donewhen.plugins.opening import open_plugins
+from donewhen.settings.loading import load_settings
 from tests import forked
 from tests.plugins.hosts import MemoryHost
 from tests.tools import each_row, needs

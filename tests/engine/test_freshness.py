@@ -10,7 +10,6 @@ import pytest
 
 from donewhen.app.engine import open_engine
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Requirement
 from donewhen.core.proof import Present, as_of, assess
@@ -18,6 +17,7 @@ from donewhen.core.state import Judged, RunState
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.engine.runs import Supervisor
+from donewhen.settings.loading import Settings
 from tests.core.builders import goal, requirement
 from tests.engine.world import GOAL, World, ended, pursue, until, writes
 

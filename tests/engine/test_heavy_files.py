@@ -14,9 +14,9 @@ import pytest
 
 from donewhen.app.engine import open_engine
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.runs import Supervisor
+from donewhen.settings.loading import Settings
 from tests.engine.world import ended, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the worker's command is written for a POSIX shell")

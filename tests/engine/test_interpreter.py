@@ -9,8 +9,8 @@ import pytest
 
 from donewhen.app.engine import open_engine
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.evidence.environment import CheckEnvironment
+from donewhen.settings.loading import Settings
 
 
 def _interpreter(place: Path, exit_code: int) -> Path:

@@ -14,8 +14,8 @@ import pytest
 
 from donewhen.app.engine import open_engine
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.engine.api import StartOptions
+from donewhen.settings.loading import Settings
 from tests.engine.world import ended
 
 PYTHON = Path(sys.executable)

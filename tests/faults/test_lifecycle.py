@@ -70,7 +70,7 @@ def test_stop_from_another_process_ends_the_run_with_every_child(make_site: Make
 @pytest.mark.conformance("C19")
 async def test_a_request_reaches_the_owner_within_half_a_second(site: Site) -> None:
     from donewhen.app.engine import open_engine
-    from donewhen.config import Settings
+    from donewhen.settings.loading import Settings
 
     site.begin_run("--worker", "human")
     site.until_event("TurnStarted")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from donewhen.app.services import Services
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.engine.api import RunView
-from donewhen.fleet.iterating import IteratingPlace
-from donewhen.fleet.manifest import Fleet, FleetGoal
+from donewhen.extras.fleet.iterating import IteratingPlace
+from donewhen.extras.fleet.manifest import Fleet, FleetGoal
+from donewhen.settings.loading import Settings
 
 GOAL = "# Make it\n\n- [ ] `test $(grep -c . done.txt) -ge {turns}` passes\n"
 COMMAND = "echo turn >> done.txt"

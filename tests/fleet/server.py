@@ -16,7 +16,7 @@ from pathlib import Path
 from temporalio.client import Client
 
 from donewhen.core.errors import UsageError
-from donewhen.fleet.temporal.client import connected
+from donewhen.extras.fleet.temporal.client import connected
 
 MOST_EVENTS = 200
 """After so many a workflow is to continue as new: few, so that tests see it happen."""

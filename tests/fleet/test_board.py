@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.errors import UsageError
-from donewhen.fleet.board import Board, Given, Grant, Outcome, Question
-from donewhen.fleet.manifest import Fleet, FleetGoal
+from donewhen.extras.fleet.board import Board, Given, Grant, Outcome, Question
+from donewhen.extras.fleet.manifest import Fleet, FleetGoal
 
 
 def board(count: int = 3, *, same: bool = False, **bounds: float) -> Board:

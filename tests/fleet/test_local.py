@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.errors import UsageError
-from donewhen.fleet.board import Board, Given
-from donewhen.fleet.iterating import EngineExecutor
-from donewhen.fleet.local import LocalAsking, LocalFleet, opened_board
-from donewhen.fleet.manifest import Fleet, FleetGoal
+from donewhen.extras.fleet.board import Board, Given
+from donewhen.extras.fleet.iterating import EngineExecutor
+from donewhen.extras.fleet.local import LocalAsking, LocalFleet, opened_board
+from donewhen.extras.fleet.manifest import Fleet, FleetGoal
 from donewhen.ports import FleetRecord, FleetRequest
 from donewhen.store.fleets import MemoryFleetRecord
 from tests import forked

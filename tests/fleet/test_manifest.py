@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.errors import UsageError
-from donewhen.fleet.manifest import Fleet, load_manifest
+from donewhen.extras.fleet.manifest import Fleet, load_manifest
 from tests.tools import each_row
 
 WHOLE = """

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.errors import UsageError
-from donewhen.fleet.board import Board, Given
-from donewhen.fleet.manifest import Fleet, FleetGoal
-from donewhen.fleet.temporal.client import ServerAway, TemporalAsking, connected
-from donewhen.fleet.temporal.workflows import workflow_of
+from donewhen.extras.fleet.board import Board, Given
+from donewhen.extras.fleet.manifest import Fleet, FleetGoal
+from donewhen.extras.fleet.temporal.client import ServerAway, TemporalAsking, connected
+from donewhen.extras.fleet.temporal.workflows import workflow_of
 from tests.fleet.places import fleet, goal, runs_of, scripted, turns_of
 from tests.fleet.server import PROGRAM, Rig, kill, rig
 from tests.tools import needs

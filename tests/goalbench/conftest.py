@@ -8,10 +8,10 @@ import pytest
 import pytest_asyncio
 
 from donewhen.app.bench import bench_environment
-from donewhen.goalbench.cases import Case, JudgeName
-from donewhen.goalbench.playing import OWN, BenchEnvironment, CaseResult, run_case
-from donewhen.goalbench.scoring import missing
-from donewhen.goalbench.verdicts import scripted_judge
+from donewhen.extras.goalbench.cases import Case, JudgeName
+from donewhen.extras.goalbench.playing import OWN, BenchEnvironment, CaseResult, run_case
+from donewhen.extras.goalbench.scoring import missing
+from donewhen.extras.goalbench.verdicts import scripted_judge
 
 Play = Callable[..., Awaitable[CaseResult]]
 

@@ -22,11 +22,11 @@ import yaml
 
 from donewhen.app.engine import engine_setup
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, Trial
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.engine.runs import Supervisor
+from donewhen.settings.loading import Settings
 from donewhen.store.memory import MemoryLedger
 
 JSON = "application/vnd.pypi.simple.v1+json"

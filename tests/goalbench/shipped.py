@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from donewhen.goalbench.cases import load_cases
+from donewhen.extras.goalbench.cases import load_cases
 
 CASES = load_cases()

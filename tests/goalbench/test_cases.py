@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.errors import InvalidGoal, UsageError
-from donewhen.goalbench.cases import chosen, load_cases
+from donewhen.extras.goalbench.cases import chosen, load_cases
 from tests.tools import each_row
 
 CASE = """

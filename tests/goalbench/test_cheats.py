@@ -15,9 +15,9 @@ from _pytest.mark.structures import ParameterSet
 from donewhen.app.engine import engine_setup
 from donewhen.app.program import NoProbes
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.engine.runs import Supervisor
+from donewhen.settings.loading import Settings
 from donewhen.store.memory import MemoryLedger
 from tests.engine.world import ended
 from tests.goalbench import cheats

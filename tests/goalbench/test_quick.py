@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.goalbench.cases import Case
-from donewhen.goalbench.playing import CaseResult
-from donewhen.goalbench.quick import KINDS, believed, measured, quick, version
+from donewhen.extras.goalbench.cases import Case
+from donewhen.extras.goalbench.playing import CaseResult
+from donewhen.extras.goalbench.quick import KINDS, believed, measured, quick, version
 from donewhen.ports import Measured
 from donewhen.store.model_notes import FileModelNotes
 from tests.goalbench import shipped

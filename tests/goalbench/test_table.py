@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from donewhen.goalbench.cases import JUDGE_NAMES, Case, JudgeName
-from donewhen.goalbench.scoring import broken_bars, mistakes, row_of, with_any_judge
+from donewhen.extras.goalbench.cases import JUDGE_NAMES, Case, JudgeName
+from donewhen.extras.goalbench.scoring import broken_bars, mistakes, row_of, with_any_judge
 from tests.goalbench.conftest import Play
 from tests.goalbench.shipped import CASES
 

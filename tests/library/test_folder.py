@@ -26,8 +26,8 @@ from donewhen import (
 )
 from donewhen.app.engine import open_engine
 from donewhen.callables.judges import AuditTask
-from donewhen.config import Settings
 from donewhen.plugins import Halt, hookimpl
+from donewhen.settings.loading import Settings
 from tests import forked
 from tests.library import halting_program
 from tests.library.halting_program import Quota, both_lines, writer

@@ -11,12 +11,12 @@ from typing import Any
 
 from donewhen.app.services import Adviser, Services
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.work import Usage
 from donewhen.goalfile.preflight import GoalHint
 from donewhen.lsp.host import Host
 from donewhen.lsp.server import Connect, serve_streams
+from donewhen.settings.loading import Settings
 
 
 class Scripted:

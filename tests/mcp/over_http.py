@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from donewhen.app.services import Services
-from donewhen.config import load_settings
-from donewhen.mcp.server import Served, opened_server
+from donewhen.extras.mcp.server import Served, opened_server
+from donewhen.settings.loading import load_settings
 
 
 async def main(root: Path, state: Path) -> None:

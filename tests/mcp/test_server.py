@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from donewhen.app.services import Services
-from donewhen.config import load_settings
+from donewhen.settings.loading import load_settings
 from tests import forked
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ WRITING = {"set_goal", "start_run", "stop_run"}
 async def client(folder: Path, *, goal: str | None = GOAL, allow_write: bool = False) -> AsyncGenerator[Client]:
     from mcp.client import Client  # takes a second, which each process that collects this would pay
 
-    from donewhen.mcp.server import Served, opened_server
+    from donewhen.extras.mcp.server import Served, opened_server
 
     root = folder / "workspace"
     root.mkdir(exist_ok=True)
@@ -133,7 +133,7 @@ async def test_a_call_that_is_wrong_is_answered_in_plain_words(
 
 
 async def test_every_argument_has_an_example(tmp_path: Path) -> None:
-    from donewhen.mcp.server import EXAMPLES
+    from donewhen.extras.mcp.server import EXAMPLES
 
     async with client(tmp_path, allow_write=True) as one:
         tools = (await one.list_tools()).tools

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from donewhen.config import Settings, approvals, hidden, load_settings
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.events import AgentOptions, JudgeOptions
 from donewhen.core.goal import Limits
@@ -23,6 +22,8 @@ from donewhen.lsp.arguments import RunStart
 from donewhen.lsp.opening import editor_settings
 from donewhen.models.hosted import SILENCE
 from donewhen.ports.rooms import RoomLimits
+from donewhen.settings import approvals, hidden
+from donewhen.settings.loading import Settings, load_settings
 from donewhen.settings.table import BY_NAME, OWN, SETTINGS, TABLES, Setting
 from tests.tools import each_row
 

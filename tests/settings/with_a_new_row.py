@@ -48,7 +48,6 @@ def places(folder: Path) -> dict[str, Any]:
     table = load_table()
 
     from donewhen.cli.parser import build, parse
-    from donewhen.config import load_settings
     from donewhen.goalfile.complete import completions
     from donewhen.goalfile.front_matter import read_front_matter, read_settings
     from donewhen.goalfile.markdown import Layout
@@ -57,6 +56,7 @@ def places(folder: Path) -> dict[str, Any]:
     from donewhen.lsp.hover import goal_hover
     from donewhen.lsp.opening import editor_settings
     from donewhen.lsp.positions import FilePlace
+    from donewhen.settings.loading import load_settings
 
     nothing, user, project = folder / "none.toml", folder / "user.toml", folder / "pyproject.toml"
 

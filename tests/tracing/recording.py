@@ -15,8 +15,8 @@ from donewhen.core.evidence import CheckResult, Evidence, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
-from donewhen.tracing.names import Contents
-from donewhen.tracing.spans import TracingObserver
+from donewhen.extras.tracing.names import Contents
+from donewhen.extras.tracing.spans import TracingObserver
 
 CHECK = Check.of("pytest -q")
 GOAL = Goal(

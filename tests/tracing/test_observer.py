@@ -12,9 +12,9 @@ from opentelemetry.trace import NoOpTracer, Span, SpanKind, StatusCode
 from donewhen.core import calls as c
 from donewhen.core import events as e
 from donewhen.core.work import TurnResult, Usage, WorkerStep
-from donewhen.tracing import names as n
-from donewhen.tracing.names import Contents
-from donewhen.tracing.spans import TracingObserver
+from donewhen.extras.tracing import names as n
+from donewhen.extras.tracing.names import Contents
+from donewhen.extras.tracing.spans import TracingObserver
 from tests.tools import each_row
 
 from .recording import AUDIT, JUDGE_CALL, JUDGING, RUN, TOLD, TURN, VERDICT, WORKER_CALL, Traced, masked, seconds

@@ -13,8 +13,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from donewhen.core.events import Entry
-from donewhen.tracing import NoTracer, make_tracer
-from donewhen.tracing.backends import Reported, exporting
+from donewhen.extras.tracing import NoTracer, make_tracer
+from donewhen.extras.tracing.backends import Reported, exporting
 from tests.tools import each_row
 
 from .recording import RUN, masked
@@ -44,7 +44,7 @@ def test_nothing_is_traced_unasked(environment: dict[str, str]) -> None:
 
 def test_nothing_of_opentelemetry_is_imported_unasked() -> None:
     program = (
-        "import sys; from donewhen.tracing import make_tracer; make_tracer({}, str);"
+        "import sys; from donewhen.extras.tracing import make_tracer; make_tracer({}, str);"
         "print([m for m in sys.modules if m.startswith('opentelemetry')])"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -54,7 +54,7 @@ def test_nothing_of_opentelemetry_is_imported_unasked() -> None:
 
 def test_a_missing_exporter_is_named() -> None:
     program = (
-        "import sys; sys.modules['opentelemetry.exporter'] = None; from donewhen.tracing import make_tracer;"
+        "import sys; sys.modules['opentelemetry.exporter'] = None; from donewhen.extras.tracing import make_tracer;"
         "print(make_tracer({'OTEL_EXPORTER_OTLP_ENDPOINT': 'http://localhost:1'}, str).state)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -65,7 +65,7 @@ def test_a_missing_exporter_is_named() -> None:
 
 def test_a_console_is_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     program = (
-        "from donewhen.tracing import make_tracer; from tests.tracing.test_tracer import entries;"
+        "from donewhen.extras.tracing import make_tracer; from tests.tracing.test_tracer import entries;"
         "t = make_tracer({'OTEL_TRACES_EXPORTER': 'console', 'OTEL_SERVICE_NAME': 'mine'}, str);"
         "[t.on_entry('run-1', one) for one in entries()]; t.close()"
     )
@@ -83,7 +83,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from donewhen.tracing import make_tracer
+from donewhen.extras.tracing import make_tracer
 from tests.tracing.test_tracer import entries
 exporter = InMemorySpanExporter()
 provider = TracerProvider()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.config import load_settings
 from donewhen.core.errors import DoneWhenError, GoalFileError, InvalidGoal, LedgerUnavailable
 from donewhen.goalfile.detect.folder import Folder
 from donewhen.goalfile.files import WorkspaceGoalFiles
 from donewhen.regular import read_bytes, read_start, read_text
+from donewhen.settings.loading import load_settings
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workers.script import load_script
 from donewhen.workspace.scanning import nested_entry, read_rules

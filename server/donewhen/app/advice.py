@@ -11,7 +11,6 @@ from pathlib import Path
 from donewhen.app.engine import open_models
 from donewhen.app.resolver import KnownFacts, lacked_extra
 from donewhen.app.workspace_context import WorkspaceContext, plugins_there
-from donewhen.config import Settings
 from donewhen.core.errors import GoalFileError, UsageError
 from donewhen.core.work import Usage
 from donewhen.evidence.text import Masking
@@ -22,6 +21,7 @@ from donewhen.installation import how_to_get
 from donewhen.judges.alone import Account
 from donewhen.judges.preflight import hints, propose_requirements
 from donewhen.ports import Model
+from donewhen.settings.loading import Settings
 
 
 @dataclass(frozen=True, slots=True)

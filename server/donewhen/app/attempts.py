@@ -21,7 +21,6 @@ from typing import Any, cast
 from donewhen.app.gate import TREES
 from donewhen.app.services import open_runs
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings, goal_with_settings
 from donewhen.core.answers import WAITS
 from donewhen.core.attempts import MOST, Keep, Result, chosen, shares
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, NotResumable, UsageError, WorkspaceError
@@ -31,6 +30,7 @@ from donewhen.core.work import Usage
 from donewhen.engine.api import ChangedFile, LimitChanges, Runs, RunView, StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.goalfile.files import WorkspaceGoalFiles
+from donewhen.settings.loading import Settings, goal_with_settings
 from donewhen.store.attempts import LOCK, Attempt, Group, Groups
 from donewhen.store.folders import folders_below, kept_folder, state_folder, workspace_folder
 from donewhen.workspace.applying import Change, apply, standing

@@ -16,14 +16,14 @@ from donewhen.app.engine import engine_setup, open_models
 from donewhen.app.models import FolderModels
 from donewhen.app.resolver import judge_identity, judging_of
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
-from donewhen.goalbench.playing import BenchEnvironment
+from donewhen.extras.goalbench.playing import BenchEnvironment
 from donewhen.ports import Judge, Measured
+from donewhen.settings.loading import Settings
 from donewhen.store.folders import state_folder, workspace_folder
 from donewhen.store.memory import MemoryLedger
 from donewhen.store.model_notes import FileModelNotes

@@ -20,7 +20,6 @@ from donewhen.app.keys import key_variables
 from donewhen.app.plugins import GATE, approval_gate
 from donewhen.app.resolver import KnownFacts, judge_identity, lacked_extra
 from donewhen.app.workspace_context import plugins_there
-from donewhen.config import Settings, user_settings_file
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
@@ -36,6 +35,7 @@ from donewhen.plugins.loading import from_source
 from donewhen.plugins.opening import installed_plugins
 from donewhen.plugins.registering import Named, registered
 from donewhen.ports import Checker, Measured, ModelFacts, ModelNotes, Price, Processes
+from donewhen.settings.loading import Settings, user_settings_file
 from donewhen.store.folders import state_folder
 from donewhen.store.model_notes import FileModelNotes, MemoryModelNotes
 from donewhen.workspace.processes.running import SystemProcesses

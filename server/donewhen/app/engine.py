@@ -17,7 +17,6 @@ from donewhen.app.gate import TREES, agents_of, runs_of_gate
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, refuse_unready, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings, retention
 from donewhen.core.agents import variables_of
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, UsageError
@@ -35,8 +34,10 @@ from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
 from donewhen.evidence.text import Masking
+from donewhen.extras.tracing import make_tracer
 from donewhen.goalfile.files import WorkspaceGoalFiles
 from donewhen.ports import Checker, Judge, Ledger, ModelNotes, Processes, Rooms, Worker
+from donewhen.settings.loading import Settings, retention
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.folders import (
     kept_folder,
@@ -48,7 +49,6 @@ from donewhen.store.folders import (
 )
 from donewhen.store.model_notes import FileModelNotes
 from donewhen.store.sqlite import SqliteLedger
-from donewhen.tracing import make_tracer
 from donewhen.workers import WorkerParts
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.folding import FoldingTrees

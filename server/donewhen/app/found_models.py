@@ -17,13 +17,13 @@ from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from donewhen.app.models import FolderModels
-from donewhen.config import Settings
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed
 from donewhen.evidence.text import Masking
 from donewhen.models.hosted import as_calls, in_words
 from donewhen.models.keys import OPTIONAL_KEYS, OWN_KEY, PROVIDER_KEYS
 from donewhen.ports import Calling, Model, ModelRequest, ToolSpec
+from donewhen.settings.loading import Settings
 from donewhen.store.folders import state_folder
 from donewhen.store.model_notes import FileModelNotes
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from donewhen.app.keys import key_for
 from donewhen.app.resolver import relocated
-from donewhen.config import Settings
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import NoModel
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
@@ -22,6 +21,7 @@ from donewhen.models.hosting import ModelHost
 from donewhen.models.keys import find_base
 from donewhen.models.routing import HostTransport, Routes
 from donewhen.ports import AskEditor, Judge, Price, no_editor_to_ask
+from donewhen.settings.loading import Settings
 from donewhen.store.verdicts import FileVerdicts
 from donewhen.workspace.processes.companions import SystemCompanions
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from donewhen.app.workspace_context import any_plugins
 from donewhen.callables.judges import judge_of
 from donewhen.callables.workers import worker_of
-from donewhen.config import Settings
 from donewhen.core.approval import ApprovalRule, Decision, permit_for, remembered
 from donewhen.core.commands.simple import simple
 from donewhen.core.errors import DoneWhenError, UsageError
@@ -22,6 +21,7 @@ from donewhen.plugins.calling import PluggyPlugins
 from donewhen.plugins.checks import PluginChecker
 from donewhen.plugins.opening import open_plugins
 from donewhen.ports import Checker, Judge, Worker
+from donewhen.settings.loading import Settings
 from donewhen.store.allowances import Allowances
 from donewhen.workers.tools import TOOLS
 from donewhen.workspace.repository import run_git

@@ -17,7 +17,6 @@ from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.callables.judges import HearingJudge
 from donewhen.callables.validators import NOTHING, ResponseChecker, Validator
 from donewhen.callables.workers import PromptTemplate
-from donewhen.config import Choices, Settings, load_settings
 from donewhen.core.calls import Message
 from donewhen.core.errors import AlreadyRunning, GoalFileError, UsageError
 from donewhen.core.events import AgentOptions, Approve, JudgeOptions, RunOptions
@@ -30,13 +29,14 @@ from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
 from donewhen.engine.setup import EngineSetup, Start, SystemClock
 from donewhen.evidence.text import Masking
+from donewhen.extras.tracing import make_tracer
 from donewhen.judges.alone import judge_goal
 from donewhen.ports import Checker, Judge, Ledger, Owner, Plugins, Worker, Workspace
+from donewhen.settings.loading import Choices, Settings, load_settings
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
 from donewhen.store.memory import MemoryLedger
 from donewhen.store.sqlite import SqliteLedger
-from donewhen.tracing import make_tracer
 from donewhen.workspace.memory import MemoryWorkspace
 
 if TYPE_CHECKING:

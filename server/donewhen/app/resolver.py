@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from typing import Any, Literal, TypeVar
 
-from donewhen.config import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
 from donewhen.core.agents import NOTHING, PRESETS, acp_command, agents_in, held_back, passed_names, variables_of
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import CallRole
@@ -31,6 +30,7 @@ from donewhen.evidence.text import is_sensitive
 from donewhen.installation import ModelExtra, how_to_get
 from donewhen.ports import Measured, ModelFacts, Price
 from donewhen.settings.kinds import BadValue, refused_choice
+from donewhen.settings.loading import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
 from donewhen.settings.table import BY_NAME
 
 Facts = Callable[[str, str | None, Mapping[str, ModelPrice]], ModelFacts]

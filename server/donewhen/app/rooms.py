@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from donewhen.config import Settings, user_settings_file
 from donewhen.core.agents import agents_in
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.events import RunOptions
 from donewhen.core.workers import is_program
 from donewhen.ports import Grants, LiveRooms, Processes, ProcessOptions, ProcessResult, RoomLimits
+from donewhen.settings.loading import Settings, user_settings_file
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Mounts
 from donewhen.workspace.rooms.plain import EachInARoom, PlainRooms

@@ -18,12 +18,12 @@ from donewhen.app.workspace_context import WorkspaceContext
 
 if TYPE_CHECKING:
     from donewhen.app.doctor import DoctorFacts
-    from donewhen.config import Settings
     from donewhen.core.work import Usage
     from donewhen.engine.api import Runs
     from donewhen.goalfile.preflight import GoalHint
     from donewhen.goalfile.survey import Survey
     from donewhen.ports import FleetRecord
+    from donewhen.settings.loading import Settings
 
 
 class Adviser(Protocol):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
-    from donewhen.config import Settings
     from donewhen.engine.api import LimitChanges, StartOptions
+    from donewhen.settings.loading import Settings
 
 
 def start_options(settings: Settings, *, askable: bool | None = None) -> StartOptions:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from donewhen.ports import AskEditor, no_editor_to_ask
 
 if TYPE_CHECKING:
-    from donewhen.config import Approvals
     from donewhen.core.acts import Where
     from donewhen.ports import EditorView
+    from donewhen.settings.loading import Approvals
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class WorkspaceContext:
 def plugins_there() -> bool:
     """Whether there are any plugins, by the installed packages and the person's settings; False if those settings are
     wrong. No plugin is loaded."""
-    from donewhen.config import load_settings  # lazy, as below: start-up time
     from donewhen.core.errors import InvalidGoal
+    from donewhen.settings.loading import load_settings  # lazy, as below: start-up time
 
     try:
         return any_plugins(load_settings({}, {}, None).approvals)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from donewhen.adapters import answer_of, plain_messages
 from donewhen.callables.agents import AgentCall, agent_call, reported
 from donewhen.callables.prompts import prompt_of, retry_made_by
 from donewhen.callables.threads import Tracked, called, is_async
@@ -17,6 +16,7 @@ from donewhen.core.calls import Message, messages_of
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.plugging import Halt, plain_data
 from donewhen.core.work import Claim, TurnResult, TurnState
+from donewhen.extras.adapters import answer_of, plain_messages
 from donewhen.ports import Turn, TurnContext, Worker
 
 OFFERED = ("turn", "context", "messages", "feedback")

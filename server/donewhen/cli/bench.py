@@ -11,14 +11,13 @@ from donewhen.app.bench import bench_environment, note_measured
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import duration, one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
-from donewhen.config import Choices, Settings
 from donewhen.core.errors import JudgeOutage, UsageError
 from donewhen.core.words import money
 from donewhen.core.work import Usage
-from donewhen.goalbench.cases import Case, JudgeName, chosen, load_cases
-from donewhen.goalbench.playing import CASE_SECONDS, OWN, BenchEnvironment, CaseResult, JudgeOf, run_cases
-from donewhen.goalbench.quick import SECONDS, believed, measured, quick
-from donewhen.goalbench.scoring import (
+from donewhen.extras.goalbench.cases import Case, JudgeName, chosen, load_cases
+from donewhen.extras.goalbench.playing import CASE_SECONDS, OWN, BenchEnvironment, CaseResult, JudgeOf, run_cases
+from donewhen.extras.goalbench.quick import SECONDS, believed, measured, quick
+from donewhen.extras.goalbench.scoring import (
     Row,
     broken_bars,
     document,
@@ -29,8 +28,9 @@ from donewhen.goalbench.scoring import (
     table,
     with_any_judge,
 )
-from donewhen.goalbench.verdicts import scripted_judge
+from donewhen.extras.goalbench.verdicts import scripted_judge
 from donewhen.ports import Measured
+from donewhen.settings.loading import Choices, Settings
 from donewhen.settings.table import BY_NAME, JUDGE
 
 SCRIPTED: tuple[JudgeName, ...] = ("honest", "gullible", "hostile", "garbage")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from donewhen.app.services import Services
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.terminal import Terminal
-from donewhen.config import Settings, load_settings
 from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.settings.loading import Settings, load_settings
 from donewhen.settings.table import OWN
 
 if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay

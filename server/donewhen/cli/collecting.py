@@ -8,11 +8,11 @@ from typing import Any
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
-from donewhen.config import retention
 from donewhen.core.errors import UsageError
 from donewhen.core.retention import Because, Reason
 from donewhen.core.words import counted
 from donewhen.engine.api import Collected
+from donewhen.settings.loading import retention
 
 _REASONS: dict[Reason, str] = {
     "runs": "beyond the newest of its goal (--keep-runs)",

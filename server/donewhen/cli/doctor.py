@@ -17,10 +17,10 @@ from donewhen.app.agents import FoundAgent, found_agents
 from donewhen.app.doctor import ConfiguredModel, DoctorFacts, ModelsFacts, PluginFacts
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import plain, shown_path
-from donewhen.config import price_example, user_settings_file
 from donewhen.core.agents import AGENTS, agents_in, passed_names, variables_of
 from donewhen.core.workers import WORKERS
 from donewhen.installation import how_to_get
+from donewhen.settings.loading import price_example, user_settings_file
 from donewhen.version import __version__
 
 LISTED = "donewhen models lists them, and the model servers on this machine"

@@ -19,15 +19,15 @@ from donewhen.cli.terminal import ending_signals
 from donewhen.core.answers import answers_usage, checked_answer
 from donewhen.core.errors import UsageError
 from donewhen.core.words import counted, money
-from donewhen.fleet.board import Board, Given, Standing
-from donewhen.fleet.iterating import EngineExecutor, IteratingPlace
-from donewhen.fleet.local import LocalAsking, LocalFleet, opened_board
-from donewhen.fleet.manifest import DEFAULT_QUEUE, NAME, Fleet, load_manifest
+from donewhen.extras.fleet.board import Board, Given, Standing
+from donewhen.extras.fleet.iterating import EngineExecutor, IteratingPlace
+from donewhen.extras.fleet.local import LocalAsking, LocalFleet, opened_board
+from donewhen.extras.fleet.manifest import DEFAULT_QUEUE, NAME, Fleet, load_manifest
 from donewhen.installation import how_to_get
 from donewhen.ports import FleetRecord
 
 if TYPE_CHECKING:
-    from donewhen.fleet.temporal.client import TemporalAsking
+    from donewhen.extras.fleet.temporal.client import TemporalAsking
 
 ASKS_EVERY = 1.0
 """Seconds between two looks at a fleet that is followed at a server."""
@@ -137,7 +137,7 @@ async def _run_here(call: Call, wanted: Fleet) -> int:
 
 async def _followed(call: Call, asking: Asking) -> int:
     """Shows a fleet at a server until nothing goes on by itself. Ctrl-C ends the looking, not the fleet."""
-    from donewhen.fleet.temporal.client import ServerAway
+    from donewhen.extras.fleet.temporal.client import ServerAway
 
     told, away = _Told(call), False
     with ending_signals() as ending:
@@ -235,7 +235,7 @@ def _needs_extra() -> None:
 
 async def _at_server(call: Call, name: str) -> TemporalAsking:
     _needs_extra()
-    from donewhen.fleet.temporal.client import TemporalAsking, connected  # lazy: nothing else needs temporalio
+    from donewhen.extras.fleet.temporal.client import TemporalAsking, connected  # lazy: nothing else needs temporalio
 
     return TemporalAsking(await connected(call.arguments.temporal, call.arguments.namespace), name)
 
@@ -245,8 +245,8 @@ async def _work(call: Call) -> int:
     if given.temporal is None:
         raise UsageError(f"a worker joins a Temporal server: donewhen {USES['worker']}")
     _needs_extra()
-    from donewhen.fleet.temporal.client import connected  # lazy, as above
-    from donewhen.fleet.temporal.worker import serve
+    from donewhen.extras.fleet.temporal.client import connected  # lazy, as above
+    from donewhen.extras.fleet.temporal.worker import serve
 
     client = await connected(given.temporal, given.namespace)
 

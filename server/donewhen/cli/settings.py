@@ -12,11 +12,11 @@ from donewhen.cli.calling import Call
 from donewhen.cli.formatting import one_line, shown_path
 from donewhen.cli.goal_argument import read_goal, the_goal
 from donewhen.cli.outcome import COMPLETE
-from donewhen.config import LIMITS, Settings, limits_with_settings
 from donewhen.core.errors import UsageError
 from donewhen.core.feedback import MASK
 from donewhen.core.goal import Goal, Limits
 from donewhen.settings.kinds import UNLIMITED, Kind
+from donewhen.settings.loading import LIMITS, Settings, limits_with_settings
 from donewhen.settings.table import BY_NAME, GROUPS, KEYS, TABLES, Setting, nearest_name
 
 _REACH = {"may": "may set it", "tighten": "may only tighten it", "never": "may not set it"}

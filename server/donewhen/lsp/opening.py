@@ -12,11 +12,11 @@ from typing import Any, cast
 
 from donewhen.app.services import Adviser, Look, Services
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.config import Settings, capped, load_settings, read_setting, workspace_choices
 from donewhen.engine.api import Runs
 from donewhen.goalfile.survey import Survey
 from donewhen.lsp.positions import file_path
 from donewhen.ports import AskEditor, EditorView, no_editor_to_ask
+from donewhen.settings.loading import Settings, capped, load_settings, read_setting, workspace_choices
 from donewhen.settings.table import OWN, choices_of
 
 PATIENCE = 20.0

@@ -2,5 +2,5 @@
 
 `table.Choices` is the table: whoever adds a setting adds a row there. Goal files, TOML, environment, command line,
 language server and library read by it, and completion, hovers, `--help` and docs/settings.md are made of it. Nothing
-here reads files or the environment: `donewhen.config` does, and says which source wins.
+here reads files or the environment: `donewhen.settings.loading` does, and says which source wins.
 """

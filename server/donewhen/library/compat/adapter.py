@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from donewhen.adapters import KnownAgent, plain_messages
 from donewhen.app.program import RunParts
 from donewhen.callables.agents import AgentCall
 from donewhen.callables.prompts import retry_made_by
@@ -22,6 +21,7 @@ from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.core.plugging import Halt
 from donewhen.core.state import RunState
 from donewhen.core.work import TurnResult
+from donewhen.extras.adapters import KnownAgent, plain_messages
 from donewhen.library.compat.response import (
     GoalAttempt,
     RetryPrompt,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from donewhen.adapters import KnownModel, known_agent
 from donewhen.app.program import RunParts
 from donewhen.callables.agents import agent_call, own_result
 from donewhen.callables.threads import is_async, run_sync
@@ -17,6 +16,7 @@ from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFai
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
+from donewhen.extras.adapters import KnownModel, known_agent
 from donewhen.goalfile.stated import stated_commands
 from donewhen.library.arguments import callback, finite, flag, folder, limits, resolved, several
 from donewhen.library.compat.adapter import (

@@ -1,0 +1,127 @@
+"""PydanticAI: `Agent`, `AgentRunResult` and its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from donewhen.core.work import Usage
+from donewhen.extras.adapters.agent import (
+    Answer,
+    KnownAgent,
+    KnownModel,
+    as_json,
+    called,
+    count,
+    has,
+    known_model,
+    message,
+    part,
+    several,
+    text_at,
+    texts,
+)
+
+_PROVIDERS = {
+    "google": "gemini",
+    "google-gla": "gemini",
+    "google-vertex": "vertex_ai",
+    "openai-chat": "openai",
+    "openai-responses": "openai",
+}
+"""litellm's names of the providers that it calls otherwise."""
+_SAME = ("anthropic", "azure", "bedrock", "cohere", "deepseek", "groq", "mistral", "ollama", "openai", "openrouter")
+
+
+class PydanticAgent(KnownAgent):
+    """It remembers nothing from one run to the next: each is given what was said in the ones before."""
+
+    kind = "PydanticAI agent"
+    ways = ("run", "run_sync")
+
+    @staticmethod
+    def knows(value: Any) -> bool:
+        return has(value, "run", "run_sync", "iter", "model") and not callable(value)
+
+    def __init__(self, agent: Any) -> None:
+        super().__init__(agent)
+        self._history: Sequence[Any] | None = None
+
+    async def call(self, prompt: Any, *others: Any, **named: Any) -> Any:
+        history = {} if self._history is None else {"message_history": self._history}
+        returned = await self.agent.run(prompt, *others, **{**named, **history})
+        self._history = list(returned.all_messages())
+        return returned
+
+    def answer(self, returned: Any) -> Answer:
+        return result(returned) or Answer(str(returned), returned)
+
+    @property
+    def model(self) -> KnownModel | None:
+        model: Any = self.agent.model
+        provider, _, name = model.partition(":") if isinstance(model, str) else (text_at(model, "system"), "", "")
+        name = name or text_at(model, "model_name")
+        named = _PROVIDERS.get(provider, provider if provider in _SAME else "")
+        return known_model(named, name, part(model, "base_url"), part(model, "client", "api_key"))
+
+    @property
+    def messages(self) -> Sequence[Any]:
+        return self._history or ()
+
+    def kept(self) -> Any:
+        return self._history
+
+    def restore(self, kept: Any) -> None:
+        self._history = kept
+
+
+def result(value: Any) -> Answer | None:
+    """An AgentRunResult."""
+    if not has(value, "output", "all_messages"):
+        return None
+    found: Any = part(value, "usage")
+    used = found() if callable(found) and not has(found, "input_tokens") else found
+    cost = part(used, "cost")
+    counts = count(used, "input_tokens"), count(used, "output_tokens"), count(used, "cache_read_tokens")
+    usage = None if used is None else Usage(*counts, None if cost is None else float(cost))
+    return Answer(_output(value.output), value, {}, usage)
+
+
+def _output(output: Any) -> str:
+    """A model of theirs as the JSON that it stands for."""
+    as_model = called(output, "model_dump_json") if has(output, "model_dump_json") else None
+    return as_model if isinstance(as_model, str) else as_json(output)
+
+
+def spoken(value: Any) -> Iterator[dict[str, Any]] | None:
+    """A ModelRequest or a ModelResponse: one message for each thing in it that was said."""
+    if not has(value, "parts", "kind"):
+        return None
+    return _response(value) if value.kind == "response" else _request(value)
+
+
+def _response(value: Any) -> Iterator[dict[str, Any]]:
+    parts = several(value.parts)
+    words = "\n".join(texts(one.content) for one in parts if part(one, "part_kind") == "text")
+    calls = [
+        (text_at(one, "tool_call_id"), text_at(one, "tool_name"), one.args)
+        for one in parts
+        if part(one, "part_kind") in ("tool-call", "builtin-tool-call")
+    ]
+    yield message("assistant", words, calls)
+
+
+def _request(value: Any) -> Iterator[dict[str, Any]]:
+    for one in several(value.parts):
+        match part(one, "part_kind"):
+            case "system-prompt":
+                yield message("system", texts(one.content))
+            case "user-prompt":
+                yield message("user", texts(one.content))
+            case "tool-return" | "builtin-tool-return":
+                yield message("tool", as_json(one.content), (), text_at(one, "tool_call_id"))
+            case "retry-prompt":
+                answers = text_at(one, "tool_call_id") if part(one, "tool_name") else ""
+                yield message("tool" if answers else "user", as_json(one.content), (), answers)
+            case _:
+                continue

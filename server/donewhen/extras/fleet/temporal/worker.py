@@ -1,0 +1,92 @@
+"""A worker: joins this machine to the fleets of a Temporal server, for the goals of some queues."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from temporalio import activity
+from temporalio.client import Client
+from temporalio.exceptions import ApplicationError
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from donewhen.extras.fleet.board import Outcome, grant_of
+from donewhen.extras.fleet.iterating import PASSES
+from donewhen.extras.fleet.local import Executor
+from donewhen.extras.fleet.temporal.workflows import WORKFLOWS, FleetWorkflow, GoalWorkflow, queue_of
+
+BEATS = 3
+"""Signs of life within the time after which a host counts as lost."""
+LETS_GO_WITHIN = timedelta(seconds=5)
+
+
+class Iterations:
+    """The activities: an iteration of a goal, and the end of its run. Signs of life go to the server meanwhile, and a
+    cancelled one lets its run go, with every process of it gone."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    @activity.defn(name="iterate")
+    async def iterate(self, document: dict[str, Any]) -> dict[str, Any]:
+        async with _alive():
+            return await _performed(self._executor.iterate(grant_of(document)))
+
+    @activity.defn(name="end")
+    async def end(self, document: dict[str, Any]) -> dict[str, Any]:
+        async with _alive():
+            return await _performed(self._executor.end(grant_of(document)))
+
+
+async def _performed(performing: Any) -> dict[str, Any]:
+    try:
+        outcome: Outcome = await performing
+    except PASSES as error:
+        raise ApplicationError(str(error), type=type(error).__name__) from error
+    return asdict(outcome)
+
+
+@asynccontextmanager
+async def _alive() -> AsyncGenerator[None]:
+    timeout = activity.info().heartbeat_timeout or timedelta(seconds=10)
+
+    async def beat() -> None:
+        while True:
+            activity.heartbeat()
+            await asyncio.sleep(timeout.total_seconds() / BEATS)
+
+    beating = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        beating.cancel()
+
+
+async def serve(client: Client, executor: Executor, queues: Sequence[str], parallel: int) -> None:
+    """Takes iterations until it is cancelled: at most `parallel` at a time from each queue. Those that are at work
+    then are interrupted, and go on at the next worker."""
+    activities = Iterations(executor)
+    # The workflows are deterministic by what they are made of, and the sandbox would import the engine again for each.
+    workflows = Worker(
+        client,
+        task_queue=WORKFLOWS,
+        workflows=[FleetWorkflow, GoalWorkflow],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+    )
+    hosts = [
+        Worker(
+            client,
+            task_queue=queue_of(queue),
+            activities=[activities.iterate, activities.end],
+            max_concurrent_activities=parallel,
+            max_heartbeat_throttle_interval=timedelta(seconds=1),
+            default_heartbeat_throttle_interval=timedelta(seconds=1),
+            graceful_shutdown_timeout=LETS_GO_WITHIN,
+        )
+        for queue in queues
+    ]
+    await asyncio.gather(*(one.run() for one in (workflows, *hosts)))
