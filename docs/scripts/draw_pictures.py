@@ -35,9 +35,13 @@ class Picture:
             'orient="auto-start-reverse"><path d="M0 0L10 5L0 10z" fill="context-stroke"/></marker></defs>',
         ]
 
-    def box(self, x: float, y: float, width: float, height: float, fill: str, *, line: str = "none") -> None:
+    def box(
+        self, x: float, y: float, width: float, height: float, fill: str, *, line: str = "none", dashed: bool = False
+    ) -> None:
+        dash = ' stroke-dasharray="5 4"' if dashed else ""
         self._parts.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8" fill="{fill}" stroke="{line}"/>'
+            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8" fill="{fill}" stroke="{line}"'
+            f"{dash}/>"
         )
 
     def text(
@@ -141,7 +145,7 @@ def house() -> str:
     picture.text(
         24,
         54,
-        "A package imports what lies below it. Arrows that others imply are left out.",
+        "A package imports what lies below it. Arrows that others imply are left out. Dashed: extras.",
         size=12,
         fill=FAINT,
         anchor="start",
@@ -170,7 +174,8 @@ def house() -> str:
     for name, (x, y) in place.items():
         role, does = PACKAGES[name]
         fill, ink = ROLES[role]
-        picture.box(x - width / 2, y, width, height, fill, line=ink)
+        is_extra = (SOURCE / "extras" / name).is_dir()
+        picture.box(x - width / 2, y, width, height, fill, line=ink, dashed=is_extra)
         picture.text(x, y + 22, name, size=14, fill=ink, bold=True, mono=True)
         picture.text(x, y + 40, does, size=10.5, fill=INK)
     return picture.svg()
