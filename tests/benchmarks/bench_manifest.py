@@ -7,7 +7,7 @@ import statistics
 import time
 from typing import Any
 
-from donewhen.workspace.manifest import FILE, Entry, Folder, Manifest, stat_key
+from donewhen.workspace.manifest import FILE, FileEntry, Folder, Manifest, stat_key
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 BELOW = 50
@@ -41,9 +41,9 @@ def _manifest(size: int) -> Manifest:
     return Manifest(folders)
 
 
-def _entry(number: int) -> Entry:
+def _entry(number: int) -> FileEntry:
     digest = hashlib.sha256(str(number).encode()).digest()
-    return Entry(FILE, digest, digest, digest[:20], stat_key(number))
+    return FileEntry(FILE, digest, digest, digest[:20], stat_key(number))
 
 
 if __name__ == "__main__":

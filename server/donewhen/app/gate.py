@@ -39,7 +39,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class GateSession:
     """One session of an agent. `last` is the signature of what it was sent back with last, `agent` its process."""
 
     blocks: int = 0
@@ -54,12 +54,12 @@ class GateRecord:
 
     runs: dict[str, str] = field(default_factory=dict[str, str])
     standing: dict[str, Standing] = field(default_factory=dict[str, Standing])
-    sessions: dict[str, Session] = field(default_factory=dict[str, Session])
+    sessions: dict[str, GateSession] = field(default_factory=dict[str, GateSession])
 
-    def session(self, name: str) -> Session:
-        return self.sessions.get(name, Session())
+    def session(self, name: str) -> GateSession:
+        return self.sessions.get(name, GateSession())
 
-    def with_session(self, name: str, session: Session) -> GateRecord:
+    def with_session(self, name: str, session: GateSession) -> GateRecord:
         others = {key: one for key, one in self.sessions.items() if key != name}
         return replace(self, sessions=dict([*others.items(), (name, session)][-MAX_SESSIONS:]))
 
@@ -101,7 +101,7 @@ def unchanged(root: Path, state_dir: Path | None, standing: Standing) -> bool:
     """Whether the files are still those of that look: a stat of each, and a read of what changed in its last moment."""
     # Imported here, since most calls of the command line don't need them.
     from donewhen.workspace.ignoring import Coverage
-    from donewhen.workspace.manifest import Entry
+    from donewhen.workspace.manifest import FileEntry
     from donewhen.workspace.remembered import load
     from donewhen.workspace.scanning import Scanner
 
@@ -110,7 +110,7 @@ def unchanged(root: Path, state_dir: Path | None, standing: Standing) -> bool:
     if kept is None or kept.written:
         return False  # what checks write is compared by their own record: the whole look does that
 
-    def as_it_is(path: str, entry: Entry) -> Entry:
+    def as_it_is(path: str, entry: FileEntry) -> FileEntry:
         return entry
 
     ours = [place for place in (folder.parents[1],) if place.resolve().is_relative_to(root.resolve())]
@@ -154,6 +154,6 @@ def _read_record(folder: Path) -> GateRecord:
         return GateRecord()
 
 
-def _session(kept: dict[str, Any]) -> Session:
+def _session(kept: dict[str, Any]) -> GateSession:
     agent = kept.get("agent")
-    return Session(int(kept["blocks"]), str(kept["last"]), (int(agent[0]), str(agent[1])) if agent else None)
+    return GateSession(int(kept["blocks"]), str(kept["last"]), (int(agent[0]), str(agent[1])) if agent else None)

@@ -207,7 +207,7 @@ _segments = lru_cache(maxsize=4096)(read_line)  # the same few lines, audit afte
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class TaskCommand:
     """A simple command and the folder that it runs in, relative to the workspace. `nested`: a task or a script has
     it."""
 
@@ -217,18 +217,18 @@ class Command:
     nested: bool = False
 
 
-def started_commands(root: Path, goal: Goal) -> tuple[Command, ...]:
+def started_commands(root: Path, goal: Goal) -> tuple[TaskCommand, ...]:
     """Level by level. Reads only small files of the workspace."""
-    found: list[Command] = []
+    found: list[TaskCommand] = []
     for check in goal.checks:
         if check.kind == "command":
-            own: list[Command] = []
+            own: list[TaskCommand] = []
             _add(root, check.id, check.command, "", 0, own)
             found += own
     return tuple(found)
 
 
-def _add(root: Path, check_id: str, line: str, folder: str, depth: int, found: list[Command]) -> None:
+def _add(root: Path, check_id: str, line: str, folder: str, depth: int, found: list[TaskCommand]) -> None:
     for segment in _segments(line):
         if segment.words[:1] == ("cd",) and len(segment.words) > 1:
             folder = posixpath.normpath(posixpath.join(folder, segment.words[1]))
@@ -236,7 +236,7 @@ def _add(root: Path, check_id: str, line: str, folder: str, depth: int, found: l
         # What a substitution runs is what the script looks at: most often the product itself.
         if not segment.words or segment.inner or len(found) >= _MOST:
             continue
-        command = Command(check_id, segment, "" if folder == "." else folder, depth > 0)
+        command = TaskCommand(check_id, segment, "" if folder == "." else folder, depth > 0)
         found.append(command)
         if depth < _DEEPEST:
             for task in (*tasks_of(root, segment, command.folder), *_script(root, command)):
@@ -244,7 +244,7 @@ def _add(root: Path, check_id: str, line: str, folder: str, depth: int, found: l
                     _add(root, check_id, one, task.folder, depth + 1, found)
 
 
-def _script(root: Path, command: Command) -> Iterator[Task]:
+def _script(root: Path, command: TaskCommand) -> Iterator[Task]:
     """The lines of a shell script of the workspace that is run."""
     words = command.segment.words
     by_shell = words[0].rpartition("/")[2] in _SHELLS

@@ -18,7 +18,7 @@ from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSou
 from donewhen.goalfile.statements import (
     TASK,
     Bound,
-    Command,
+    StatedCheck,
     almost_task,
     editor_statement,
     is_labelled,
@@ -354,7 +354,7 @@ def _requirement_source(layout: Layout, item: Item, bound: Bound) -> Requirement
 
 def _located(
     requirement: Requirement, layout: Layout, item: Item, text_span: Span, checkbox: Span,
-    commands: Sequence[Command], bound: Bound,
+    commands: Sequence[StatedCheck], bound: Bound,
 ) -> RequirementSource:  # fmt: skip
     last = layout.last_filled(item.first_line, item.end_line)
     return RequirementSource(
@@ -365,7 +365,7 @@ def _located(
     )  # fmt: skip
 
 
-def _once(commands: Sequence[Command]) -> tuple[Check, ...]:
+def _once(commands: Sequence[StatedCheck]) -> tuple[Check, ...]:
     return tuple({command.check.id: command.check for command in commands}.values())
 
 

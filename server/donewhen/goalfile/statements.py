@@ -43,7 +43,7 @@ def one_line(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class StatedCheck:
     """A command between backticks, and its expected exit code."""
 
     value: Value
@@ -54,7 +54,7 @@ class Command:
 class Bound:
     """What the nested items of one requirement bind, collected in order."""
 
-    checks: list[Command] = field(default_factory=list[Command])
+    checks: list[StatedCheck] = field(default_factory=list[StatedCheck])
     files: list[Value] = field(default_factory=list[Value])
     problems: list[Value] = field(default_factory=list[Value])
     external: bool = False
@@ -65,7 +65,7 @@ class Bound:
         self.faults.append(FileProblem(span, severity, code, message, suggestion or None))
 
 
-def sole_command(passage: Passage, start: int, bound: Bound) -> Command | None:
+def sole_command(passage: Passage, start: int, bound: Bound) -> StatedCheck | None:
     """The command of a statement of the form "`COMMAND` passes" that begins at `start` and has nothing after it."""
     code = _CODE.match(passage.text, start)
     if code is None or not _code_text(code[2]):
@@ -157,12 +157,12 @@ def warn_of_rows(passage: Passage, start: int, bound: Bound) -> None:
         bound.fault(passage.span(*row.span(1)), _lost(row[1]), "not-nested", message)
 
 
-def _checks(passage: Passage, start: int, bound: Bound) -> Iterator[Command]:
+def _checks(passage: Passage, start: int, bound: Bound) -> Iterator[StatedCheck]:
     if single := sole_command(passage, start, bound):
         yield single
         return
     for value in _values(passage, start, bound, "check"):
-        yield Command(value, Check.of(value.text))
+        yield StatedCheck(value, Check.of(value.text))
 
 
 def _globs(passage: Passage, start: int, bound: Bound) -> Iterator[Value]:
@@ -206,9 +206,9 @@ def _unquoted(passage: Passage, start: int, bound: Bound, what: str) -> Iterator
     yield value
 
 
-def _command_value(passage: Passage, code: re.Match[str], exit_code: int) -> Command:
+def _command_value(passage: Passage, code: re.Match[str], exit_code: int) -> StatedCheck:
     text = _code_text(code[2])
-    return Command(passage.value(code.start(2), code.end(2), text), Check.of(text, exit_code))
+    return StatedCheck(passage.value(code.start(2), code.end(2), text), Check.of(text, exit_code))
 
 
 def _code_text(raw: str) -> str:

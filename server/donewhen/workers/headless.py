@@ -97,13 +97,13 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class AgentSession:
     """The id by which the session is continued."""
 
     id: str
 
 
-Told = Mapping[str, Any] | Session | Ended
+Told = Mapping[str, Any] | AgentSession | Ended
 """An update in the words of the Agent Client Protocol, which `Updates` follows, or one of the above."""
 
 
@@ -160,7 +160,7 @@ class _Run:
     def _take_line(self, line: bytes) -> None:
         text = without_control(line.decode(errors="replace"))
         for told in self._read(text):
-            if isinstance(told, Session):
+            if isinstance(told, AgentSession):
                 self._session = told.id or self._session
             elif isinstance(told, Ended):
                 self._last, self._error = told.text or self._last, told.error or self._error
@@ -344,7 +344,7 @@ def _reported_dollars(value: object) -> float | None:
 def _claude(event: Fields) -> Iterator[Told]:
     match event.get("type"):
         case "system" if event.get("subtype") == "init":
-            yield Session(text_of(event.get("session_id")))
+            yield AgentSession(text_of(event.get("session_id")))
         case "assistant" | "user":
             for one in items_of(fields_of(event.get("message")).get("content")):
                 yield from _claude_block(fields_of(one))
@@ -383,7 +383,7 @@ def _codex(event: Fields) -> Iterator[Told]:
     kind, item = text_of(event.get("type")), fields_of(event.get("item"))
     match kind:
         case "thread.started":
-            yield Session(text_of(event.get("thread_id")))
+            yield AgentSession(text_of(event.get("thread_id")))
         case "item.started" | "item.updated" | "item.completed":
             yield from _codex_item(item, done=kind == "item.completed", begun=kind == "item.started")
         case "turn.completed":
@@ -427,7 +427,7 @@ def _codex_item(item: Fields, *, done: bool, begun: bool) -> Iterator[Told]:
 def _gemini(event: Fields) -> Iterator[Told]:
     match event.get("type"):
         case "init":
-            yield Session(text_of(event.get("session_id")))
+            yield AgentSession(text_of(event.get("session_id")))
         case "message" if event.get("role") == "assistant":
             yield says(text_of(event.get("content")))
         case "tool_use":
@@ -449,7 +449,7 @@ def _gemini(event: Fields) -> Iterator[Told]:
 def _opencode(event: Fields) -> Iterator[Told]:
     part = fields_of(event.get("part"))
     if event.get("sessionID"):
-        yield Session(text_of(event.get("sessionID")))
+        yield AgentSession(text_of(event.get("sessionID")))
     match event.get("type"):
         case "text":
             yield says(text_of(part.get("text")))
@@ -534,7 +534,7 @@ def _openhands_line(line: str) -> Iterator[Told]:
     """Its events, and beside them the line that says how the conversation is continued."""
     found = _OPENHANDS_SESSION.search(line)
     if found is not None:
-        yield Session(found[1])
+        yield AgentSession(found[1])
     else:
         yield from _of_lines(_openhands)(line)
 

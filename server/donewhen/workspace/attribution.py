@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from donewhen.workspace.manifest import Entry, Manifest
+from donewhen.workspace.manifest import FileEntry, Manifest
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -113,7 +113,7 @@ class Outputs:
         """What was last written, by path."""
         return dict(self._written)
 
-    def attributed(self, path: str, entry: Entry) -> Entry:
+    def attributed(self, path: str, entry: FileEntry) -> FileEntry:
         """The entry as it counts: by the check's token while its content is what that check last wrote."""
         written = self._written.get(path)
         if written is None or written[1] != entry.digest:
@@ -130,10 +130,10 @@ class Outputs:
         check_id: str,
         paths: Sequence[str],
         may: Callable[[str], bool],
-        read: Callable[[str], Entry | None],
-    ) -> tuple[Mapping[str, Entry | None], tuple[str, ...]]:
+        read: Callable[[str], FileEntry | None],
+    ) -> tuple[Mapping[str, FileEntry | None], tuple[str, ...]]:
         """Declares present content to be the check's output; returns the changed entries, and the refused paths."""
-        entries: dict[str, Entry | None] = {}
+        entries: dict[str, FileEntry | None] = {}
         refused: list[str] = []
         for path in paths:
             if looks_like_source(path) or not may(path):

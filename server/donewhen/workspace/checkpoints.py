@@ -19,7 +19,7 @@ from typing import NamedTuple
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.feedback import changed_lines
 from donewhen.regular import LeadsOut, read_bytes
-from donewhen.workspace.manifest import EXECUTABLE, LINK, NESTED, Entry, Manifest, encoded
+from donewhen.workspace.manifest import EXECUTABLE, LINK, NESTED, FileEntry, Manifest, encoded
 from donewhen.workspace.objects import FOLDER, STORE, ObjectStore, PackWriter, rows_of
 from donewhen.workspace.scanning import SIZE_LIMIT, blob_id, read_entry
 from donewhen.workspace.writes import real_folder, replace_file
@@ -189,7 +189,7 @@ class Checkpoints:
     def _tree_of(self, manifest: Manifest) -> Tree:
         return {path: self._tree_entry(entry) for path, entry in manifest.items()}
 
-    def _tree_entry(self, entry: Entry) -> Kept:
+    def _tree_entry(self, entry: FileEntry) -> Kept:
         return Kept(NESTED if entry.size > self._size_limit else entry.mode, entry.blob)
 
     def _write_tree(self, tree: Tree, wanted: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from donewhen.regular import read_bytes
 from donewhen.workspace.attribution import ClientSaves, Outputs, changed_after
 from donewhen.workspace.checkpoints import Checkpoints, Content
 from donewhen.workspace.ignoring import Coverage, IgnoreRules, Rules, keep, load
-from donewhen.workspace.manifest import NESTED, Entry, Manifest
+from donewhen.workspace.manifest import NESTED, FileEntry, Manifest
 from donewhen.workspace.remembered import keep as keep_remembered
 from donewhen.workspace.remembered import load as load_remembered
 from donewhen.workspace.repository import Repository, committed, find_repository
@@ -340,7 +340,7 @@ class FolderWorkspace:
         coverage = self._coverage
         return coverage is not None and path not in coverage.tracked and not coverage.is_named(path)
 
-    def _entry_on_disk(self, path: str) -> Entry | None:
+    def _entry_on_disk(self, path: str) -> FileEntry | None:
         covers = self._coverage is not None and self._coverage.covers(path)
         return read_entry(self._open_scanner().full(path)) if covers else None
 

@@ -27,7 +27,7 @@ StatKey = bytes
 _STAT = struct.Struct("<qqqQI")
 
 
-class Entry(NamedTuple):
+class FileEntry(NamedTuple):
     """One covered file. `counted` represents its content in the revision: its digest, or a check's token.
 
     `digest` is the sha256 of its bytes (of a link: of its target), `blob` git's sha1 of the same bytes. `racy` marks a
@@ -56,7 +56,7 @@ def stat_of(key: StatKey) -> tuple[int, int, int, int, int]:
     return _STAT.unpack(key)
 
 
-def same(one: Entry | None, other: Entry | None) -> bool:
+def same(one: FileEntry | None, other: FileEntry | None) -> bool:
     """True if both count the same in the revision."""
     if one is None or other is None:
         return one is other
@@ -72,7 +72,7 @@ def encoded(path: str) -> bytes:
 class Folder:
     """The covered files directly in one folder, by name."""
 
-    files: Mapping[str, Entry]
+    files: Mapping[str, FileEntry]
 
     @cached_property
     def digest(self) -> bytes:
@@ -102,13 +102,13 @@ class Manifest:
                 whole.update(b"%b\0%b" % (encoded(place), folder.digest))
         return whole.hexdigest()
 
-    def get(self, path: str) -> Entry | None:
+    def get(self, path: str) -> FileEntry | None:
         """The entry of a covered path, None if it is absent or not covered."""
         place, _, name = path.rpartition("/")
         folder = self.folders.get(place)
         return None if folder is None else folder.files.get(name)
 
-    def items(self) -> Iterator[tuple[str, Entry]]:
+    def items(self) -> Iterator[tuple[str, FileEntry]]:
         """Every covered path with its entry, folder by folder."""
         for place, folder in self.folders.items():
             start = f"{place}/" if place else ""
@@ -135,14 +135,14 @@ class Manifest:
             return ()
         return tuple(sorted(path for path, before, now in self.differences(earlier) if not same(before, now)))
 
-    def differences(self, earlier: Manifest) -> Iterator[tuple[str, Entry | None, Entry | None]]:
+    def differences(self, earlier: Manifest) -> Iterator[tuple[str, FileEntry | None, FileEntry | None]]:
         """Path, old entry and new entry, wherever the two are not the same object."""
         for place in self.folders.keys() | earlier.folders.keys():
             old, new = earlier.folders.get(place), self.folders.get(place)
             if old is not new:
                 yield from _differences(place, old.files if old else {}, new.files if new else {})
 
-    def with_entries(self, entries: Mapping[str, Entry | None]) -> Manifest:
+    def with_entries(self, entries: Mapping[str, FileEntry | None]) -> Manifest:
         """The manifest with some entries replaced, or removed where None."""
         draft = Draft(self)
         for path, entry in entries.items():
@@ -166,16 +166,16 @@ class Draft:
 
     def __init__(self, base: Manifest) -> None:
         self._base = base
-        self._folders: dict[str, dict[str, Entry] | None] = {}
+        self._folders: dict[str, dict[str, FileEntry] | None] = {}
 
-    def files(self, place: str) -> Mapping[str, Entry] | None:
+    def files(self, place: str) -> Mapping[str, FileEntry] | None:
         """The files of one folder in the draft; None if the folder is unknown."""
         if place in self._folders:
             return self._folders[place]
         folder = self._base.folders.get(place)
         return None if folder is None else folder.files
 
-    def put(self, path: str, entry: Entry | None) -> None:
+    def put(self, path: str, entry: FileEntry | None) -> None:
         """Replaces one entry, or removes it if `entry` is None."""
         place, _, name = path.rpartition("/")
         known = self.files(place)
@@ -188,7 +188,7 @@ class Draft:
             files[name] = entry
         self._folders[place] = files
 
-    def put_folder(self, place: str, files: dict[str, Entry]) -> None:
+    def put_folder(self, place: str, files: dict[str, FileEntry]) -> None:
         """Replaces the direct content of one folder."""
         self._folders[place] = files
 
@@ -225,8 +225,8 @@ def _is_within(path: str, place: str) -> bool:
 
 
 def _differences(
-    place: str, old: Mapping[str, Entry], new: Mapping[str, Entry]
-) -> Iterator[tuple[str, Entry | None, Entry | None]]:
+    place: str, old: Mapping[str, FileEntry], new: Mapping[str, FileEntry]
+) -> Iterator[tuple[str, FileEntry | None, FileEntry | None]]:
     start = f"{place}/" if place else ""
     for name in old.keys() | new.keys():
         before, now = old.get(name), new.get(name)

@@ -14,7 +14,7 @@ from donewhen.ports import TreeState
 from donewhen.workspace.attribution import ClientSaves, Outputs
 from donewhen.workspace.checkpoints import Change, put_back, unified
 from donewhen.workspace.ignoring import Coverage, IgnoreRules
-from donewhen.workspace.manifest import EXECUTABLE, FILE, Entry, Manifest, stat_key
+from donewhen.workspace.manifest import EXECUTABLE, FILE, FileEntry, Manifest, stat_key
 from donewhen.workspace.settling import Notifier, Quiet, wait_settled
 
 Content = tuple[str, bytes]
@@ -149,16 +149,16 @@ class MemoryWorkspace:
 
     def _update_manifest(self) -> None:
         covers = self._open_coverage().covers
-        entries: dict[str, Entry | None] = dict.fromkeys(path for path, _ in self._found.items())
+        entries: dict[str, FileEntry | None] = dict.fromkeys(path for path, _ in self._found.items())
         entries |= {path: self._memory_entry(path) for path in self._files if covers(path)}
         self._found = self._found.with_entries(entries)
 
-    def _memory_entry(self, path: str) -> Entry | None:
+    def _memory_entry(self, path: str) -> FileEntry | None:
         if path not in self._files or not self._open_coverage().covers(path):
             return None
         mode, data = self._files[path]
         digest = hashlib.sha256(data).digest()
-        return self._outputs.attributed(path, Entry(mode, digest, digest, digest[:20], stat_key(len(data))))
+        return self._outputs.attributed(path, FileEntry(mode, digest, digest, digest[:20], stat_key(len(data))))
 
     def _open_coverage(self) -> Coverage:
         if self._coverage is None:

@@ -13,7 +13,7 @@ from typing import Any
 from donewhen.regular import read_text
 from donewhen.workspace.attribution import Written
 from donewhen.workspace.ignoring import Coverage, IgnoreRules
-from donewhen.workspace.manifest import Entry, Folder, Manifest, stat_key, stat_of
+from donewhen.workspace.manifest import FileEntry, Folder, Manifest, stat_key, stat_of
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,15 @@ def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written
     unfinished.replace(place / f"{name}.json")
 
 
-def _entry_as_list(entry: Entry) -> list[Any]:
+def _entry_as_list(entry: FileEntry) -> list[Any]:
     counted = None if entry.counted == entry.digest else entry.counted.hex()
     return [entry.mode, entry.digest.hex(), counted, entry.blob.hex(), stat_of(entry.key), entry.racy]
 
 
-def _entry_from_list(kept: list[Any]) -> Entry:
+def _entry_from_list(kept: list[Any]) -> FileEntry:
     mode, digest, counted, blob, stat, racy = kept
     content = bytes.fromhex(digest)
     key = stat_key(*stat)
-    return Entry(
+    return FileEntry(
         mode, content, content if counted is None else bytes.fromhex(counted), bytes.fromhex(blob), key, bool(racy)
     )

@@ -20,7 +20,7 @@ from donewhen.workspace.manifest import (
     NESTED,
     UNREADABLE,
     Draft,
-    Entry,
+    FileEntry,
     Folder,
     Manifest,
     StatKey,
@@ -31,10 +31,10 @@ from donewhen.workspace.writes import is_temporary
 _WALK_INSTEAD = 2000
 """If the hints name more paths than this, one walk is cheaper than looking at each."""
 
-Counts = Callable[[str, Entry], Entry]
+Counts = Callable[[str, FileEntry], FileEntry]
 """Gives a freshly read entry its value for the revision."""
 
-_NOTHING: Mapping[str, Entry] = {}
+_NOTHING: Mapping[str, FileEntry] = {}
 _NOBODY: Collection[str] = ()
 _WINDOWS = sys.platform == "win32"
 
@@ -103,7 +103,7 @@ class Scanner:
 
     def _look_below(self, path: str, draft: Draft, visited: set[str]) -> None:
         above, _, name = path.rpartition("/")
-        marker: dict[str, Entry] = {}
+        marker: dict[str, FileEntry] = {}
         places: list[str] = []
         self._enter(above, name, marker, places)
         draft.put(path, marker.get(name))
@@ -116,8 +116,8 @@ class Scanner:
         draft.drop_below(path, visited)
 
     def _scan_folder(
-        self, place: str, known: Mapping[str, Entry], suspects: Collection[str], places: list[str]
-    ) -> dict[str, Entry] | None:
+        self, place: str, known: Mapping[str, FileEntry], suspects: Collection[str], places: list[str]
+    ) -> dict[str, FileEntry] | None:
         self._on_folder(place)
         full = self.full(place)
         if not self.coverage.rules.frozen and not self.coverage.is_hidden(place):
@@ -135,11 +135,11 @@ class Scanner:
         self,
         place: str,
         listing: Iterable[os.DirEntry[str]],
-        known: Mapping[str, Entry],
+        known: Mapping[str, FileEntry],
         suspects: Collection[str],
         places: list[str],
-    ) -> dict[str, Entry]:
-        files: dict[str, Entry] = {}
+    ) -> dict[str, FileEntry]:
+        files: dict[str, FileEntry] = {}
         for found in listing:
             name = found.name
             if found.is_dir(follow_symlinks=False):
@@ -153,7 +153,7 @@ class Scanner:
                 files[name] = entry
         return files
 
-    def _fresh(self, path: str, known: Entry | None, regular: bool) -> Entry | None:
+    def _fresh(self, path: str, known: FileEntry | None, regular: bool) -> FileEntry | None:
         if known is None and not self._covers(path):
             return None
         entry = self._read_entry(path, regular)
@@ -162,11 +162,11 @@ class Scanner:
     def _covers(self, path: str) -> bool:
         return self.coverage.covers(path) and not is_temporary(self.full(path))
 
-    def _read_entry(self, path: str, regular: bool) -> Entry | None:
+    def _read_entry(self, path: str, regular: bool) -> FileEntry | None:
         entry = read_entry(self.full(path), regular=regular)
         return None if entry is None else self._counts(path, entry)
 
-    def _enter(self, above: str, name: str, files: dict[str, Entry], places: list[str]) -> None:
+    def _enter(self, above: str, name: str, files: dict[str, FileEntry], places: list[str]) -> None:
         path = f"{above}/{name}" if above else name
         coverage = self.coverage
         if not (coverage.visits(path) or coverage.is_nested(path)):
@@ -244,7 +244,7 @@ def stat_key(status: os.stat_result) -> StatKey:
     return packed(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
 
 
-def read_entry(path: str, *, regular: bool = False) -> Entry | None:
+def read_entry(path: str, *, regular: bool = False) -> FileEntry | None:
     """The entry of the file at an absolute path; None if there is no file or link.
 
     `regular` says that a listing has just called it a regular file. A file that can't be read gets an entry that says
@@ -271,7 +271,7 @@ def blob_id(content: bytes) -> bytes:
     return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).digest()
 
 
-def _read_file(path: str, before: int) -> Entry | None:
+def _read_file(path: str, before: int) -> FileEntry | None:
     descriptor = os.open(path, _FLAGS)
     try:
         status = os.fstat(descriptor)
@@ -295,12 +295,12 @@ def _beyond_reading(status: os.stat_result) -> bool:
     return holes or status.st_size > LARGEST_READ
 
 
-def _file_entry(mode: str, content: bytes, status: os.stat_result, before: int) -> Entry:
+def _file_entry(mode: str, content: bytes, status: os.stat_result, before: int) -> FileEntry:
     digest = hashlib.sha256(content).digest()
-    return Entry(mode, digest, digest, blob_id(content), stat_key(status), _is_racy(status, before))
+    return FileEntry(mode, digest, digest, blob_id(content), stat_key(status), _is_racy(status, before))
 
 
-def _stream(descriptor: int, start: bytes, status: os.stat_result, before: int) -> Entry:
+def _stream(descriptor: int, start: bytes, status: os.stat_result, before: int) -> FileEntry:
     whole = hashlib.sha256(start)
     blob = hashlib.sha1(b"blob %d\0%b" % (status.st_size, start), usedforsecurity=False)
     size = len(start)
@@ -311,10 +311,10 @@ def _stream(descriptor: int, start: bytes, status: os.stat_result, before: int) 
     digest = whole.digest()
     # Not the size that its stat said: it is being written, and will be read again.
     racy = size != status.st_size or _is_racy(status, before)
-    return Entry(_mode(status), digest, digest, blob.digest(), stat_key(status), racy)
+    return FileEntry(_mode(status), digest, digest, blob.digest(), stat_key(status), racy)
 
 
-def unreadable_entry(path: str) -> Entry:
+def unreadable_entry(path: str) -> FileEntry:
     """The entry of a file that exists and can't be read."""
     try:
         key = stat_key(os.lstat(path))
@@ -323,7 +323,7 @@ def unreadable_entry(path: str) -> Entry:
     return _marker(UNREADABLE, key)
 
 
-def nested_entry(path: str) -> Entry:
+def nested_entry(path: str) -> FileEntry:
     """The entry of a repository inside the workspace: its checked-out commit, according to its files."""
     place = os.path.join(path, ".git")  # noqa: PTH118 - names that are not UTF-8 stay as they are
     head = _start_of_file(place)
@@ -337,9 +337,9 @@ def nested_entry(path: str) -> Entry:
     return _marker(b"nested\0" + head.encode("utf-8", "surrogateescape"), packed(0))
 
 
-def _marker(content: bytes, key: StatKey) -> Entry:
+def _marker(content: bytes, key: StatKey) -> FileEntry:
     digest = hashlib.sha256(content).digest()
-    return Entry(NESTED, digest, digest, hashlib.sha1(content, usedforsecurity=False).digest(), key, True)
+    return FileEntry(NESTED, digest, digest, hashlib.sha1(content, usedforsecurity=False).digest(), key, True)
 
 
 def _start_of_file(path: str) -> str:

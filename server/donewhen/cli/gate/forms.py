@@ -15,7 +15,7 @@ PATIENCE = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HookCall:
     """One call of a hook. `open`: the agent wants to stop by itself, so that it may be sent back. `again`: it says that
     it goes on because it was sent back before."""
 
@@ -236,7 +236,7 @@ def folders_of(sent: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(one for one in named if isinstance(one, str) and one)
 
 
-def read_call(form: Form, sent: Mapping[str, Any]) -> Asked:
+def read_call(form: Form, sent: Mapping[str, Any]) -> HookCall:
     """What the hook says. Raises NotAHook."""
     name = event_of(sent)
     event = form.events.get(name) if name is not None else _unnamed(form, sent)
@@ -249,7 +249,7 @@ def read_call(form: Form, sent: Mapping[str, Any]) -> Asked:
         raise NotAHook(f"it has no session id ({', '.join(SESSIONS)}), which {form.title} needs to tell sessions apart")
     by_itself = all(sent.get(key, values[0]) in values for key, values in form.stops.items())
     asked_for = not any(sent.get(key) in values for key, values in form.refuses.items())
-    return Asked(event, session, folders_of(sent), by_itself and asked_for, sent.get("stop_hook_active") is True)
+    return HookCall(event, session, folders_of(sent), by_itself and asked_for, sent.get("stop_hook_active") is True)
 
 
 def block_unread(named: str | None, text: str) -> dict[str, Any]:

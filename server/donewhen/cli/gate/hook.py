@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from donewhen.app.gate import (
     GateRecord,
-    Session,
+    GateSession,
     Standing,
     agent_above,
     alive_above,
@@ -26,7 +26,7 @@ from donewhen.app.gate import (
 )
 from donewhen.cli.calling import Call, call_of
 from donewhen.cli.gate.forms import (
-    Asked,
+    HookCall,
     NotAHook,
     block_unread,
     event_of,
@@ -133,7 +133,7 @@ async def _sent_by_hook(call: Call) -> dict[str, Any] | str:
     return cast("dict[str, Any]", sent) if isinstance(sent, dict) else "JSON that is not an object"
 
 
-async def _looked(call: Call, asked: Asked) -> Found:
+async def _looked(call: Call, asked: HookCall) -> Found:
     if call.terminal.environ.get(IN_A_RUN):
         return Found(None)  # the run that started this agent looks itself, with a start of its own
     placed = _placed(call, asked.folders)
@@ -190,7 +190,7 @@ def _goal_in(root: Path) -> str | None:
 # ---- a session begins
 
 
-async def _begin_session(call: Call, goal: str, record: GateRecord, asked: Asked) -> None:
+async def _begin_session(call: Call, goal: str, record: GateRecord, asked: HookCall) -> None:
     """Keeps how things stand before the agent works: the tree, and what each check says. A start that is known stays:
     an agent that has worked on something must not begin anew from what it made."""
     inside = alive_above(record)
@@ -222,7 +222,7 @@ async def _started(runs: Runs, record: GateRecord, goal: str) -> tuple[GateRecor
 # ---- an agent wants to stop
 
 
-async def _stopped(call: Call, goal: str, record: GateRecord, asked: Asked) -> Found:
+async def _stopped(call: Call, goal: str, record: GateRecord, asked: HookCall) -> Found:
     if not asked.open:
         return Found(None)  # a person stopped it, or asked for a plan alone
     session = record.session(asked.session)
@@ -342,7 +342,7 @@ def _proven(view: RunView) -> bool:
     return waits and not state.open_findings and all(one.status in PROVEN for one in view.views)
 
 
-def _decision(view: RunView, standing: Standing, session: Session, most: int) -> Found:
+def _decision(view: RunView, standing: Standing, session: GateSession, most: int) -> Found:
     state = view.state
     # Where it is paused or over, only a person can decide, or change anything.
     if not standing.said or state.paused is not None or (state.ended and state.mode == "pursue"):

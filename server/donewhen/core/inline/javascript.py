@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from donewhen.core.inline.places import Container, Entry, Path, Source, entry_or_comment, items, line_start, words
+from donewhen.core.inline.places import Container, Path, Source, SourceEntry, entry_or_comment, items, line_start, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,10 +22,10 @@ CONFIG = "config"
 def read(root: Node, content: bytes, *, config: bool) -> Source:
     """`config`: it is one of vite's."""
     fixed: list[str] = []
-    entries: list[Entry] = []
+    entries: list[SourceEntry] = []
     for item in items(root.children, content, entry_or_comment):
         test = _is_test(item.node)
-        entries.append(Entry(_declaration_key(item.node), item.start, test))
+        entries.append(SourceEntry(_declaration_key(item.node), item.start, test))
         if not test and item.node.type != "comment" and _VITEST.search(item.node.text or b""):
             fixed.append(words(item.node.text or b""))
     places: dict[Path, Container] = {(): Container(tuple(entries), len(content))}
@@ -78,10 +78,10 @@ def _is_test_section(node: Node) -> bool:
 
 def _section(of: Node, content: bytes) -> Container:
     nodes = [node for node in of.children[1:-1] if node.type != ","]
-    entries: list[Entry] = []
+    entries: list[SourceEntry] = []
     for item in items(nodes, content, entry_or_comment):
         key = item.node.child_by_field_name("key") or item.node
-        entries.append(Entry(words(key.text or b"")[:200], item.start, _is_test_section(item.node)))
+        entries.append(SourceEntry(words(key.text or b"")[:200], item.start, _is_test_section(item.node)))
     commas = [node for node in of.children if node.type == ","]
     last = next((node for node in reversed(nodes) if node.type != "comment"), None)
     closed = last is None or (bool(commas) and commas[-1].start_byte >= last.end_byte)

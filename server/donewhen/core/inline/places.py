@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SourceEntry:
     """Something that stands in a place, from `start` to where the next one starts, or the place ends. `key` is what it
     is known by in another version of the source."""
 
@@ -28,7 +28,7 @@ class Container:
     """A part of a source that holds entries side by side and nothing between them. `end` is where one more would go,
     `form` what a place must be like to take its tests, `glue` what must come before one at the end."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[SourceEntry, ...]
     end: int
     form: str = ""
     glue: bytes = b""
@@ -46,7 +46,7 @@ class Source:
     fixed: tuple[str, ...] = ()
 
 
-def numbered(entries: Sequence[Entry]) -> list[str]:
+def numbered(entries: Sequence[SourceEntry]) -> list[str]:
     """The keys of product entries, each one's own; empty for tests."""
     seen: Counter[str] = Counter()
     keys: list[str] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from donewhen.core.inline.places import Container, Entry, Path, Source, entry_or_comment, items, line_start, words
+from donewhen.core.inline.places import Container, Path, Source, SourceEntry, entry_or_comment, items, line_start, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,13 +26,13 @@ _LINES = re.compile(r"[rRuU]?(?:\"\"\"|''')")
 
 def read(root: Node, content: bytes, *, tested: bool) -> Source:
     """`tested`: a check runs the test functions of this module."""
-    entries: list[Entry] = []
+    entries: list[SourceEntry] = []
     fixed: list[str] = []
     places: dict[Path, Container] = {}
     _docstring(root, "", content, places, fixed)
     for item in items(root.children, content, entry_or_comment):
         test = tested and _is_test(item.node)
-        entries.append(Entry(_definition_key(item.node), item.start, test))
+        entries.append(SourceEntry(_definition_key(item.node), item.start, test))
         if not test:
             _product(item.node, "", content, places, fixed, tested=tested)
     return Source({(): Container(tuple(entries), len(content)), **places}, tuple(fixed))
@@ -48,15 +48,15 @@ def home(text: str, missing: Path, form: str, before: str) -> str | None:
 
 def examples(content: bytes, start: int, end: int, form: str = "") -> Container:
     """A text by lines: each example, from its prompt to the next blank line, is a test."""
-    entries: list[Entry] = []
+    entries: list[SourceEntry] = []
     at, within = start, False
     for line in content[start:end].splitlines(keepends=True):
         said = line.strip()
         if said.startswith(b">>> ") or said == b">>>":
-            entries.append(Entry("", at, test=True))
+            entries.append(SourceEntry("", at, test=True))
             within = True
         elif said and not within:
-            entries.append(Entry(words(said), at))
+            entries.append(SourceEntry(words(said), at))
         elif not said:
             within = False
         at += len(line)

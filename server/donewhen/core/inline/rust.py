@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from donewhen.core.inline.places import Container, Entry, Item, Part, Path, Source, items, line_start, words
+from donewhen.core.inline.places import Container, Item, Part, Path, Source, SourceEntry, items, line_start, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -37,7 +37,7 @@ def read(root: Node, content: bytes) -> Source:
     places: dict[Path, Container] = {}
     fixed: list[str] = []
     if any(_inner_cfg_test(child) for child in root.children):
-        return Source({(): Container((Entry("", 0, test=True),), len(content))})  # the whole file is for tests
+        return Source({(): Container((SourceEntry("", 0, test=True),), len(content))})  # the whole file is for tests
     _container(root.children, content, (), len(content), places, fixed)
     return Source(places, tuple(fixed))
 
@@ -56,16 +56,16 @@ def _container(
     nodes: Sequence[Node], content: bytes, path: Path, end: int, places: dict[Path, Container], fixed: list[str]
 ) -> None:
     """A module, an implementation or a trait, with the same in it."""
-    entries: list[Entry] = []
+    entries: list[SourceEntry] = []
     inner: list[Node] = []
     for item in items(nodes, content, _item_part):
         if _is_inner(item.node):
             inner += [item.node]
-            entries.append(Entry("//!", item.start))
+            entries.append(SourceEntry("//!", item.start))
             continue
         test = _is_test(item)
         key = "//" if item.node.type in (*_COMMENTS, "attribute_item") else _item_key(item.node)
-        entries.append(Entry(key, item.start, test))
+        entries.append(SourceEntry(key, item.start, test))
         if not test:
             _product(item, key, content, path, places, fixed)
     places[_own(path, places)] = Container(tuple(entries), end)
@@ -121,7 +121,7 @@ def _documentation(
     if len(lines) < len(docs) or rows != list(range(rows[0], rows[0] + len(rows)) if rows else ()):
         fixed += [words(_node_text(node)) for node in docs if b"```" in _node_text(node)]
         return
-    entries: list[Entry] = []
+    entries: list[SourceEntry] = []
     fence = ""
     blank, test, indented = True, False, False
     for node in lines:
@@ -132,18 +132,18 @@ def _documentation(
             if opened and opened[1].startswith(fence) and not opened[2].strip():
                 fence = ""
             if not test:
-                entries.append(Entry(said.strip(), start))
+                entries.append(SourceEntry(said.strip(), start))
             blank = False
             continue
         if opened:
             fence = opened[1]
             test = all(_RUN.fullmatch(word) for word in re.split(r"[\s,]+", opened[2].strip("{} \t")) if word)
-            entries.append(Entry(said.strip(), start, test))
+            entries.append(SourceEntry(said.strip(), start, test))
         elif said.strip():
             within = indented
             indented = (blank or indented) and said.removeprefix(" ").startswith("    ")
             if not (within and indented):
-                entries.append(Entry(said.strip(), start, indented))
+                entries.append(SourceEntry(said.strip(), start, indented))
         else:
             indented = False
         blank = not said.strip()

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 from donewhen.core.integrity import FileFact, ProgramFact
 from donewhen.ecosystems import ECOSYSTEMS, TOOLS
-from donewhen.evidence.tasks import Command
+from donewhen.evidence.tasks import TaskCommand
 from donewhen.regular import read_bytes, read_text
 
 _SMALL = 2_000_000  # bytes: a program up to this size is compared by content, a larger one by size and time
@@ -63,7 +63,7 @@ class Environment:
         self._plugins: dict[Path, tuple[Signature, str]] = {}
 
     def programs(
-        self, root: Path, commands: Sequence[Command], environment: Mapping[str, str]
+        self, root: Path, commands: Sequence[TaskCommand], environment: Mapping[str, str]
     ) -> tuple[ProgramFact, ...]:
         """One fact for each program that a check's commands start, itself or through what their words stand for."""
         found: dict[tuple[str, str], ProgramFact] = {}
@@ -227,7 +227,7 @@ def _search_path(folder: str, path: str) -> str:
     return os.pathsep.join(os.path.join(folder, entry) for entry in path.split(os.pathsep) if entry)  # noqa: PTH118
 
 
-def _program_words(command: Command) -> Iterator[str]:
+def _program_words(command: TaskCommand) -> Iterator[str]:
     segment = command.segment
     first = segment.words[0]
     plain = first not in _BUILTINS and re.fullmatch(r"[\w.~+/\\:][\w./\\+~:-]*", first) is not None

@@ -68,7 +68,7 @@ class SystemProcesses:
     ) -> ProcessResult:
         """Runs one step to its end; see `ports.Processes`. Cancelling returns once every child is gone."""
         mark = secrets.token_hex(8)
-        step = _Step(mark, Output(output_limit), Lines(on_line) if on_line else None, self._watch, dialogue)
+        step = _Step(mark, Output(output_limit), LineSplitter(on_line) if on_line else None, self._watch, dialogue)
         variables = {**environment, RUN_TOKEN: token, STEP_TOKEN: mark}
         options = self._options(cwd, variables, stdin, step.descriptors())
         if dialogue is not None:
@@ -118,7 +118,7 @@ class _Step(asyncio.SubprocessProtocol):
         self,
         mark: str,
         output: Output,
-        lines: Lines | None,
+        lines: LineSplitter | None,
         watch: Watch | None = None,
         dialogue: Dialogue | None = None,
     ) -> None:
@@ -345,7 +345,7 @@ def _whole_start(data: bytes) -> bytes:
     return data[start:]
 
 
-class Lines:
+class LineSplitter:
     """Passes complete lines to `on_line` as they come, without their ends; a line of 64 KiB is passed on in parts."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
