@@ -30,7 +30,7 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 # Checks say `python`: they mean this one, on machines whose PATH has another or none.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), *filter(None, [os.environ.get("PATH")])])
 
-if sys.version_info < (3, 11, 5):
+if sys.version_info < (3, 12):
     # There, `ast.parse` fails by chance where another one begins before it ends (gh-106905), as one may while pytest
     # prints a failure: the whole run would end.
     _parse = ast.parse

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from donewhen.core.errors import AlreadyRunning, NotResumable, UnknownInterrupt, UsageError
+from donewhen.core.errors import AlreadyRunning, NotResumable, UnknownInterrupt, UsageError, out_of_memory
 from donewhen.core.evidence import CheckResult
 from donewhen.core.work import Answer, Claim, TurnResult
 from donewhen.engine.api import LimitChanges, RunView
@@ -313,3 +313,11 @@ async def test_a10_a_protected_file_that_a_worker_changed_blocks_until_it_is_acc
     await until(supervisor, run_id, lambda view: bool(view.state.open_findings))
     await supervisor.accept(run_id, "F1", "it was meant")
     assert (await ended(supervisor, run_id)).state.status == "complete"
+
+
+def test_errors_that_are_the_cause_of_each_other_are_looked_through_once() -> None:
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert out_of_memory(first) == ""
+    second.__context__, second.__cause__ = MemoryError(), None
+    assert out_of_memory(first).startswith("there is too little memory")

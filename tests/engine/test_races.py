@@ -359,6 +359,7 @@ async def test_files_that_are_put_back_while_the_run_is_resumed_do_not_end_it(
     with pytest.raises(UsageError, match="pause the run first"):
         await world.supervisor(ledger=ledger).revert(run_id, 0)
     assert ledger.looks >= look
+    assert world.workspace.read("a.py") == b"half"
     world.worker.gate.set()
     assert (await ended(owner, run_id)).state.status == "capped"
     await ledger.close()

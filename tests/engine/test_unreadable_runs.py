@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from donewhen.core.errors import LedgerTooNew, NotResumable, RecordChanged, UnreadableRun, UsageError
-from donewhen.core.events import Warned
+from donewhen.core.errors import LedgerError, LedgerTooNew, NotResumable, RecordChanged, UnreadableRun, UsageError
+from donewhen.core.events import RunInterrupted, Warned
 from donewhen.engine.runs import Supervisor
 from donewhen.ports import Turn, TurnContext
 from donewhen.store.codec import CODEC_VERSION
@@ -284,6 +284,43 @@ async def test_a_worker_that_changes_the_record_ends_its_run(
     assert (await other.view(owned[0])).state.status == "crashed"
     (listed,) = await other.summaries()
     assert (listed.status, listed.unreadable) == ("crashed", None)
+
+
+@pytest.mark.parametrize("by", ["its own process", "another process"])
+async def test_an_act_on_a_changed_record_ends_the_run_while_its_worker_is_at_work(
+    world: World, ledger: SqliteLedger, path: Path, by: str
+) -> None:
+    world.worker.gate = asyncio.Event()
+    supervisor = world.supervisor(ledger=ledger)
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    damage(path, WHILE_IT_WORKS["an entry more"], run_id)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        link_entries(connection)
+    actor = supervisor if by == "its own process" else world.supervisor(ledger=await SqliteLedger.open(path))
+    with pytest.raises(LedgerError, match="is not by the process that pursues it"):
+        await actor.pause(run_id, "wait")
+    view = await ended(supervisor, run_id)
+    assert (view.state.status, view.state.broken) == ("crashed", True)
+    await supervisor.close("the test ended")
+    assert (await world.supervisor(ledger=await SqliteLedger.open(path)).view(run_id)).state.status == "crashed"
+
+
+async def test_a_run_that_is_wrongly_taken_for_dead_is_interrupted_and_goes_on(
+    world: World, ledger: SqliteLedger, path: Path
+) -> None:
+    """By somebody who can't see its process: out of descriptors, or in a container that shares the state folder."""
+    world.worker.gate = asyncio.Event()
+    world.worker.plays = [idle, writes("a.py", "good")]
+    supervisor = world.supervisor(ledger=ledger)
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    other = await SqliteLedger.open(path)
+    await other.append(run_id, RunInterrupted("its process is gone", 2.0), 2.0)
+    world.worker.gate.set()
+    view = await ended(supervisor, run_id)
+    assert (view.state.status, view.state.broken) == ("interrupted", False)
+    assert (await ended(supervisor, (await supervisor.resume(run_id)).state.run_id)).state.status == "complete"
 
 
 async def test_what_is_put_on_a_changed_run_is_refused(world: World, ledger: SqliteLedger, path: Path) -> None:

@@ -64,7 +64,9 @@ class DoneWhenError(Exception):
 
 def out_of_memory(error: BaseException | None) -> str:
     """What to say of an error that comes of too little memory, or too few threads; empty for any other."""
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # two may be the cause of each other
+        seen.add(id(error))
         refused = isinstance(error, OSError) and error.errno == errno.ENOMEM
         if isinstance(error, MemoryError) or refused or any(one in str(error) for one in _REFUSED):
             return (

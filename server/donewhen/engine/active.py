@@ -148,6 +148,9 @@ class ActiveRun:
         self._call_count = state.call_count
         self._on_change = on_change
         self._changed = asyncio.Event()
+        self.record_changed: RecordChanged | None = None
+        """What an entry has met, whoever wanted it on record: the run can't go on."""
+        self.found_changed = asyncio.Event()
         self._stirred = asyncio.Event()
         """Set with every change, and where it does something else now."""
         self._preemption: Preemption | None = None
@@ -215,8 +218,11 @@ class ActiveRun:
             entry = await self.parts.ledger.append(
                 self.run_id, event, now, durable=durable, seconds=seconds, after=after, alone=self.alone
             )
-        except BaseException:
+        except BaseException as error:
             self.watch.add(seconds)  # they were worked, though this is not on record
+            if isinstance(error, RecordChanged):
+                self.record_changed = error
+                self.found_changed.set()
             raise
         return await self._apply_entry(entry)
 
@@ -454,9 +460,9 @@ class ActiveRun:
         """What is on record of the run was changed by something else: the run ends there, for whoever reads it later
         too. An entry that was added shows by nothing else that it isn't Done When's."""
         now, ended = self.parts.clock.now(), RunEnded("crashed", error.why, broken=True)
-        self.state = fold(self.state, Entry(self.state.sequence + 1, now, ended, 0.0))
         with contextlib.suppress(DoneWhenError):
             await self.parts.ledger.append(self.run_id, ended, now, seconds=0.0)
+        self.state = fold(self.state, Entry(self.state.sequence + 1, now, ended, 0.0))
         self.touch()
 
     def fail(self, error: Exception) -> None:

@@ -165,7 +165,8 @@ class Control(Reading):
                 if not self._owned_by(pid, run_id) and await ledger.take_back(number):
                     raise Overtaken(f"process {pid} let run {run_id} go before it read the request")
                 await asyncio.sleep(0.02)
-            await ledger.take_back(number)  # whoever pursues it later must not take it for said then
+            with contextlib.suppress(LedgerError):
+                await ledger.take_back(number)  # whoever pursues it later must not take it for said then
         raise PersonNeeded(f"process {pid} owns run {run_id} and does not answer")
 
     def _owned_by(self, pid: int, run_id: str) -> bool:
@@ -366,7 +367,12 @@ class Control(Reading):
             just_saved = await workspace.changed_between(before, None)  # and in no tree yet, whatever is forced
             kept = (*kept, *(path for path in just_saved if path in wanted and path not in kept))
             done = await workspace.restore(checkpoint, sorted(wanted), keep=kept)
-        await self._append_event(run_id, e.FilesReverted(iteration, tuple(done), kept, before, checkpoint, person))
+            reverted = e.FilesReverted(iteration, tuple(done), kept, before, checkpoint, person)
+            try:
+                await self._append_event(run_id, reverted)
+            except Overtaken:
+                await workspace.restore(before, sorted(done))  # whoever pursues it by now knows nothing of this
+                raise
         if run_id in self._active:
             await self._active[run_id].look("person")
         return {"changed": list(done), "kept": list(kept)}
@@ -518,7 +524,8 @@ def _unwrap(reply: Reply) -> Mapping[str, Any]:
     kind = getattr(errors, name, DoneWhenError)
     if kind is errors.AlreadyRunning:
         raise UsageError(message)
-    raise kind(message)
+    # One that is made of more than a message is raised as what it is one of.
+    raise next(one for one in kind.__mro__ if one.__init__ is DoneWhenError.__init__)(message)
 
 
 def _revert_outcome(result: Mapping[str, Any]) -> RevertOutcome:

@@ -206,8 +206,12 @@ class Supervisor(Control):
                 await cancel_all(*tasks)
         for run in list(self._active.values()):
             if run.state.active and run.state.mode == "pursue":
-                with contextlib.suppress(LedgerError):  # then it is found as interrupted later
+                try:
                     await run.append(e.RunInterrupted(reason, self._setup.clock.now()))
+                except RecordChanged as error:
+                    await run.crash(error)
+                except LedgerError:
+                    pass  # then it is found as interrupted later
             await self._release_run(run)
         await self._end_background()
         self._setup.lock.release()
@@ -508,10 +512,13 @@ class Supervisor(Control):
         self._serve_requests()
 
     async def _supervise(self, run: ActiveRun) -> None:
-        beat, driving = asyncio.ensure_future(run.heartbeat()), asyncio.ensure_future(pursue(run))
+        begun = (pursue(run), run.heartbeat(), run.found_changed.wait())
+        tasks = [asyncio.ensure_future(one) for one in begun]
         try:
-            done, _ = await asyncio.wait({beat, driving}, return_when=asyncio.FIRST_COMPLETED)
-            (driving if driving in done else beat).result()
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            next(task for task in tasks if task.done()).result()
+            if run.record_changed is not None:
+                raise run.record_changed
         except RecordChanged as error:
             await run.crash(error)
             self._records.forget(run.run_id)
@@ -519,7 +526,7 @@ class Supervisor(Control):
             self.failure = error
             run.fail(error)
         finally:
-            await cancel_all(beat, driving)
+            await cancel_all(*tasks)
         await remember(run.state, run.parts.workspace)
         await self._release_run(run)
         self._setup.lock.release()

@@ -19,7 +19,7 @@ from donewhen.core.errors import (
     UnreadableRun,
     no_such_run,
 )
-from donewhen.core.events import END_STATUSES, CheckFinished, Entry, Event, EvidenceRecorded, RunEnded
+from donewhen.core.events import END_STATUSES, CheckFinished, Entry, Event, EvidenceRecorded, RunEnded, RunInterrupted
 from donewhen.core.evidence import Evidence
 from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.state import RunState
@@ -161,14 +161,18 @@ def _end(connection: sqlite3.Connection, run_id: str) -> Head:
 def _refuse_changed(
     connection: sqlite3.Connection, run_id: str, end: Head, known: Head | None, *, whole: bool, alone: bool
 ) -> None:
-    """Raises RecordChanged if the record doesn't end where this process, which writes the run `alone`, has left it.
+    """Raises RecordChanged if the record doesn't end where this process, which writes the run `alone`, has left it; but
+    somebody who can't see it alive may have taken it for dead, which only interrupts the run.
     Where others may have written since, and of the `whole` record, if anything is not as it was written."""
     why = ""
     if alone and known is not None and known != end:
         (before, _), (last, _) = known, end
-        why = _not_as_written(before)
-        if last != before:
-            why = _missing(last + 1) if last < before else f"entry {before + 1} is not by the process that pursues it"
+        if last <= before:
+            why = _not_as_written(before) if last == before else _missing(last + 1)
+        else:
+            added, why = _as_written(connection, run_id, known)
+            if why or any(row.type != RunInterrupted.__name__ for row in added):
+                why = f"entry {before + 1} is not by the process that pursues it"
     elif known != end or whole:
         snapshot = None if whole else _fitting(connection, run_id)
         _, why = _as_written(connection, run_id, snapshot.head if snapshot is not None else None)

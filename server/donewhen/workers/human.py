@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ class HumanWorker:
         """Returns after the next settled change of the workspace."""
         context.activity(WAITING)
         tree = await context.settled()
-        steps = _steps(context.workspace.root, tree.changed)
+        steps = await asyncio.to_thread(_steps, context.workspace.root, tree.changed)
         counted = [(word, sum(step.kind == kind for step in steps)) for kind, word in _DONE]
         done = ", ".join(f"{word} {f'{count} files' if count > 1 else '1 file'}" for word, count in counted if count)
         summary = done or "the editor's diagnostics changed"
