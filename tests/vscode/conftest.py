@@ -41,6 +41,12 @@ def vsix(chrome: Browser) -> Path:
     return packaged()
 
 
+def path_without_suite() -> str:
+    """The PATH without the environment of this suite: nobody else has its `donewhen`."""
+    own = str(Path(sys.executable).parent)
+    return os.pathsep.join(one for one in os.environ["PATH"].split(os.pathsep) if one != own)
+
+
 def environment(folder: Path) -> dict[str, str]:
     """State and settings in the folder, and a `python` for projects: checks never run in the server's environment."""
     python = folder / "bin" / "python"
@@ -48,9 +54,7 @@ def environment(folder: Path) -> dict[str, str]:
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     places = {name: str(folder / name.lower()) for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
-    own = str(Path(sys.executable).parent)  # where a `donewhen` is that no person has
-    path = [one for one in os.environ["PATH"].split(os.pathsep) if one != own]
-    return {**places, "PATH": os.pathsep.join([str(python.parent), *path])}
+    return {**places, "PATH": f"{python.parent}{os.pathsep}{path_without_suite()}"}
 
 
 @contextmanager

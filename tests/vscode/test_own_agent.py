@@ -14,7 +14,7 @@ import pytest
 
 from tests.scripted_models import ModelCall, Reply, calls, says
 from tests.vscode.codeserver import CodeServer
-from tests.vscode.conftest import Opener, environment
+from tests.vscode.conftest import Opener, environment, path_without_suite
 from tests.vscode.models import Models
 from tests.vscode.packages import offering_extension
 from tests.vscode.site import PYTEST, RIGHT, WRONG, project
@@ -60,7 +60,7 @@ def server(chrome: object, models: Models, tmp_path_factory: pytest.TempPathFact
 
 def donewhen(server: CodeServer, folder: Path, *words: str) -> str:
     """The command line in the folder, with the state of the agent's hooks."""
-    env = {**os.environ, "XDG_STATE_HOME": str(server.folder / "xdg_state_home")}
+    env = {**os.environ, "XDG_STATE_HOME": str(server.folder / "xdg_state_home"), "PATH": path_without_suite()}
     done = subprocess.run(
         [sys.executable, "-m", "donewhen", *words], cwd=folder, env=env, capture_output=True, text=True, timeout=60,
         check=False, stdin=subprocess.DEVNULL,
