@@ -27,6 +27,8 @@ class Conversation:
 
     def __init__(self, editor: Editor, folder: Path, scene: dict[str, Any]) -> None:
         self._editor, self._root, self._said, self._run = editor, folder / "workspace", list[str](), "none"
+        self._varies: list[str] = scene.get("varies", [])
+        """Members of replies that depend on the moment: they are left out."""
         self._root.mkdir()
         self._goal = self._root / "GOAL.md"
         for path, text in {"GOAL.md": scene.get("goal", GOAL), **scene.get("files", {})}.items():
@@ -52,7 +54,8 @@ class Conversation:
                 self._editor.notify("workspace/didChangeConfiguration", {"settings": {"donewhen": settings}})
                 self._run = self._do("run.start", given)["runId"]
             case {"until": "ended"}:
-                self._editor.snapshot(self._run, lambda shown: shown["status"] not in (None, "running"))
+                # Right after its end it isn't known yet whether the result is fresh.
+                self._editor.snapshot(self._run, lambda shown: shown["freshness"] is not None)
             case {"until": "asks"}:
                 self._editor.snapshot(self._run, lambda shown: bool(shown["interrupts"]))
             case {"do": command, **more}:
@@ -85,6 +88,8 @@ class Conversation:
         answer = self._editor.request(method, params)
         said = answer.get("error", answer.get("result"))
         kind = "error" if "error" in answer else "result"
+        if isinstance(said, dict):
+            said = {name: value for name, value in said.items() if name not in self._varies}
         self._tell(f"--> {shown}", f"{kind}: {json.dumps(said, indent=1, ensure_ascii=False, sort_keys=True)}\n\n")
         return said if isinstance(said, dict) else {}
 

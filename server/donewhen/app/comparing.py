@@ -8,7 +8,7 @@ from typing import Any
 
 from donewhen.app.attempts import Group, Standing
 from donewhen.core.verdict import PROVEN, graded
-from donewhen.core.words import listed
+from donewhen.core.words import counted, listed
 from donewhen.wire.view import duration, harmless, money
 
 NAMED = 5
@@ -95,10 +95,9 @@ def working_with(one: Standing) -> str:
 
 def group_view(group: Group) -> dict[str, str]:
     """How an editor offers a group: `label`, and `description` beside it."""
-    number = len(group.attempts)
     kept = [] if group.applied is None else [f"attempt {group.applied} is applied"]
     facts = [
-        f"{number} attempt{'' if number == 1 else 's'}",
+        counted(len(group.attempts), "attempt"),
         *kept,
         *(["proven here"] if group.proven else []),
         group.id,
@@ -141,7 +140,7 @@ def _facts(one: Standing) -> list[str]:
     tokens = [f"{usage.tokens:,} tokens"] if usage.tokens else []
     return [
         f"{met(one)} of {len(one.view.views)} proven",
-        f"{files} file{'' if files == 1 else 's'}",
+        counted(files, "file"),
         lines_changed(one),
         *spent,
         *tokens,

@@ -90,8 +90,3 @@ def when(at: float) -> str:
 def status_word(state: RunState) -> str:
     """The status of a run; an audit without a run has none, and is called an audit."""
     return state.status or "check"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 requirement`, `2 requirements`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -14,7 +14,7 @@ from donewhen.app.workspace_context import plugins_there
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import one_line, shown_path
 from donewhen.core.errors import GoalFileError, UsageError
-from donewhen.core.words import counted
+from donewhen.core.words import counted, listed
 from donewhen.goalfile.draft import draft, draft_notes, draft_path, draft_without_objective
 from donewhen.goalfile.files import find_goals
 from donewhen.goalfile.parse import parse
@@ -106,8 +106,7 @@ def _goals_instead(root: Path) -> str:
     found = [shown_path(path) for path in find_goals(root)]
     if not found:
         return ": `donewhen init` drafts one"
-    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-    return f": the goal files here are {', '.join(found[:_MOST_NAMED])}{more}"
+    return f": the goal {'file here is' if len(found) == 1 else 'files here are'} {listed(found, _MOST_NAMED)}"
 
 
 def the_goal(root: Path) -> str:

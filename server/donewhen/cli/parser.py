@@ -360,9 +360,9 @@ def _refuse_unknown(argv: Sequence[str], parser: Parser, commands: dict[str, Par
             if takes and (command is None or name in takes):
                 raise UsageError(f"{option!r} follows its command: `donewhen {name if command else takes[0]} {option}`")
             near = _nearest(option, sorted(_option_strings(command or parser)))
-            raise UsageError(f"there is no option {option!r}{near}; see `{where} --help`")
+            raise UsageError(f"there is no option {option!r}{near} `{where} --help`")
     if name is not None and command is None:
-        raise UsageError(f"there is no command {name!r}{_nearest(name, tuple(COMMANDS))}; see `donewhen --help`")
+        raise UsageError(f"there is no command {name!r}{_nearest(name, tuple(COMMANDS))} `donewhen --help`")
 
 
 def _command_word(argv: Sequence[str]) -> str | None:
@@ -380,7 +380,8 @@ def _option_strings(parser: argparse.ArgumentParser) -> set[str]:
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
-    """No suggestion is better than a wrong one. The dashes, which all options share, don't count."""
+    """How a message about a word that isn't known goes on, up to where to look. No suggestion is better than a wrong
+    one. The dashes, which all options share, don't count."""
     named = {name.lstrip("-"): name for name in known}
     near = nearest(word.lstrip("-"), tuple(named), cutoff=0.65)
-    return f": did you mean {named[near]!r}?" if near else ""
+    return f": did you mean {named[near]!r}? See" if near else "; see"

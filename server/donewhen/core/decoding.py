@@ -14,7 +14,7 @@ def decoded(content: bytes | None) -> str | None:
         return None
 
 
-def json_object(text: str) -> dict[str, Any] | None:
+def json_object(text: str | bytes) -> dict[str, Any] | None:
     """None for what is not a JSON object."""
     try:
         value: Any = json.loads(text)

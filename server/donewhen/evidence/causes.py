@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
 from donewhen.core.commands.wrapped import Segment
+from donewhen.core.decoding import json_object
 from donewhen.core.failure_text import clipped
 from donewhen.ecosystems import ECOSYSTEMS, TOOLS
 from donewhen.ecosystems.javascript import MANAGERS
@@ -124,13 +124,8 @@ def how_to_get(name: str, root: Path) -> str:
 def _listed_packages(root: Path) -> frozenset[str]:
     """What the workspace's package.json depends on."""
     try:
-        package: object = json.loads(read_text("package.json", "utf-8", "replace", within=root))
-    except (OSError, ValueError, RecursionError):
+        package = json_object(read_text("package.json", "utf-8", "replace", within=root)) or {}
+    except OSError:
         return frozenset()
-    return frozenset(
-        name for key in ("dependencies", "devDependencies") for name in _json_object(_json_object(package).get(key))
-    )
-
-
-def _json_object(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+    listed = (package.get(key) for key in ("dependencies", "devDependencies"))
+    return frozenset(name for names in listed if isinstance(names, dict) for name in cast("dict[str, object]", names))

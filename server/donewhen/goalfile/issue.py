@@ -19,6 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from donewhen.core.errors import UsageError
+from donewhen.core.words import counted
 from donewhen.goalfile.detect.checks import check_of
 from donewhen.goalfile.parse import LINE_LIMIT, MOST_REQUIREMENTS, SIZE_LIMIT
 from donewhen.goalfile.stated import stated_commands
@@ -155,7 +156,7 @@ def _visible(text: str) -> tuple[str, str]:
     found: list[str] = []
     text, comments = _without_comments(text.replace("\r\n", "\n").replace("\r", "\n"))
     if comments:
-        found.append(f"{comments} comment{'' if comments == 1 else 's'}")
+        found.append(counted(comments, "comment"))
     kept = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     if len(kept) < len(text):
         found.append(f"{len(text) - len(kept)} characters that can't be seen")

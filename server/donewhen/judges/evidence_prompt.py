@@ -16,7 +16,7 @@ from donewhen.core.calls import Message
 from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedDiff, ObservedFile
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Goal, Requirement
-from donewhen.core.words import listed
+from donewhen.core.words import counted, listed
 from donewhen.core.work import Claim
 from donewhen.judges.blocks import Material, blocks_of, commands_of, outcome_text, response_blocks
 from donewhen.judges.excerpts import (
@@ -175,7 +175,7 @@ def _record_block(
     """The block of these rows, in at most `room` bytes, and what its ids stand for. If not all fit, it keeps the rows
     cited before, those related to the requirements, and the latest; a judge that can look can read the others."""
     old = sum(not one.fresh(material.revision) for one in material.evidence)
-    after = [f"Not shown: {old} {'result' if old == 1 else 'results'} older than the last edit, which can't be cited."]
+    after = [f"Not shown: {counted(old, 'result')} older than the last edit, which can't be cited."]
     after = after if old else []
     if not rows:
         return after, []

@@ -13,6 +13,7 @@ from typing import Literal
 
 from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedCommand
 from donewhen.core.goal import Requirement
+from donewhen.core.words import counted
 from donewhen.ecosystems import RUNNERS, TOOLS
 from donewhen.judges.fencing import clipped, neutralised
 
@@ -140,7 +141,7 @@ class _Choice:
         before = -1
         for at in sorted(self._chosen):
             if cut := at - before - 1:
-                shown.append(f"[... {cut:,} {'line' if cut == 1 else 'lines'} cut ...]")
+                shown.append(f"[... {counted(cut, 'line')} cut ...]")
             shown.append(self._lines.shown_line(at, self._width))
             before = at
         text = "\n".join(shown)

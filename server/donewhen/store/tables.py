@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
 
+from donewhen.core.decoding import json_object
 from donewhen.core.errors import (
     CHANGED_BY_OTHERS,
     LedgerTooNew,
@@ -580,7 +581,7 @@ def take_requests(connection: sqlite3.Connection, run_ids: Sequence[str]) -> lis
         ).fetchall()
     taken = sorted(rows, key=lambda row: row[0])
     return [
-        Request(id_, run_id, str(operation), _object(text), _object(signed))
+        Request(id_, run_id, str(operation), json_object(str(text)) or {}, json_object(str(signed)) or {})
         for id_, run_id, operation, text, signed in taken
     ]
 
@@ -605,13 +606,4 @@ def reply_to(connection: sqlite3.Connection, request_id: int) -> Reply | None:
     if row is None:
         return None
     error, message, result = row
-    return Reply(request_id, None if error is None else (error, message), _object(result))
-
-
-def _object(text: object) -> dict[str, Any]:
-    """An empty object for text that is not a JSON object: the reader reports what is missing."""
-    try:
-        found = cast("object", json.loads(text)) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        found = None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return Reply(request_id, None if error is None else (error, message), json_object(str(result)) or {})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -10,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from donewhen.core.decoding import json_object
 from donewhen.core.errors import InvalidGoal, UsageError, WorkerFailed
 from donewhen.core.work import TURN_STATES, Claim, TurnResult, WorkerStep
 from donewhen.ports import Grants, LiveRooms, ProcessResult, Turn, TurnContext
@@ -158,13 +158,8 @@ def end_line(output: str) -> EndLine | None:
     last = lines[-1].strip()
     if not last.startswith("{") or '"donewhen"' not in last:
         return None
-    try:
-        document: Any = json.loads(last)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(document, dict) or "donewhen" not in document:
-        return None
-    return _end(cast("dict[str, Any]", document)["donewhen"])
+    document = json_object(last)
+    return None if document is None or "donewhen" not in document else _end(document["donewhen"])
 
 
 def _end(body: Any) -> EndLine:

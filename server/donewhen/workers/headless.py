@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from donewhen.core.agents import PRESETS, Agent, Form
 from donewhen.core.calls import Message
+from donewhen.core.decoding import json_object
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
@@ -325,11 +326,7 @@ def _event(line: str) -> Fields | None:
     """A line of JSON; None for anything else."""
     if not line.lstrip().startswith("{"):
         return None
-    try:
-        found: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return fields_of(found) or None
+    return json_object(line) or None
 
 
 def _count(fields: Fields, *names: str) -> int:

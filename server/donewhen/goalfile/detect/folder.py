@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
+from donewhen.core.decoding import json_object
 from donewhen.core.globs import any_matches
 from donewhen.ecosystems import Sign
 from donewhen.goalfile.files import walk_files
@@ -86,11 +86,7 @@ class Folder:
             return {}
 
     def json(self, name: str) -> Mapping[str, object]:
-        try:
-            value = cast("object", json.loads(self.file_text(name)))
-        except (ValueError, RecursionError):
-            return {}
-        return as_table(value)
+        return json_object(self.file_text(name)) or {}
 
     def section(self, dotted: str, name: str = "pyproject.toml") -> object:
         """The value under that name in a TOML file; None if there is none."""

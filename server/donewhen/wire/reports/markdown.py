@@ -94,7 +94,7 @@ def _heading(view: RunView) -> list[str]:
     waived = sum(one.status == "waived" for one in view.views)
     accepted = sum(known.by_a_person for known in state.findings)
     told = proven(view, "requirements ") + (f", {waived} waived by a person" if waived else "")
-    told += f", {accepted} finding{'' if accepted == 1 else 's'} accepted by a person" if accepted else ""
+    told += f", {counted(accepted, 'finding')} accepted by a person" if accepted else ""
     lines = [f"## {plain_line(state.goal.title)}", "", f"**{headline(view)}** · {told}"]
     if reason := why(state):
         lines += ["", plain_line(reason)]

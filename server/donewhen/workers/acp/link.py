@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
+from donewhen.core.decoding import json_object
 from donewhen.workers.activity import activity_line, without_control
 
 LONGEST = 64 * 1024 * 1024
@@ -83,14 +84,10 @@ class Link:
     def _take_line(self, line: bytes) -> None:
         if not line.strip() or self.broken:
             return
-        try:
-            message: Any = json.loads(line)
-        except (ValueError, RecursionError):
-            message = None
-        if not isinstance(message, dict):
+        known = json_object(line)
+        if known is None:
             self._not_a_message(line)
             return
-        known = cast("dict[str, Any]", message)
         if known.get("method") == "session/update" and "id" not in known:
             params: Any = known.get("params")
             if isinstance(params, dict):
