@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,31 @@ def test_each_agent_gets_both_hooks_and_they_go_without_a_trace(place: Place, ag
     assert "already" in again.err
     assert place.call("gate", "uninstall", agent, "--yes").code == 0
     assert not file.exists()
+
+
+def test_a_hook_names_the_program_only_where_every_program_finds_it(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor that is started without the terminal's environment runs the hook too."""
+    for folder in ("own", "installed"):
+        program = tmp_path / folder / "donewhen"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o700)
+    monkeypatch.setattr("sys.prefix", str(tmp_path / "own"))
+    here = f"{shlex.quote(sys.executable)} -m donewhen"
+    for path, words, calls in (
+        ("installed", (), "donewhen"),
+        ("installed", ("--user",), here),
+        ("own", (), here),
+        ("nowhere", (), here),
+    ):
+        monkeypatch.setenv("PATH", str(tmp_path / path))
+        said = place.call("gate", "install", "claude", "--yes", *words)
+        written = Path(said.out.splitlines()[1].split()[1])
+        command = json.loads(written.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]
+        assert command.startswith(f"{calls} --state-dir "), (path, words)
+        assert place.call("gate", "uninstall", "claude", "--yes", *words).code == 0
 
 
 def test_nothing_is_written_before_a_person_agreed(place: Place) -> None:

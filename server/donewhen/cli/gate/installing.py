@@ -88,12 +88,20 @@ def _without(form: Form, file: Path, text: str) -> str:
 
 
 def _gate_command(call: Call, form: Form) -> str:
-    """How an agent's shell calls the gate: by name where it is found, so that a project's file holds for everybody."""
-    words = ["donewhen"] if shutil.which("donewhen") else [sys.executable, "-m", "donewhen"]
+    """How an agent's shell calls the gate. By name where it is installed for every program, so that a project's file
+    holds for everybody; as this installation in a person's own file, and where only an activated environment has the
+    name: an editor that is started without it would not find the hook, and its agent would stop unheld."""
+    words = [sys.executable, "-m", "donewhen"] if call.arguments.user or not _installed() else ["donewhen"]
     named: Path | None = getattr(call.arguments, "state_dir", None)
     if named is not None:
         words += ["--state-dir", str(call.state_dir)]
     return shlex.join([*words, "gate", "--agent", form.name])
+
+
+def _installed() -> bool:
+    """Whether the name leads to a program outside of this virtual environment."""
+    found = shutil.which("donewhen")
+    return found is not None and (sys.prefix == sys.base_prefix or not Path(found).is_relative_to(sys.prefix))
 
 
 def _hook_entry(form: Form, command: str) -> dict[str, Any]:
