@@ -20,7 +20,7 @@ DEFAULT_ENCODING: Encoding = "utf-16"
 KNOWN_ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 
 _LINE = re.compile(r"\r\n|\n|\r")
-_OTHER_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_OTHER_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 """Where `str.splitlines` cuts, and LSP doesn't."""
 
 
@@ -35,7 +35,7 @@ def choose_encoding(offered: Iterable[object]) -> Encoding:
 
 def split_lines(text: str) -> list[str]:
     """The lines without their ends; a text that ends in a line break has an empty last line."""
-    return _LINE.split(text)
+    return _LINE.split(text) if "\r" in text else text.split("\n")
 
 
 def units(text: str, encoding: Encoding) -> int:
@@ -71,7 +71,7 @@ def from_client(line: str, character: int, encoding: Encoding) -> int:
 
 def split_keeping_ends(text: str) -> list[str]:
     """The lines with their ends, none of them empty: a text that ends in a line break has no line after it here."""
-    if _OTHER_ENDS.search(text) is None:
+    if not any(end in text for end in _OTHER_ENDS):
         return text.splitlines(keepends=True)
     ends = [match.end() for match in _LINE.finditer(text)]
     if not ends or ends[-1] < len(text):
