@@ -11,23 +11,21 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
 from donewhen.lsp.actions import Ticking
 from donewhen.lsp.diagnostics import Diagnostics, Goal
 from donewhen.lsp.interrupts import Interrupts
-from donewhen.lsp.positions import file_path
 from donewhen.lsp.progress import Progress
 from donewhen.wire.changes import changes
 from donewhen.wire.plain import step_json
-from donewhen.wire.snapshot import Snapshot, snapshot
+from donewhen.wire.snapshot import snapshot
 from donewhen.wire.view import view_of
 
 if TYPE_CHECKING:
     from donewhen.engine.api import RunView
-    from donewhen.lsp.documents import Texts
     from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
 
@@ -255,25 +253,11 @@ class Throttle:
 
 def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
     """The present snapshot of a run, with its view for clients that want one."""
-    texts = session.texts
-    document = snapshot(view, root).model_dump(mode="json", by_alias=True)
+    found = snapshot(view, root, session.texts.character)
     if view.state.goal.path is not None:
-        document["goalUri"] = texts.uri(root / view.state.goal.path)
-    for requirement in cast("list[dict[str, Any]]", document["requirements"]):
-        for location in cast("list[dict[str, Any]]", requirement["locations"]):
-            _convert(location, texts)
-    for finding in cast("list[dict[str, Any]]", document["integrity"]):
-        _convert(finding, texts)
+        found = found.model_copy(update={"goal_uri": session.texts.uri(root / view.state.goal.path)})
+    document = found.model_dump(mode="json", by_alias=True)
     if session.profile.views:
-        shown = view_of(Snapshot.model_validate(document), silent=view.live.silent > 0)
+        shown = view_of(found, silent=view.live.silent > 0)
         document["view"] = shown.model_dump(mode="json", by_alias=True)
     return document
-
-
-def _convert(place: dict[str, Any], texts: Texts) -> None:
-    path = file_path(place["uri"])
-    if path is None:
-        return
-    for end in ("start", "end"):
-        position = place["range"][end]
-        position["character"] = texts.character(path, position["line"], position["character"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from donewhen.core.acts import Act, PausedBy, Where
 from donewhen.core.evidence import Problem
+from donewhen.core.goal import Requirement
 from donewhen.core.plugging import Halted
 from donewhen.core.proof import proven, satisfied
 from donewhen.core.questions import question_context, runs_command
@@ -34,7 +36,7 @@ class Wire(BaseModel):
 
 
 class WirePosition(Wire):
-    """0-based; `character` counts Unicode code points here, and is converted where an encoding was agreed on."""
+    """0-based; `character` counts Unicode code points, or what was agreed on with a client."""
 
     line: int
     character: int
@@ -298,10 +300,20 @@ class Snapshot(Wire):
     goal_kept: int | None = None
 
 
-def snapshot(view: RunView, root: Path) -> Snapshot:
+Characters = Callable[[Path, int, int], int]
+"""Our column of a line of a file (0-based, in Unicode code points), in the encoding that a client agreed on."""
+
+
+def code_points(path: Path, line: int, column: int) -> int:
+    """For readers with which no encoding was agreed on."""
+    return column
+
+
+def snapshot(view: RunView, root: Path, characters: Characters = code_points) -> Snapshot:
     """The snapshot of a run in the workspace `root`."""
     state = view.state
-    requirements = [_wire_requirement(view, root, one) for one in view.views]
+    goal = {one.id: one for one in state.goal.requirements}
+    requirements = [_wire_requirement(view, root, goal[one.requirement_id], one, characters) for one in view.views]
     counts = _counts(view)
     total = counts.total
     return Snapshot(
@@ -325,7 +337,7 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         missing=missing(view),
         counts=counts,
         requirements=requirements,
-        integrity=_integrity(state, root),
+        integrity=_integrity(state, root, characters),
         interrupts=[_interrupt(state, root, one) for one in state.interrupts],
         halt=_halt(state),
         warnings=[WireWarning(code=one.code, message=one.message) for one in state.warnings],
@@ -433,8 +445,9 @@ def _counts(view: RunView) -> WireCounts:
     return WireCounts(**by_status, total=len(view.views))
 
 
-def _wire_requirement(view: RunView, root: Path, one: RequirementView) -> WireRequirement:
-    requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
+def _wire_requirement(
+    view: RunView, root: Path, requirement: Requirement, one: RequirementView, characters: Characters
+) -> WireRequirement:
     places = () if one.status in ("met", "waived") else view.locations.get(requirement.id, ())
     return WireRequirement(
         id=requirement.id,
@@ -445,7 +458,7 @@ def _wire_requirement(view: RunView, root: Path, one: RequirementView) -> WireRe
         reason=one.reason,
         evidence_ids=list(one.evidence_ids),
         decided_by=one.decided_by,
-        locations=[location(root, place) for place in places[:MAX_LOCATIONS]],
+        locations=[_location(root, place, characters) for place in places[:MAX_LOCATIONS]],
         renewing=one.renewing,
         regression=_regression(view.state, one),
         external=requirement.external,
@@ -467,24 +480,26 @@ def _regression(state: RunState, one: RequirementView) -> WireRegression | None:
     )
 
 
-def location(root: Path, place: Problem) -> WireLocation:
+def _location(root: Path, place: Problem, characters: Characters) -> WireLocation:
     """A place in a workspace file: from its column to the end of its line, as far as that is known."""
-    uri = (root / place.path).as_uri()
-    return WireLocation(uri=uri, range=_range(place.line, place.column), message=place.message)
+    path = root / place.path
+    return WireLocation(
+        uri=path.as_uri(), range=_range(path, place.line, place.column, characters), message=place.message
+    )
 
 
-def _range(line: int, character: int = 0) -> WireRange:
-    start = WirePosition(line=line, character=character)
-    return WireRange(start=start, end=WirePosition(line=line, character=character))
+def _range(path: Path, line: int, column: int, characters: Characters) -> WireRange:
+    start = WirePosition(line=line, character=characters(path, line, column))
+    return WireRange(start=start, end=start)
 
 
-def _integrity(state: RunState, root: Path) -> list[WireIntegrity]:
+def _integrity(state: RunState, root: Path, characters: Characters) -> list[WireIntegrity]:
     return [
         WireIntegrity(
             id=known.id,
             kind=known.finding.kind,
             uri=(root / known.finding.path).as_uri(),
-            range=_range(known.finding.line),
+            range=_range(root / known.finding.path, known.finding.line, 0, characters),
             message=known.finding.message,
             diff=known.finding.diff,
             accepted=known.accepted,

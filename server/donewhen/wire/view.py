@@ -485,7 +485,7 @@ _HIDDEN = re.compile(
     "\U000e0000-\U000e007f]"
 )
 """Control characters, what changes the direction of text, and what takes no room."""
-_MARKS = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>~$&:@/]")
+_MARKS = {ord(mark): f"\\{mark}" for mark in r"\`*_{}[]()#+-.!|<>~$&:@/"}
 _SPAN = re.compile("`+([^`]*)`+")
 
 
@@ -502,7 +502,7 @@ def harmless(text: str) -> str:
 
 def as_markdown(text: str) -> str:
     """Text as Markdown that shows just that text, in which `$(name)` is not an icon."""
-    return re.sub(r"\r?\n", "  \n", _MARKS.sub(r"\\\g<0>", text))
+    return text.translate(_MARKS).replace("\r\n", "\n").replace("\n", "  \n")
 
 
 def fenced(text: str) -> str:
