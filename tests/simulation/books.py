@@ -123,7 +123,7 @@ class Books:
     def _amended(self, goal: Goal) -> None:
         assert self.goal is not None
         known = [one.requirements for one in self.persons_goals]
-        # A check takes the goal file as it is, whoever wrote it last, when it begins and when the file changes meanwhile.
+        # A check takes the goal file as it is, whoever wrote it, when it begins and when the file changes meanwhile.
         if self.mode == "pursue" and goal.requirements not in known and not self.accepted:
             self.broken.append("the goal was amended to what no person wrote or accepted")
         same = {one.id for one in goal.requirements if one in self.goal.requirements}
