@@ -7,8 +7,10 @@ import { editButton, type Live, type Proposed, textStep } from './quickSteps';
 import type { Services } from './services';
 import { goalUri, type Target } from './targets';
 
+type AmendingServices = Pick<Services, 'request' | 'keys' | 'log'>;
+
 /** Adds a check to the goal, below the requirement that is meant; a run takes it up. */
-export async function addCheck(services: Services, target: Target | undefined): Promise<void> {
+export async function addCheck(services: AmendingServices, target: Target | undefined): Promise<void> {
   const uri = await goalUri(target);
   const check = uri === undefined ? undefined : await askCheck(services, uri);
   if (uri !== undefined && check !== undefined) {
@@ -18,7 +20,7 @@ export async function addCheck(services: Services, target: Target | undefined): 
 }
 
 /** Names the judge in the goal, which a run without one takes up, and in the settings for other goals. */
-export async function chooseJudge(services: Services, target: Target | undefined): Promise<void> {
+export async function chooseJudge(services: AmendingServices, target: Target | undefined): Promise<void> {
   const uri = await goalUri(target);
   if (uri === undefined) {
     return;
@@ -28,19 +30,19 @@ export async function chooseJudge(services: Services, target: Target | undefined
     return;
   }
   // What is served from an address of the person's own rarely needs a key.
-  if (await services.keys.askMissing(services.client, ownText('judgeApiBase') === '' ? [judgeModel] : [])) {
+  if (await services.keys.askMissing(ownText('judgeApiBase') === '' ? [judgeModel] : [])) {
     await amend(services, { goalUri: uri, judgeModel });
     await setForUser('judgeModel', judgeModel);
   }
 }
 
-async function amend(services: Services, about: { goalUri: string; requirementId?: string; check?: string; judgeModel?: string }): Promise<void> {
+async function amend(services: AmendingServices, about: { goalUri: string; requirementId?: string; check?: string; judgeModel?: string }): Promise<void> {
   await vscode.window.showTextDocument(vscode.Uri.parse(about.goalUri));
-  await services.client.request('donewhen.goal.amend', about);
+  await services.request('donewhen.goal.amend', about);
   await saveGoal(about.goalUri);
 }
 
-async function askCheck(services: Services, uri: string): Promise<string | undefined> {
+async function askCheck(services: AmendingServices, uri: string): Promise<string | undefined> {
   const changed = new vscode.EventEmitter<void>();
   const checks = new Detected(changed);
   void checks.look(services, uri);
@@ -67,10 +69,10 @@ class Detected implements Live<Proposed> {
     this.onDidChange = changed.event;
   }
 
-  async look({ client, log }: Services, uri: string): Promise<void> {
+  async look({ request, log }: AmendingServices, uri: string): Promise<void> {
     try {
       const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri));
-      const { checks } = await client.request('donewhen.goal.detect', folder === undefined ? {} : { workspaceUri: folder.uri.toString() });
+      const { checks } = await request('donewhen.goal.detect', folder === undefined ? {} : { workspaceUri: folder.uri.toString() });
       this.items = checks.map((check) => ({
         label: label(check.command),
         description: label(check.state),

@@ -6,25 +6,27 @@ import type { Attempt, AttemptGroup, AttemptsCompared } from './protocol';
 import type { Services } from './services';
 import { trusted } from './targets';
 
+type AttemptsServices = Pick<Services, 'request' | 'serverState' | 'onDidStart' | 'log'>;
+
 /**
  * Whether there are attempts to compare. The command line makes them, in a process of its own: so it is asked again when a
  * person comes back to the window, and when a command in a terminal ends.
  */
-export function registerAttempts({ client, log }: Services): vscode.Disposable {
+export function registerAttempts({ request, serverState, onDidStart, log }: AttemptsServices): vscode.Disposable {
   const ask = async (): Promise<void> => {
     try {
-      await groupsOf(client);
+      await groupsOf(request);
     } catch (problem) {
       log.debug(`attempts: ${String(problem)}`); // the command itself says what is wrong
     }
   };
   const look = (): void => {
-    if (client.state === 'running') {
+    if (serverState() === 'running') {
       void ask();
     }
   };
   return vscode.Disposable.from(
-    client.onDidStart(look),
+    onDidStart(look),
     vscode.window.onDidChangeWindowState(({ focused }) => {
       if (focused) {
         look();
@@ -36,8 +38,8 @@ export function registerAttempts({ client, log }: Services): vscode.Disposable {
 }
 
 /** The groups of attempts, newest first. The command is offered where there are any. */
-async function groupsOf(client: Services['client']): Promise<readonly AttemptGroup[]> {
-  const { groups } = await client.request('donewhen.attempts.list', { compare: false });
+async function groupsOf(request: AttemptsServices['request']): Promise<readonly AttemptGroup[]> {
+  const { groups } = await request('donewhen.attempts.list', { compare: false });
   await vscode.commands.executeCommand('setContext', 'donewhen.attempts', groups.length > 0);
   return groups;
 }
@@ -46,7 +48,7 @@ interface Row extends vscode.QuickPickItem {
   readonly attempt: Attempt;
 }
 
-type Act = (services: Services, group: AttemptsCompared, attempt: Attempt) => Promise<boolean>;
+type Act = (services: Pick<Services, 'request'>, group: AttemptsCompared, attempt: Attempt) => Promise<boolean>;
 
 /** What can be done with an attempt. Each resolves to whether the comparison is to be shown again. */
 const ACTS: readonly { readonly icon: string; readonly name: () => string; readonly perform: Act }[] = [
@@ -56,11 +58,11 @@ const ACTS: readonly { readonly icon: string; readonly name: () => string; reado
 ];
 
 /** A row for each attempt; its buttons, or a choice after Enter, do something with it. */
-export async function compareAttempts(services: Services): Promise<void> {
+export async function compareAttempts(services: Pick<Services, 'request'>): Promise<void> {
   const id = await pickGroup(services);
   while (id !== undefined) {
     const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Comparing attempts') };
-    const asked = () => services.client.request('donewhen.attempts.list', { id });
+    const asked = () => services.request('donewhen.attempts.list', { id });
     const { compared } = await vscode.window.withProgress(options, asked);
     if (compared === null) {
       return;
@@ -73,8 +75,8 @@ export async function compareAttempts(services: Services): Promise<void> {
 }
 
 /** The only group, or the one that a person picks. */
-async function pickGroup({ client }: Services): Promise<string | undefined> {
-  const groups = await groupsOf(client);
+async function pickGroup({ request }: Pick<Services, 'request'>): Promise<string | undefined> {
+  const groups = await groupsOf(request);
   if (groups.length === 0) {
     say('information', vscode.l10n.t('There are no attempts here. “donewhen run --attempts 3” in a terminal makes some.'));
   }
@@ -119,8 +121,8 @@ async function pickByName({ view }: Attempt): Promise<(typeof ACTS)[number] | un
 }
 
 /** All that an attempt changed, in one editor: as it began on the left, as it left it on the right. */
-async function showChanges({ client }: Services, { id }: AttemptsCompared, { number, runId, view }: Attempt): Promise<boolean> {
-  const { files, title } = await client.request('donewhen.attempts.changes', { id, number });
+async function showChanges({ request }: Pick<Services, 'request'>, { id }: AttemptsCompared, { number, runId, view }: Attempt): Promise<boolean> {
+  const { files, title } = await request('donewhen.attempts.changes', { id, number });
   if (files.length === 0) {
     say('information', vscode.l10n.t('This attempt changed no file: {0}', label(view.label)));
     return false;
@@ -135,23 +137,23 @@ async function showChanges({ client }: Services, { id }: AttemptsCompared, { num
   return false;
 }
 
-async function apply({ client }: Services, { id }: AttemptsCompared, { number, view }: Attempt): Promise<boolean> {
+async function apply({ request }: Pick<Services, 'request'>, { id }: AttemptsCompared, { number, view }: Attempt): Promise<boolean> {
   const button = vscode.l10n.t('Apply');
   if (!trusted() || (await confirm(view.apply.message, view.apply.detail, [button])) !== button) {
     return false;
   }
   const options = { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Applying the attempt, and checking the goal') };
-  const { message, check } = await vscode.window.withProgress(options, () => client.request('donewhen.attempts.apply', { id, number }));
+  const { message, check } = await vscode.window.withProgress(options, () => request('donewhen.attempts.apply', { id, number }));
   say(check?.complete === true ? 'information' : 'warning', label(message));
   return false;
 }
 
-async function drop({ client }: Services, { id }: AttemptsCompared, { number, view }: Attempt): Promise<boolean> {
+async function drop({ request }: Pick<Services, 'request'>, { id }: AttemptsCompared, { number, view }: Attempt): Promise<boolean> {
   const button = vscode.l10n.t('Drop');
   if ((await confirm(view.drop.message, view.drop.detail, [button])) !== button) {
     return false;
   }
-  const { left } = await client.request('donewhen.attempts.drop', { id, number });
-  await groupsOf(client);
+  const { left } = await request('donewhen.attempts.drop', { id, number });
+  await groupsOf(request);
   return left > 0;
 }

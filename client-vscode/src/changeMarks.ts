@@ -4,10 +4,12 @@ import { fileUri } from './documents';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
 
+type ChangeMarksServices = Pick<Services, 'request' | 'snapshots' | 'log'>;
+
 const SETTING = 'markChanges';
 
 /** Marks beside the lines that differ from what they were when the run began; a click shows what stood there. */
-export function registerChangeMarks(services: Services): vscode.Disposable {
+export function registerChangeMarks(services: ChangeMarksServices): vscode.Disposable {
   const marks = new ChangeMarks(services);
   return vscode.Disposable.from(
     marks,
@@ -26,7 +28,7 @@ export function registerChangeMarks(services: Services): vscode.Disposable {
 class ChangeMarks implements vscode.Disposable {
   private readonly shown = new Map<string, { runId: string; control: vscode.SourceControl }>();
 
-  constructor(private readonly services: Services) {}
+  constructor(private readonly services: ChangeMarksServices) {}
 
   update(): void {
     if (!isOn(SETTING)) {
@@ -67,7 +69,7 @@ class ChangeMarks implements vscode.Disposable {
     }
     const uri = file.toString();
     try {
-      const { text } = await this.services.client.request('donewhen.run.file', { runId, iteration: 0, uri });
+      const { text } = await this.services.request('donewhen.run.file', { runId, iteration: 0, uri });
       return text === null ? undefined : fileUri(runId, 0, uri);
     } catch (problem) {
       this.services.log.debug(`no marks in ${file.fsPath}: ${String(problem)}`);

@@ -4,13 +4,15 @@ import { fenced, messageOf, visible } from './plainText';
 import type { RunTellArgument, Snapshot } from './protocol';
 import type { Services } from './services';
 
+type ChatServices = Pick<Services, 'request' | 'want' | 'snapshots'>;
+
 const MOST_GOALS = 20;
 
 /** Goals in a chat: `@goal`, which answers from what the server knows and asks no model, and tools for models. */
-export function registerChat(services: Services): vscode.Disposable {
+export function registerChat(services: ChatServices): vscode.Disposable {
   const answers = { set, status, why, check };
   const participant = vscode.chat.createChatParticipant('donewhen.goal', async (request, _context, stream, token) => {
-    services.client.want();
+    services.want();
     try {
       const answer = Object.entries(answers).find(([name]) => name === request.command)?.[1] ?? status;
       await answer(services, { prompt: request.prompt.trim(), stream, token });
@@ -33,8 +35,8 @@ export function registerChat(services: Services): vscode.Disposable {
   );
 }
 
-async function tell({ client }: Services, { runId }: Snapshot, form: RunTellArgument['form'], requirement?: number): Promise<string> {
-  return (await client.request('donewhen.run.tell', { runId, form, ...(requirement === undefined ? {} : { requirement }) })).text;
+async function tell({ request }: ChatServices, { runId }: Snapshot, form: RunTellArgument['form'], requirement?: number): Promise<string> {
+  return (await request('donewhen.run.tell', { runId, form, ...(requirement === undefined ? {} : { requirement }) })).text;
 }
 
 // ------------------------------------------------------------------------------------------ for a person
@@ -46,7 +48,7 @@ interface Asked {
   readonly token: vscode.CancellationToken;
 }
 
-async function set({ client }: Services, { prompt, stream }: Asked): Promise<void> {
+async function set({ request }: ChatServices, { prompt, stream }: Asked): Promise<void> {
   if (prompt === '') {
     stream.markdown(vscode.l10n.t('Say what should be true when it is done, such as: @goal /set The export handles quotes.'));
     return;
@@ -57,7 +59,7 @@ async function set({ client }: Services, { prompt, stream }: Asked): Promise<voi
   }
   stream.progress(vscode.l10n.t('Drafting the goal with the checks of this folder'));
   const about = { objective: prompt, workspaceUri: folder.uri.toString() };
-  const { goalUri, notes = [] } = await client.request('donewhen.goal.set', about);
+  const { goalUri, notes = [] } = await request('donewhen.goal.set', about);
   stream.markdown(vscode.l10n.t('The goal is drafted. Look at its requirements, then start it.'));
   for (const note of notes) {
     stream.markdown('\n\n');
@@ -67,17 +69,17 @@ async function set({ client }: Services, { prompt, stream }: Asked): Promise<voi
   stream.button({ command: 'donewhen.start', title: vscode.l10n.t('Start'), arguments: [{ goalUri }] });
 }
 
-async function status(services: Services, asked: Asked): Promise<void> {
+async function status(services: ChatServices, asked: Asked): Promise<void> {
   await answerAll(services, asked, 'status');
 }
 
-async function why(services: Services, asked: Asked): Promise<void> {
+async function why(services: ChatServices, asked: Asked): Promise<void> {
   const named = /\bR(\d+)\b/i.exec(asked.prompt)?.[1];
   await answerAll(services, asked, 'why', named === undefined ? undefined : Number(named));
 }
 
 /** Who asks for it has said so: nobody is asked once more. */
-async function check(services: Services, { prompt, stream, token }: Asked): Promise<void> {
+async function check(services: ChatServices, { prompt, stream, token }: Asked): Promise<void> {
   const uri = await namedGoal(prompt === '' ? undefined : prompt);
   stream.progress(vscode.l10n.t('Checking {0}', vscode.workspace.asRelativePath(uri)));
   const run = await checked(services, uri, token);
@@ -85,7 +87,7 @@ async function check(services: Services, { prompt, stream, token }: Asked): Prom
 }
 
 /** The newest run or check of each goal; where nothing was looked at yet, what can be done is said. */
-async function answerAll(services: Services, { stream }: Asked, form: 'status' | 'why', requirement?: number): Promise<void> {
+async function answerAll(services: ChatServices, { stream }: Asked, form: 'status' | 'why', requirement?: number): Promise<void> {
   const { text, next } = await answered(services, form, requirement);
   stream.markdown(text);
   if (next !== undefined) {
@@ -94,12 +96,12 @@ async function answerAll(services: Services, { stream }: Asked, form: 'status' |
 }
 
 /** The same answer for whoever has no chat: where each goal stands, what is missing and why. */
-export async function goalsText(services: Services): Promise<string> {
+export async function goalsText(services: ChatServices): Promise<string> {
   const { text, next } = await answered(services, 'why');
   return next === undefined ? text : `${text} ${vscode.l10n.t('Next: **{0}** in the Command Palette.', next.title)}`;
 }
 
-async function answered(services: Services, form: 'status' | 'why', requirement?: number): Promise<{ text: string; next?: vscode.Command }> {
+async function answered(services: ChatServices, form: 'status' | 'why', requirement?: number): Promise<{ text: string; next?: vscode.Command }> {
   const files = await findGoals();
   const runs = runsOf(services, files);
   if (runs.length > 0) {
@@ -121,7 +123,7 @@ function result(text: string): vscode.LanguageModelToolResult {
 }
 
 /** In English, as models are told. */
-async function statusForModel(services: Services, { goal }: Input): Promise<string> {
+async function statusForModel(services: ChatServices, { goal }: Input): Promise<string> {
   const files = goal === undefined ? await findGoals() : [await namedGoal(goal)];
   const runs = runsOf(services, files).slice(0, MOST_GOALS);
   if (runs.length > 0) {
@@ -148,15 +150,15 @@ async function askFirst({ goal }: Input): Promise<vscode.PreparedToolInvocation>
 
 // ------------------------------------------------------------------------------------------ goals
 
-function runsOf({ snapshots }: Services, files: readonly vscode.Uri[]): Snapshot[] {
+function runsOf({ snapshots }: ChatServices, files: readonly vscode.Uri[]): Snapshot[] {
   return files.flatMap((uri) => snapshots.ofGoal(uri.toString()) ?? []);
 }
 
 /** Runs the checks of a goal. Rejects where the workspace is not trusted. */
-async function checked({ client }: Services, uri: vscode.Uri, token: vscode.CancellationToken): Promise<Snapshot> {
+async function checked({ request }: ChatServices, uri: vscode.Uri, token: vscode.CancellationToken): Promise<Snapshot> {
   mustBeTrusted();
   await saveGoal(uri.toString());
-  return client.request('donewhen.goal.check', { goalUri: uri.toString() }, token);
+  return request('donewhen.goal.check', { goalUri: uri.toString() }, token);
 }
 
 function mustBeTrusted(): void {

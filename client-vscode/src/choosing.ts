@@ -5,6 +5,8 @@ import { label } from './plainText';
 import type { CommandResults } from './protocol';
 import type { Services } from './services';
 
+type ChoosingServices = Pick<Services, 'context' | 'keys' | 'log'>;
+
 interface WorkerItem extends vscode.QuickPickItem {
   readonly worker: string;
 }
@@ -23,7 +25,7 @@ export function workerItems(agents: readonly FoundAgent[] = []): WorkerItem[] {
   ];
 }
 
-export async function chooseWorker(services: Services): Promise<void> {
+export async function chooseWorker(services: ChoosingServices): Promise<void> {
   const items = workerItems().map((item) => (item.worker === currentWorker() ? { ...item, picked: true } : item));
   const title = vscode.l10n.t('Who works on goals that don’t name a worker?');
   const chosen = await vscode.window.showQuickPick(items, { title });
@@ -38,7 +40,7 @@ export function currentWorker(): string {
 }
 
 /** Asks for what the worker needs and does not have yet; false where the person leaves. */
-export async function prepareWorker(services: Services, worker: string): Promise<boolean> {
+export async function prepareWorker(services: ChoosingServices, worker: string): Promise<boolean> {
   if (worker === 'agent' && text('model') === '') {
     return chooseWorkersModel(services);
   }
@@ -53,7 +55,7 @@ export async function prepareWorker(services: Services, worker: string): Promise
 }
 
 /** The editor asks now for leave to use those of its models that the settings name, so that no run stands still for it. */
-export async function askForModels({ context }: Services): Promise<void> {
+export async function askForModels({ context }: Pick<Services, 'context'>): Promise<void> {
   await allowed(context, [currentWorker() === 'agent' ? text('model') : '', ...judges(text('judgeModel'))]);
 }
 
@@ -73,7 +75,7 @@ function askCommand(): Thenable<string | undefined> {
 }
 
 /** The worker's model, the judge's, and the keys that they need. */
-export async function chooseModels(services: Services): Promise<boolean> {
+export async function chooseModels(services: ChoosingServices): Promise<boolean> {
   const model = await askModel('model', vscode.l10n.t('The model of the built-in agent (1/2)'));
   if (model === undefined) {
     return false;
@@ -101,7 +103,7 @@ export async function setAddress(role: 'worker' | 'judge' | null): Promise<boole
 }
 
 /** What a goal for the agent can't do without: a judge is asked for where something needs one. */
-async function chooseWorkersModel(services: Services): Promise<boolean> {
+async function chooseWorkersModel(services: ChoosingServices): Promise<boolean> {
   const model = await askModel('model', vscode.l10n.t('The model of the built-in agent'));
   return model !== undefined && model.trim() !== '' && keep(services, { model });
 }
@@ -112,14 +114,14 @@ interface Models {
 }
 
 /** Keeps the models once their keys are there; false where the person leaves. */
-async function keep(services: Services, { model, judgeModel }: Models): Promise<boolean> {
+async function keep(services: ChoosingServices, { model, judgeModel }: Models): Promise<boolean> {
   // What is served from an address of the person's own rarely needs a key.
   const models = [
     ...(ownText('apiBase') === '' ? [model] : []),
     ...(ownText('judgeApiBase') === '' && judgeModel !== undefined ? [judgeModel] : []),
   ];
   const allowedHere = await allowed(services.context, [model, ...judges(judgeModel ?? '')]);
-  if (!allowedHere || !(await services.keys.askMissing(services.client, models))) {
+  if (!allowedHere || !(await services.keys.askMissing(models))) {
     return false;
   }
   await setForUser('model', model);

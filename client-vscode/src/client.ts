@@ -3,9 +3,10 @@ import type { LanguageClient } from 'vscode-languageclient/node';
 import { FollowedSnapshots } from './changes';
 import { completeWithEditorModel } from './editorModels';
 import type { EditorModelAsked } from './editorModelWords';
+import type { ConnectionEvents } from './connection';
 import type { Activity, CommandArguments, CommandName, CommandResults, Snapshot, SnapshotChanged, VersionedSnapshot } from './protocol';
 import { Backoff, type Remedy, type ServerCommand, sameCommand, SetupProblem } from './serverCommand';
-import type { SnapshotStore } from './snapshots';
+import type { ServerState } from './services';
 
 /** What a server needs to know when it starts; asked for at each start. */
 export interface Surroundings {
@@ -13,23 +14,24 @@ export interface Surroundings {
   command(): Promise<ServerCommand>;
   /** What a person can do where that command starts no server. */
   remedies(): readonly Remedy[];
-  /** The folder that it runs in. */
-  readonly cwd: string;
-  settings(): Promise<Record<string, unknown>>;
-  stateDir(): string | null;
+  /** A client of that command, not started yet. */
+  connect(command: ServerCommand, events: ConnectionEvents): Promise<LanguageClient>;
+  settings(): Record<string, unknown>;
   trusted(): boolean;
   secrets(): Promise<readonly { name: string; value: string }[]>;
   /** Whether it can be restarted now for other settings: no run would be interrupted. */
   mayRestart(): boolean;
   /** Offers a restart that interrupts a run. Nothing waits for the answer. */
   offerRestart(): void;
-  /** The run that the lenses of a goal file are about. */
-  runOf(goalUri: string): Snapshot | undefined;
-  /** Tells a person what went wrong with a lens or a code action. */
-  tell(problem: unknown): void;
 }
 
-export type ServerState = 'stopped' | 'preparing' | 'starting' | 'running' | 'failed';
+/** Where the snapshots that the server sends are kept. */
+interface SnapshotsTaken {
+  /** Another server says anew what there is. */
+  begin(): void;
+  take(snapshot: Snapshot): void;
+  replace(newestFirst: readonly Snapshot[]): void;
+}
 
 const STOP_MS = 4_000;
 /** A server on a busy machine, read from a cold disk, answers long before. */
@@ -68,7 +70,7 @@ export class Server implements vscode.Disposable {
 
   constructor(
     private readonly around: Surroundings,
-    private readonly snapshots: SnapshotStore,
+    private readonly snapshots: SnapshotsTaken,
     private readonly log: vscode.LogOutputChannel,
   ) {}
 
@@ -136,7 +138,7 @@ export class Server implements vscode.Disposable {
         this.around.offerRestart();
       }
     }
-    this.notify('workspace/didChangeConfiguration', { settings: { donewhen: await this.around.settings() } });
+    this.notify('workspace/didChangeConfiguration', { settings: { donewhen: this.around.settings() } });
   }
 
   /** Performs one of the server's commands; waits for a server that is starting. Rejects with a message for people. */
@@ -214,14 +216,12 @@ export class Server implements vscode.Disposable {
   private async connect(command: ServerCommand): Promise<void> {
     this.snapshots.begin();
     this.log.info(`starting ${command.command} ${command.args.join(' ')}`);
-    // The client library is loaded here: activating does not wait for it.
-    const { makeClient } = await import('./connection');
     let refuse: (problem: Error) => void = () => undefined;
     const refused = new Promise<never>((_resolve, reject) => {
       refuse = reject;
     });
     refused.catch(() => undefined);
-    const client = await makeClient(command, this.around, this.log, {
+    const client = await this.around.connect(command, {
       closed: () => {
         this.closed(client);
       },

@@ -17,7 +17,7 @@ import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
 import { asksElsewhere, pursuit } from './snapshots';
 import { currentRun } from './status';
 import { askNumber, askReason, goalUri, pickRequirement, pickRun, type Target, trusted } from './targets';
-import { dataOf, onGoal, type Trouble } from './trouble';
+import { dataOf, onGoal } from './trouble';
 
 type Perform = (services: Services, target: Target | undefined) => Promise<void>;
 
@@ -25,21 +25,21 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.setGoal': setGoal,
   'donewhen.start': start,
   'donewhen.checkNow': checkNow,
-  'donewhen.pause': ofRun((run) => run.view.active, () => vscode.l10n.t('There is no run to pause.'), async ({ client }, { runId }) => {
-    await client.request('donewhen.run.pause', { runId });
+  'donewhen.pause': ofRun((run) => run.view.active, () => vscode.l10n.t('There is no run to pause.'), async ({ request }, { runId }) => {
+    await request('donewhen.run.pause', { runId });
   }),
   'donewhen.resume': ofRun((run) => run.view.goesOn, () => vscode.l10n.t('There is no run to resume.'), resume),
   'donewhen.takeOver': ofRun((run) => run.takeOver, () => vscode.l10n.t('There is no run to take over.'), takeOver),
-  'donewhen.stop': ofRun((run) => run.view.unfinished, () => vscode.l10n.t('There is no run to stop.'), async ({ client }, { runId }) => {
-    await client.request('donewhen.run.stop', { runId });
+  'donewhen.stop': ofRun((run) => run.view.unfinished, () => vscode.l10n.t('There is no run to stop.'), async ({ request }, { runId }) => {
+    await request('donewhen.run.stop', { runId });
   }),
-  'donewhen.guard': ofRun((run) => run.view.guardable, () => vscode.l10n.t('There is no complete goal to guard.'), async ({ client }, { runId }) => {
+  'donewhen.guard': ofRun((run) => run.view.guardable, () => vscode.l10n.t('There is no complete goal to guard.'), async ({ request }, { runId }) => {
     if (trusted()) {
-      await client.request('donewhen.run.guard', { runId, on: true });
+      await request('donewhen.run.guard', { runId, on: true });
     }
   }),
-  'donewhen.liftGuard': ofRun((run) => run.guard !== null, () => vscode.l10n.t('No goal is on guard.'), async ({ client }, { runId }) => {
-    await client.request('donewhen.run.guard', { runId, on: false });
+  'donewhen.liftGuard': ofRun((run) => run.guard !== null, () => vscode.l10n.t('No goal is on guard.'), async ({ request }, { runId }) => {
+    await request('donewhen.run.guard', { runId, on: false });
   }),
   'donewhen.addCheck': addCheck,
   'donewhen.chooseJudge': chooseJudge,
@@ -68,9 +68,9 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.chooseWorker': chooseWorker,
   // A run keeps its models: with others, a new one begins.
   'donewhen.chooseModels': repairing('chooseModels', chooseModels, 'donewhen.start'),
-  'donewhen.setApiKey': repairing('setApiKey', ({ keys, client }, { model, role }) => {
+  'donewhen.setApiKey': repairing('setApiKey', ({ keys }, { model, role }) => {
     const own = ownText(role === 'judge' ? 'judgeApiBase' : 'apiBase') !== '';
-    return keys.ask(client, model == null ? undefined : keyName(model, role ?? 'worker', own));
+    return keys.ask(model == null ? undefined : keyName(model, role ?? 'worker', own));
   }),
   'donewhen.setAddress': repairing('setAddress', (_, { role }) => setAddress(role ?? null)),
   'donewhen.restoreGoal': repairing('restoreGoal', restoreGoal),
@@ -78,19 +78,19 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
 };
 
 /** All commands of the palette and the menus but those that open documents, and the timeline. */
-export function registerCommands(services: Services, trouble: Trouble): vscode.Disposable {
+export function registerCommands(services: Services): vscode.Disposable {
   const { registerCommand } = vscode.commands;
   // A command never throws at the editor: what goes wrong is said in a sentence.
   const told = async (perform: () => Promise<void>): Promise<void> => {
     try {
       await perform();
     } catch (problem) {
-      trouble.tell(problem, perform);
+      services.tell(problem, perform);
     }
   };
   const listed = Object.entries(COMMANDS).map(([id, perform]) =>
     registerCommand(id, (target: Target | undefined) => {
-      services.client.want();
+      services.want();
       return told(() => perform(services, target));
     }),
   );
@@ -98,11 +98,11 @@ export function registerCommands(services: Services, trouble: Trouble): vscode.D
     ...listed,
     registerFixThis(),
     registerCommand('donewhen.fixThis', (what: Fixable) => {
-      services.client.want();
+      services.want();
       return told(() => fixThis(services, what));
     }),
-    registerCommand('donewhen.installModels', (target: Target | undefined) => told(() => installModels(services, trouble, target))),
-    registerCommand('donewhen.restartServer', () => trouble.restart()),
+    registerCommand('donewhen.installModels', (target: Target | undefined) => told(() => installModels(services, target))),
+    registerCommand('donewhen.restartServer', () => services.restart()),
     registerCommand('donewhen.showLogs', () => {
       services.log.show();
     }),
@@ -119,18 +119,18 @@ function repairing(
     const run = target?.runId === undefined ? undefined : services.snapshots.get(target.runId);
     const repair = run?.view.repairs.find((one) => one.action === action);
     if ((await perform(services, repair ?? {}, run)) && run !== undefined && repair !== undefined) {
-      await services.client.settled();
+      await services.settled();
       await vscode.commands.executeCommand(next, { runId: run.runId, goalUri: run.goalUri });
     }
   };
 }
 
 /** The goal file is put back as it was when it was last seen. */
-async function restoreGoal({ client }: Services, { iteration }: Partial<Repair>, run: Snapshot | undefined): Promise<boolean> {
+async function restoreGoal({ request }: Services, { iteration }: Partial<Repair>, run: Snapshot | undefined): Promise<boolean> {
   if (typeof run?.goalUri !== 'string' || !trusted()) {
     return false;
   }
-  await client.request('donewhen.run.revert', { runId: run.runId, iteration: iteration ?? 0, uris: [run.goalUri], force: true });
+  await request('donewhen.run.revert', { runId: run.runId, iteration: iteration ?? 0, uris: [run.goalUri], force: true });
   return true;
 }
 
@@ -154,11 +154,11 @@ function ofCompleteRun(perform: (services: Services, run: Snapshot) => Promise<v
 }
 
 /** A run that stood for want of it goes on. */
-async function installModels(services: Services, trouble: Trouble, target: Target | undefined): Promise<void> {
-  await trouble.installModels();
+async function installModels(services: Services, target: Target | undefined): Promise<void> {
+  await services.installModels();
   const stands = services.snapshots.all().find(({ runId, view }) => view.repairs.some(({ action }) => action === 'installModels') && (target?.runId ?? runId) === runId);
   if (stands !== undefined) {
-    await services.client.request('donewhen.run.resume', { runId: stands.runId });
+    await services.request('donewhen.run.resume', { runId: stands.runId });
   }
 }
 
@@ -173,9 +173,9 @@ interface Item extends vscode.QuickPickItem {
 /** A click on the status bar: what can be done now, the likeliest first; what is wrong with the server before that. */
 async function showActions(services: Services, target: Target | undefined): Promise<void> {
   const run = target?.runId === undefined ? currentRun(services) : services.snapshots.get(target.runId);
-  const problem = services.trouble.problem();
+  const problem = services.problem();
   const remedies = (problem?.offers ?? []).map((offer) => ({ label: offer.label, iconPath: new vscode.ThemeIcon('wrench'), perform: () => offer.perform() }));
-  const actions = services.client.state === 'failed' ? ['showLogs'] : await possible(services, run);
+  const actions = services.serverState() === 'failed' ? ['showLogs'] : await possible(services, run);
   const items = actions.map((action): Item => actionItem(services, action, run));
   const title = run === undefined ? vscode.l10n.t('Done When') : `${run.view.title} · ${run.view.state} · ${run.view.tally}`;
   const chosen = await vscode.window.showQuickPick([...remedies, ...items], { title, placeHolder: problem?.message ?? '' });
@@ -239,9 +239,9 @@ async function start(services: Services, target: Target | undefined): Promise<vo
   await askForModels(services);
   await saveGoal(uri);
   // A run begins with the settings as they are then, such as the model that was just chosen for it.
-  await services.client.settled();
+  await services.settled();
   const begun = await startAndAsk(services, uri, (limits) =>
-    onGoal(uri, () => oneAtATime(services, uri, () => services.client.request('donewhen.run.start', { goalUri: uri, ...limits }))),
+    onGoal(uri, () => oneAtATime(services, uri, () => services.request('donewhen.run.start', { goalUri: uri, ...limits }))),
   );
   if (begun !== undefined && text('showTimelineOnStart') === 'agent') {
     // What a worker does, once it works: beside what the person looks at, who may go on typing. A person sees it anyway.
@@ -261,7 +261,7 @@ async function oneAtATime<T>(services: Services, goal: string | null, begin: () 
     if (runId === undefined) {
       throw problem;
     }
-    const { snapshots } = await services.client.request('donewhen.run.status', {});
+    const { snapshots } = await services.request('donewhen.run.status', {});
     const other = snapshots.find((one) => one.runId === runId);
     // A second press on Start asks for what is so already; the run may not even be on record yet.
     if (other === undefined || other.goalUri === goal) {
@@ -273,7 +273,7 @@ async function oneAtATime<T>(services: Services, goal: string | null, begin: () 
     if ((await confirm(message, vscode.l10n.t('A run that is paused can be resumed.'), [pause])) !== pause) {
       return undefined;
     }
-    await services.client.request('donewhen.run.pause', { runId });
+    await services.request('donewhen.run.pause', { runId });
     return begin();
   }
 }
@@ -285,7 +285,7 @@ async function checkNow(services: Services, target: Target | undefined): Promise
   }
   await saveGoal(uri);
   const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Checking the goal') };
-  const check = () => services.client.request('donewhen.goal.check', { goalUri: uri });
+  const check = () => services.request('donewhen.goal.check', { goalUri: uri });
   const { missing, view } = await onGoal(uri, async () => vscode.window.withProgress(options, check));
   vscode.window.setStatusBarMessage(missing === '' ? view.tally : `${view.tally}: ${label(missing)}`, 8_000);
 }
@@ -305,7 +305,7 @@ async function resume(services: Services, run: Snapshot): Promise<void> {
     }
     raised = { [limit]: (whole ? Math.round(given) : given) * unit };
   }
-  await oneAtATime(services, run.goalUri, () => services.client.request('donewhen.run.resume', { runId, ...raised }));
+  await oneAtATime(services, run.goalUri, () => services.request('donewhen.run.resume', { runId, ...raised }));
 }
 
 /** Goes on with the run of a window that is gone. Of several that take it over, one has it, and the others follow it. */
@@ -313,7 +313,7 @@ async function takeOver(services: Services, run: Snapshot): Promise<void> {
   try {
     await resume(services, run);
   } catch (problem) {
-    const { snapshots } = await services.client.request('donewhen.run.status', { runId: run.runId });
+    const { snapshots } = await services.request('donewhen.run.status', { runId: run.runId });
     if (snapshots.every(({ status }) => status === 'interrupted')) {
       throw problem;
     }
@@ -343,7 +343,7 @@ async function waive(services: Services, target: Target | undefined): Promise<vo
   if (chosen === undefined || reason === undefined) {
     return;
   }
-  const run = await services.client.request('donewhen.run.override', { ...chosen, reason });
+  const run = await services.request('donewhen.run.override', { ...chosen, reason });
   if (run.view.goesOn && run.requirements.every(({ status }) => status === 'met' || status === 'waived')) {
     // A run that has halted or ended looks at what a person decided since only when it goes on.
     const go = { label: vscode.l10n.t('Resume'), perform: () => vscode.commands.executeCommand('donewhen.resume', { runId: run.runId }) };
@@ -357,7 +357,7 @@ async function unwaive(services: Services, target: Target | undefined): Promise<
   const chosen = await pickRequirement(services, target, ({ status }) => status === 'waived', title);
   if (chosen !== undefined) {
     const reason = vscode.l10n.t('undone in the editor');
-    await services.client.request('donewhen.run.override', { ...chosen, reason, undo: true });
+    await services.request('donewhen.run.override', { ...chosen, reason, undo: true });
   }
 }
 
@@ -365,16 +365,16 @@ async function dispute(services: Services, target: Target | undefined): Promise<
   const chosen = await pickRequirement(services, target, ({ disputable }) => disputable, vscode.l10n.t('Which verdict is wrong?'));
   const reason = chosen && (await askReason(vscode.l10n.t('What should the judge look at again?')));
   if (chosen !== undefined && reason !== undefined && trusted()) {
-    await services.client.request('donewhen.run.dispute', { ...chosen, reason });
+    await services.request('donewhen.run.dispute', { ...chosen, reason });
   }
 }
 
-async function acceptFinding({ client }: Services, target: Target | undefined): Promise<void> {
+async function acceptFinding({ request }: Services, target: Target | undefined): Promise<void> {
   const { runId, findingId } = target ?? {};
   if (runId !== undefined && findingId !== undefined) {
     const reason = await askReason(vscode.l10n.t('Accept {0}: why is it right?', findingId));
     if (reason !== undefined) {
-      await client.request('donewhen.run.acceptIntegrity', { runId, findingId, reason });
+      await request('donewhen.run.acceptIntegrity', { runId, findingId, reason });
     }
   }
 }
@@ -407,11 +407,11 @@ export function tellReverted(outcome: Reverted, force: () => Promise<Reverted>, 
   say('warning', vscode.l10n.t('{0} Kept, since you edited them: {1}.', done, list), { buttons });
 }
 
-async function revertFinding({ client }: Services, target: Target | undefined): Promise<void> {
+async function revertFinding({ request }: Services, target: Target | undefined): Promise<void> {
   const { runId, findingId } = target ?? {};
   if (runId !== undefined && findingId !== undefined) {
     const about = { runId, findingId };
-    tellReverted(await client.request('donewhen.run.revert', about), () => client.request('donewhen.run.revert', { ...about, force: true }));
+    tellReverted(await request('donewhen.run.revert', about), () => request('donewhen.run.revert', { ...about, force: true }));
   }
 }
 
@@ -424,7 +424,7 @@ async function revertToIteration(services: Services, target: Target | undefined)
     return;
   }
   const about = { runId: run.runId, iteration };
-  const revert = (more: { force?: boolean }) => services.client.request('donewhen.run.revert', { ...about, ...more });
+  const revert = (more: { force?: boolean }) => services.request('donewhen.run.revert', { ...about, ...more });
   tellReverted(await revert({}), () => revert({ force: true }), iteration);
 }
 
@@ -445,8 +445,8 @@ interface Git {
  * All that the run changed, in one editor: as it was before the first turn on the left, the files themselves on the right, so
  * that a part of them is put back there.
  */
-async function reviewChanges({ client }: Services, { runId, view }: Snapshot): Promise<void> {
-  const { files } = await client.request('donewhen.run.changes', { runId });
+async function reviewChanges({ request }: Services, { runId, view }: Snapshot): Promise<void> {
+  const { files } = await request('donewhen.run.changes', { runId });
   if (files.length === 0) {
     say('information', vscode.l10n.t('Nothing is changed: the files are as they were before the first turn.'));
     return;
@@ -460,8 +460,8 @@ async function reviewChanges({ client }: Services, { runId, view }: Snapshot): P
 }
 
 /** Puts files back as they were before the first turn; what they proved is proven again. */
-async function rejectFiles({ client }: Services, { runId, view }: Snapshot): Promise<void> {
-  const { files } = await client.request('donewhen.run.changes', { runId });
+async function rejectFiles({ request }: Services, { runId, view }: Snapshot): Promise<void> {
+  const { files } = await request('donewhen.run.changes', { runId });
   const items = files.map(({ uri, before, now }) => {
     const what = before ? (now ? vscode.l10n.t('changed') : vscode.l10n.t('deleted')) : vscode.l10n.t('added');
     return { label: harmless(vscode.workspace.asRelativePath(vscode.Uri.parse(uri, true))), description: what, uri };
@@ -472,15 +472,15 @@ async function rejectFiles({ client }: Services, { runId, view }: Snapshot): Pro
     return;
   }
   const about = { runId, iteration: 0, uris: chosen.map(({ uri }) => uri) };
-  const revert = (more: { force?: boolean }) => client.request('donewhen.run.revert', { ...about, ...more });
+  const revert = (more: { force?: boolean }) => request('donewhen.run.revert', { ...about, ...more });
   tellReverted(await revert({}), () => revert({ force: true }));
 }
 
 /** Opens source control with the receipt as the message; what a person has written there stays, and nothing is committed. */
-async function commit({ client }: Services, run: Snapshot): Promise<void> {
+async function commit({ request }: Services, run: Snapshot): Promise<void> {
   const repository = await repositoryOf(run);
   if (repository?.inputBox.value.trim() === '') {
-    const { text: receipt } = await client.request('donewhen.run.report', { runId: run.runId, format: 'short' });
+    const { text: receipt } = await request('donewhen.run.report', { runId: run.runId, format: 'short' });
     repository.inputBox.value = `${run.view.title}\n\n${receipt}`;
   }
   await vscode.commands.executeCommand('workbench.view.scm');
@@ -488,7 +488,7 @@ async function commit({ client }: Services, run: Snapshot): Promise<void> {
 
 /** The run's receipt, a few lines of Markdown for a pull request; the report has all of it. */
 async function copyReceipt(services: Services, run: Snapshot): Promise<void> {
-  const { text } = await services.client.request('donewhen.run.report', { runId: run.runId, format: 'short' });
+  const { text } = await services.request('donewhen.run.report', { runId: run.runId, format: 'short' });
   await vscode.env.clipboard.writeText(text);
   vscode.window.setStatusBarMessage(vscode.l10n.t('The receipt is on the clipboard.'), 5_000);
 }

@@ -13,9 +13,8 @@ import {
   type StaticFeature,
   TransportKind,
 } from 'vscode-languageclient/node';
-import type { Surroundings } from './client';
 import { GOAL_DOCUMENTS } from './goalFiles';
-import { middleware } from './middleware';
+import { middleware, type MiddlewareSources } from './middleware';
 import type { ServerCommand } from './serverCommand';
 
 /** What goes wrong is told once and in our words: the client's own are for the log. */
@@ -45,26 +44,33 @@ class QuietClient extends LanguageClient {
   }
 }
 
+/** What a connection begins with. */
+interface ConnectionSources extends MiddlewareSources {
+  /** The folder that the server runs in: not the one that is open, where a program would be looked for, too. */
+  readonly cwd: string;
+  stateDir(): string | null;
+  trusted(): boolean;
+}
+
 /** What is told of a connection. */
-interface ConnectionEvents {
+export interface ConnectionEvents {
   closed(): void;
   /** What the other side writes is not a message. */
   garbled(problem: Error): void;
 }
 
 /** A client that is not started yet. */
-export async function makeClient(
+export function makeClient(
   { command, args }: ServerCommand,
-  around: Surroundings,
+  around: ConnectionSources,
   log: vscode.LogOutputChannel,
   events: ConnectionEvents,
-): Promise<LanguageClient> {
-  // Not in the folder that is open: a program would be looked for there too.
+): LanguageClient {
   const executable = { command, args: [...args], transport: TransportKind.stdio, options: { cwd: around.cwd } };
   const options: LanguageClientOptions = {
     documentSelector: GOAL_DOCUMENTS,
     initializationOptions: {
-      settings: await around.settings(),
+      settings: around.settings(),
       trusted: around.trusted(),
       stateDir: around.stateDir(),
       clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true, views: true, snapshotChanges: true, languageModels: true },

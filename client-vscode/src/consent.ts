@@ -6,6 +6,8 @@ import type { RunLimitsArgument, Snapshot } from './protocol';
 import type { Services } from './services';
 import { askNumber } from './targets';
 
+type ConsentServices = Pick<Services, 'request' | 'snapshots'>;
+
 export type Limits = Omit<RunLimitsArgument, 'runId'>;
 
 /** The goals that were just started here: their question is a dialog, and no notification besides. */
@@ -21,7 +23,7 @@ export function asksByDialog(goalUri: string | null): boolean {
  * would hide by itself. A start of which nothing is asked goes on without one. Gives the run that was begun last, if any.
  */
 export async function startAndAsk(
-  services: Services,
+  services: ConsentServices,
   goalUri: string,
   begin: (limits: Limits) => Promise<{ readonly runId: string } | undefined>,
 ): Promise<{ readonly runId: string } | undefined> {
@@ -41,7 +43,7 @@ export async function startAndAsk(
 }
 
 /** Shows the dialog; other limits to begin again with, where the person changed them. */
-async function ask(services: Services, open: Open, known: Limits): Promise<Limits | undefined> {
+async function ask(services: ConsentServices, open: Open, known: Limits): Promise<Limits | undefined> {
   const [yes, no] = open.asked.choices;
   if (yes === undefined || no === undefined) {
     return undefined;
@@ -85,7 +87,7 @@ async function askLimits(run: Snapshot | undefined, known: Limits): Promise<Limi
 }
 
 /** The question that a start asks, once it does; undefined where the run goes on, or ends, without it. */
-async function consentOf(services: Services, runId: string): Promise<Open | undefined> {
+async function consentOf(services: ConsentServices, runId: string): Promise<Open | undefined> {
   const question = (run: Snapshot): Open | undefined => openIn(run).find(({ interrupt }) => interrupt.about === 'start');
   const unasked = (run: Snapshot): boolean => run.iteration > 0 || run.start?.acceptedBy !== null;
   const decided = (run: Snapshot): boolean => question(run) !== undefined || !run.view.active || unasked(run);
@@ -94,7 +96,7 @@ async function consentOf(services: Services, runId: string): Promise<Open | unde
 }
 
 /** The run, as soon as it is as wanted. */
-export function until({ snapshots }: Services, runId: string, holds: (run: Snapshot) => boolean): Promise<Snapshot> {
+export function until({ snapshots }: Pick<Services, 'snapshots'>, runId: string, holds: (run: Snapshot) => boolean): Promise<Snapshot> {
   return new Promise((resolve) => {
     const look = (): void => {
       const run = snapshots.get(runId);

@@ -6,8 +6,10 @@ import { baseName, messageOf } from './plainText';
 import type { Asked } from './protocol';
 import type { Services } from './services';
 
+type DocumentsServices = Pick<Services, 'request' | 'want' | 'onDidStart' | 'snapshots' | 'log'>;
+
 /** Read-only documents: evidence, files after an iteration, reports, what an interrupt is about. */
-export function registerDocuments(services: Services): vscode.Disposable {
+export function registerDocuments(services: DocumentsServices): vscode.Disposable {
   return vscode.Disposable.from(
     new Documents(services),
     services.snapshots.onDidChange(() => {
@@ -26,7 +28,7 @@ export function registerDocuments(services: Services): vscode.Disposable {
     }),
     opens('donewhen.openReport', (given) => openReport(services, given)),
     opens('donewhen.goalStatus', () => {
-      services.client.want();
+      services.want();
       return showPage(services, uriOf(GOALS, vscode.l10n.t('Goal Status.md')));
     }),
     opens('donewhen.openInterrupt', async ({ runId, interruptId }) => {
@@ -78,7 +80,7 @@ function uriOf(shown: Shown, name: string): vscode.Uri {
 }
 
 /** As a page: whoever wants its text finds it in the menu of the page. */
-async function openReport(services: Services, given: Given): Promise<void> {
+async function openReport(services: DocumentsServices, given: Given): Promise<void> {
   const runId = given.runId ?? services.snapshots.all()[0]?.runId;
   if (runId === undefined) {
     say('information', vscode.l10n.t('There is no run to report on yet.'));
@@ -86,11 +88,11 @@ async function openReport(services: Services, given: Given): Promise<void> {
   }
   const uri = uriOf({ kind: 'report', runId }, 'report.md');
   // Rejects where it can't be made, which the page would only say.
-  await services.client.request('donewhen.run.report', { runId, format: 'markdown' });
+  await services.request('donewhen.run.report', { runId, format: 'markdown' });
   await showPage(services, uri);
 }
 
-async function showPage(services: Services, uri: vscode.Uri): Promise<void> {
+async function showPage(services: DocumentsServices, uri: vscode.Uri): Promise<void> {
   try {
     await vscode.commands.executeCommand('markdown.showPreview', uri);
   } catch (problem) {
@@ -104,7 +106,7 @@ async function show(uri: vscode.Uri): Promise<void> {
 }
 
 /** What one iteration changed in one file; the iteration before it, or the baseline, is on the left. */
-async function openDiff(services: Services, given: Given): Promise<void> {
+async function openDiff(services: DocumentsServices, given: Given): Promise<void> {
   const { runId, iteration } = given;
   const uri = given.uri ?? fileOfRun(services, given)?.toString();
   if (runId === undefined || iteration === undefined || uri === undefined) {
@@ -138,7 +140,7 @@ class Documents implements vscode.FileSystemProvider, vscode.Disposable {
   private timer: NodeJS.Timeout | undefined;
   readonly onDidChangeFile = this.changed.event;
 
-  constructor(private readonly services: Services) {
+  constructor(private readonly services: DocumentsServices) {
     this.subscriptions = vscode.Disposable.from(
       services.snapshots.onDidChange(() => {
         this.timer ??= setTimeout(() => {
@@ -146,7 +148,7 @@ class Documents implements vscode.FileSystemProvider, vscode.Disposable {
           this.refresh(openPages());
         }, FOLLOW_MS);
       }),
-      services.client.onDidStart(() => {
+      services.onDidStart(() => {
         this.refresh([...this.missing.values()]);
       }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
@@ -226,7 +228,7 @@ class Documents implements vscode.FileSystemProvider, vscode.Disposable {
       if (shown.kind === 'goals') {
         return `# ${vscode.l10n.t('Goals')}\n\n${await goalsText(this.services)}\n`;
       }
-      const { text } = await this.services.client.request('donewhen.run.document', shown);
+      const { text } = await this.services.request('donewhen.run.document', shown);
       this.missing.delete(uri.toString());
       return text ?? vscode.l10n.t('This question has been answered.');
     } catch (problem) {
@@ -248,13 +250,13 @@ function openPages(): vscode.Uri[] {
 }
 
 /** Opens what is asked: a change of a file in the diff editor, else the command, or the words. */
-async function openAsked(services: Services, runId: string, interruptId: string): Promise<void> {
+async function openAsked(services: DocumentsServices, runId: string, interruptId: string): Promise<void> {
   const found = askedIn(services, runId, interruptId);
   if (found === undefined) {
     return;
   }
   const { path, extension } = found;
-  if (path !== null && (await services.client.request('donewhen.run.proposed', { runId, interruptId })).after !== null) {
+  if (path !== null && (await services.request('donewhen.run.proposed', { runId, interruptId })).after !== null) {
     const side = (of: 'before' | 'after') => uriOf({ kind: 'proposed', runId, interruptId, side: of }, `${interruptId}/${of}/${baseName(path)}`);
     const title = vscode.l10n.t('{0} (asked for)', baseName(path));
     await vscode.commands.executeCommand('vscode.diff', side('before'), side('after'), title, { preview: true });
@@ -264,14 +266,14 @@ async function openAsked(services: Services, runId: string, interruptId: string)
 }
 
 /** Closes the documents of questions that were answered: what they show is no longer asked. */
-function closeAnswered(services: Services): void {
+function closeAnswered(services: DocumentsServices): void {
   const over = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => isOver(services, tab));
   if (over.length > 0) {
     void vscode.window.tabGroups.close(over, true);
   }
 }
 
-function isOver(services: Services, { input }: vscode.Tab): boolean {
+function isOver(services: DocumentsServices, { input }: vscode.Tab): boolean {
   const uri =
     input instanceof vscode.TabInputText ? input.uri : input instanceof vscode.TabInputTextDiff ? input.modified : undefined;
   const shown = uri?.scheme === SCHEME ? shownBy(uri.query) : undefined;
@@ -283,13 +285,13 @@ function isOver(services: Services, { input }: vscode.Tab): boolean {
   return run !== undefined && askedIn(services, shown.runId, shown.interruptId) === undefined;
 }
 
-function askedIn({ snapshots }: Services, runId: string, interruptId: string | undefined): Asked | undefined {
+function askedIn({ snapshots }: DocumentsServices, runId: string, interruptId: string | undefined): Asked | undefined {
   return snapshots.get(runId)?.view.asked.find((one) => one.id === interruptId);
 }
 
 /** Snapshots and tools name files relative to the workspace folder of the goal. */
 function fileOfRun(
-  { snapshots }: Services,
+  { snapshots }: DocumentsServices,
   { runId, path }: { readonly runId?: string; readonly path?: string },
 ): vscode.Uri | undefined {
   const goal = snapshots.get(runId ?? '')?.goalUri;

@@ -31,30 +31,55 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
   const begun = performance.now();
   const log = vscode.window.createOutputChannel('Done When', { log: true });
   const snapshots = new SnapshotStore((uri) => vscode.Uri.parse(uri).toString());
-  const secrets = new Secrets(context.secrets);
+  const secrets = new Secrets(context.secrets, (secret) => { started.notify('donewhen/setSecret', secret); });
   const interpreter = new ProjectInterpreter(log);
   const environment = new Environment(context, log);
+  const shared = {
+    settings: () => serverSettings(configured(), interpreter.paths),
+    trusted: () => vscode.workspace.isTrusted,
+  };
+  const connecting = {
+    ...shared,
+    cwd: context.globalStorageUri.fsPath,
+    stateDir: () => ownText('stateDir') || null,
+    runOf: (goalUri: string) => shownRuns(snapshots.all()).find((run) => run.goalUri === goalUri),
+    tell: (problem: unknown) => { trouble.tell(problem); },
+  };
   const started: Server = new Server(
     {
+      ...shared,
       command: () => environment.command(),
       remedies: () => environment.remedies(),
-      cwd: context.globalStorageUri.fsPath,
-      settings: () => Promise.resolve(serverSettings(configured(), interpreter.paths)),
-      stateDir: () => ownText('stateDir') || null,
-      trusted: () => vscode.workspace.isTrusted,
+      // The client library is loaded here: activating does not wait for it.
+      connect: async (command, events) => (await import('./connection')).makeClient(command, connecting, log, events),
       secrets: () => secrets.all(),
       mayRestart: () => !snapshots.all().some(({ view }) => view.active),
       offerRestart: () => { trouble.tellOutdated(); },
-      runOf: (goalUri) => shownRuns(snapshots.all()).find((run) => run.goalUri === goalUri),
-      tell: (problem) => { trouble.tell(problem); },
     },
     snapshots,
     log,
   );
   server = started;
   const trouble: Trouble = new Trouble(started, environment, log, versionOf(context));
-  const services: Services = { client: started, snapshots, log, context, keys: secrets, trouble };
-  context.subscriptions.push(log, started, interpreter, follow(started, snapshots, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow(started));
+  const services: Services = {
+    request: started.request.bind(started),
+    notify: started.notify.bind(started),
+    want: started.want.bind(started),
+    settled: started.settled.bind(started),
+    serverState: () => started.state,
+    onDidChangeState: started.onDidChangeState,
+    onDidStart: started.onDidStart,
+    onActivity: started.onActivity,
+    snapshots,
+    keys: secrets,
+    problem: trouble.problem.bind(trouble),
+    tell: trouble.tell.bind(trouble),
+    restart: trouble.restart.bind(trouble),
+    installModels: trouble.installModels.bind(trouble),
+    log,
+    context,
+  };
+  context.subscriptions.push(log, started, interpreter, follow(started, snapshots, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow());
   context.subscriptions.push(registerTerminal(context), registerMcp(environment));
   const features = [
     registerStatus,
@@ -69,7 +94,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
     registerAttempts,
     registerWanted,
   ];
-  context.subscriptions.push(registerCommands(services, trouble));
+  context.subscriptions.push(registerCommands(services));
   context.subscriptions.push(...features.map((register) => register(services)));
   log.info(`activated in ${(performance.now() - begun).toFixed(1)} ms`);
   return goalPreview(services);

@@ -2,16 +2,18 @@ import * as vscode from 'vscode';
 import { editorDiagnostics, Sent } from './editorProblems';
 import type { Services } from './services';
 
+type ForwardingServices = Pick<Services, 'notify' | 'onDidStart'>;
+
 const QUIET_MS = 150;
 /** Files that are told of at once: the window stays responsive however many have problems. */
 const AT_ONCE = 200;
 
 /** The editor as evidence: what language servers and linters say about the workspace's files reaches the server. */
-export function registerForwarding(services: Services): vscode.Disposable {
+export function registerForwarding(services: ForwardingServices): vscode.Disposable {
   const forwarding = new Forwarding(services);
   return vscode.Disposable.from(
     forwarding,
-    services.client.onDidStart(() => {
+    services.onDidStart(() => {
       forwarding.again();
     }),
     vscode.languages.onDidChangeDiagnostics(({ uris }) => {
@@ -28,7 +30,7 @@ class Forwarding implements vscode.Disposable {
   private readonly sent = new Sent();
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly services: Services) {}
+  constructor(private readonly services: ForwardingServices) {}
 
   /** Tools report while a person types: each file's last word counts. */
   changed(uris: readonly vscode.Uri[]): void {
@@ -60,7 +62,7 @@ class Forwarding implements vscode.Disposable {
       this.waiting.delete(key);
       const params = editorDiagnostics(key, vscode.languages.getDiagnostics(uri));
       if (this.sent.differs(params)) {
-        this.services.client.notify('donewhen/editorDiagnostics', params);
+        this.services.notify('donewhen/editorDiagnostics', params);
       }
     }
     this.changed([]);

@@ -107,17 +107,17 @@ async function titleOf(uri: vscode.Uri): Promise<string> {
  * Starts the server once there is a goal file: one that stands in the workspace, that is made later, or that is opened.
  * What is asked for in the view or by a command starts it besides; a window without goals has no server.
  */
-export function registerWanted({ client, log }: Services): vscode.Disposable {
+export function registerWanted({ want, log }: Pick<Services, 'want' | 'log'>): vscode.Disposable {
   const watcher = vscode.workspace.createFileSystemWatcher(GOALS, false, true, true);
   const opened = (document: vscode.TextDocument): void => {
     if (isGoalFile(document.uri)) {
-      client.want();
+      want();
     }
   };
   const look = async (): Promise<void> => {
     try {
       if ((await standsOnTop()) || (await findGoals(1)).length > 0) {
-        client.want();
+        want();
       }
     } catch (problem) {
       log.warn(`the goal files are not known: ${String(problem)}`);
@@ -128,7 +128,7 @@ export function registerWanted({ client, log }: Services): vscode.Disposable {
   return vscode.Disposable.from(
     watcher,
     watcher.onDidCreate(() => {
-      client.want();
+      want();
     }),
     vscode.workspace.onDidOpenTextDocument(opened),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void look()),

@@ -11,7 +11,7 @@ export interface PreviewPlugin {
 }
 
 /** Goals in the Markdown preview look as they do in the editor, and go along with a run. */
-export function goalPreview({ snapshots, context }: Services): PreviewPlugin {
+export function goalPreview({ snapshots, context }: Pick<Services, 'snapshots' | 'context'>): PreviewPlugin {
   const requirements = (document: unknown): readonly Requirement[] =>
     (isUri(document) ? snapshots.ofGoal(document.toString())?.requirements : undefined) ?? [];
   const goals: Goals = {

@@ -5,6 +5,8 @@ import { Pace } from './pace';
 import type { Node, Range, Snapshot } from './protocol';
 import type { Services } from './services';
 
+type GoalsViewServices = Pick<Services, 'request' | 'want' | 'snapshots' | 'log'>;
+
 /**
  * What the editor holds on to for one node: the same object as long as the node's id is there. It carries the fields of
  * `about`, which commands of its menu read.
@@ -14,12 +16,12 @@ interface Element {
 }
 
 /** The view Goals: what waits for a person, the goals with their requirements, and what was done. */
-export function registerGoalsView(services: Services): vscode.Disposable {
+export function registerGoalsView(services: GoalsViewServices): vscode.Disposable {
   const goals = new Goals(services);
   const view = vscode.window.createTreeView('donewhen.goals', { treeDataProvider: goals, showCollapseAll: true });
   const wanted = (): void => {
     if (view.visible) {
-      services.client.want();
+      services.want();
     }
   };
   wanted();
@@ -30,7 +32,7 @@ export function registerGoalsView(services: Services): vscode.Disposable {
 }
 
 /** How many questions wait for a person, on the icon of the view. */
-function setBadge(view: vscode.TreeView<Element>, { snapshots }: Services): void {
+function setBadge(view: vscode.TreeView<Element>, { snapshots }: GoalsViewServices): void {
   const value = snapshots.all().reduce((sum, snapshot) => sum + snapshot.interrupts.length, 0);
   const tooltip = value === 1 ? vscode.l10n.t('1 question is waiting for you') : vscode.l10n.t('{0} questions are waiting for you', value);
   if ((view.badge?.value ?? 0) !== value) {
@@ -52,7 +54,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   private readonly earlier = new Map<string, readonly Node[]>();
   readonly onDidChangeTreeData = this.changed.event;
 
-  constructor(private readonly services: Services) {
+  constructor(private readonly services: GoalsViewServices) {
     const later = (): void => {
       this.pace.want();
     };
@@ -108,7 +110,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
 
   /** The iterations of a run that a snapshot no longer holds. */
   private async load(runId: string): Promise<void> {
-    const { snapshots } = await this.services.client.request('donewhen.run.status', { runId, allIterations: true });
+    const { snapshots } = await this.services.request('donewhen.run.status', { runId, allIterations: true });
     for (const { id, children } of snapshots[0]?.view.iterations?.children ?? []) {
       if (children.length > 0) {
         this.earlier.set(id, children);

@@ -5,6 +5,8 @@ import type { Asked, Choice, Interrupt, RunAnswerArgument, Snapshot } from './pr
 import type { Services } from './services';
 import { type Target, trusted } from './targets';
 
+type InterruptServices = Pick<Services, 'request' | 'snapshots'>;
+
 /** An interrupt with the run that it belongs to, and how it is asked and answered. */
 export interface Open {
   readonly run: Snapshot;
@@ -13,7 +15,7 @@ export interface Open {
 }
 
 /** What is open in all runs, the oldest first; an answer counts also while nobody goes on with the run. */
-export function openInterrupts(services: Services): Open[] {
+export function openInterrupts(services: InterruptServices): Open[] {
   return services.snapshots
     .all()
     .filter(({ view }) => view.asking)
@@ -28,12 +30,12 @@ export function openIn(run: Snapshot): Open[] {
   });
 }
 
-export function isOpen(services: Services, open: Open): boolean {
+export function isOpen(services: InterruptServices, open: Open): boolean {
   return openInterrupts(services).some(({ run, interrupt }) => run.runId === open.run.runId && interrupt.id === open.interrupt.id);
 }
 
 /** From the palette: chooses what to answer, then asks how. */
-export async function answer(services: Services, target: Target | undefined): Promise<void> {
+export async function answer(services: InterruptServices, target: Target | undefined): Promise<void> {
   const open = await pickOpen(services, target);
   if (open !== undefined) {
     await showAndAsk(services, open);
@@ -41,7 +43,7 @@ export async function answer(services: Services, target: Target | undefined): Pr
 }
 
 /** From the view or a button: approve, deny, or edit first. */
-export function answerWith(response: 'approve' | 'deny' | 'edit'): (services: Services, target: Target | undefined) => Promise<void> {
+export function answerWith(response: 'approve' | 'deny' | 'edit'): (services: InterruptServices, target: Target | undefined) => Promise<void> {
   return async (services, target) => {
     const open = await pickOpen(services, target);
     if (open !== undefined) {
@@ -51,7 +53,7 @@ export function answerWith(response: 'approve' | 'deny' | 'edit'): (services: Se
 }
 
 /** From a choice that stands under the question in the view. */
-export async function choose(services: Services, target: Target | undefined): Promise<void> {
+export async function choose(services: InterruptServices, target: Target | undefined): Promise<void> {
   const open = await pickOpen(services, target);
   if (open !== undefined) {
     const chosen = open.asked.choices[target?.choice ?? -1];
@@ -60,7 +62,7 @@ export async function choose(services: Services, target: Target | undefined): Pr
 }
 
 /** Opens what is asked as a document, and asks with everything that can be answered. */
-export async function showAndAsk(services: Services, open: Open): Promise<void> {
+export async function showAndAsk(services: InterruptServices, open: Open): Promise<void> {
   await showAsked(open);
   const chosen = await vscode.window.showQuickPick(allChoices(services, open), {
     title: open.asked.title,
@@ -78,7 +80,7 @@ interface Item extends vscode.QuickPickItem {
   perform(): Promise<void>;
 }
 
-function allChoices(services: Services, open: Open): Item[] {
+function allChoices(services: InterruptServices, open: Open): Item[] {
   const { asked } = open;
   const items = asked.listed.flatMap((at): Item[] => {
     const choice = asked.choices[at];
@@ -91,14 +93,14 @@ function allChoices(services: Services, open: Open): Item[] {
   return asked.open ? [words, ...items] : asked.words ? [...items, words] : items;
 }
 
-export async function answerInWords(services: Services, open: Open): Promise<void> {
+export async function answerInWords(services: InterruptServices, open: Open): Promise<void> {
   const text = await vscode.window.showInputBox({ title: open.asked.title, ignoreFocusOut: true });
   if (text !== undefined) {
     await send(services, open, { response: 'text', text });
   }
 }
 
-async function edit(services: Services, open: Open): Promise<void> {
+async function edit(services: InterruptServices, open: Open): Promise<void> {
   const { edits } = open.asked;
   const { input } = open.interrupt;
   if (edits === null) {
@@ -155,7 +157,7 @@ async function editLines(before: string, run: (after: string) => Promise<void>):
 }
 
 /** Sends an answer, or does what a choice does instead; one that comes too late is said to be so. */
-export async function send(services: Services, open: Open, given: Choice | Omit<RunAnswerArgument, 'runId' | 'interruptId'>): Promise<void> {
+export async function send(services: InterruptServices, open: Open, given: Choice | Omit<RunAnswerArgument, 'runId' | 'interruptId'>): Promise<void> {
   const { runId, goalUri } = open.run;
   if (!isOpen(services, open)) {
     say('information', vscode.l10n.t('This question has already been answered.'));
@@ -166,15 +168,15 @@ export async function send(services: Services, open: Open, given: Choice | Omit<
     const { response, remember, text } = given;
     const words = response === 'text' ? { text } : {};
     const reply = 'instead' in given ? { ...(response && { response }), ...(remember && { remember }), ...words } : given;
-    const run = await services.client.request('donewhen.run.answer', { runId, interruptId: open.interrupt.id, ...reply });
+    const run = await services.request('donewhen.run.answer', { runId, interruptId: open.interrupt.id, ...reply });
     if (run.status === 'interrupted' || (run.status === 'paused' && run.pausedBy === 'run')) {
       // Whoever answers wants it to go on; a person's pause stays.
-      await services.client.request('donewhen.run.resume', { runId });
+      await services.request('donewhen.run.resume', { runId });
     }
   }
 }
 
-async function pickOpen(services: Services, target: Target | undefined): Promise<Open | undefined> {
+async function pickOpen(services: InterruptServices, target: Target | undefined): Promise<Open | undefined> {
   const all = openInterrupts(services).filter(({ run }) => target?.runId === undefined || run.runId === target.runId);
   const named = all.find(({ interrupt }) => interrupt.id === target?.interruptId);
   if (named !== undefined || target?.interruptId !== undefined || all.length <= 1) {

@@ -1,13 +1,12 @@
 import * as vscode from 'vscode';
 import { ownText } from './configuration';
-import type { Environment } from './environment';
-import { programOf } from './serverCommand';
+import { programOf, type ServerCommand } from './serverCommand';
 
 /** The id under which the manifest announces the provider. */
 const PROVIDER = 'donewhen';
 
 /** Offers each folder's goal and evidence to the editor's agents, as `donewhen mcp` serves them: to look at, and to audit. */
-export function registerMcp(environment: Environment): vscode.Disposable {
+export function registerMcp(environment: { command(): Promise<ServerCommand> }): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
   const provider: vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition> = {
     onDidChangeMcpServerDefinitions: changed.event,

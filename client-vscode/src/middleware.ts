@@ -7,7 +7,6 @@ import type {
   WorkDoneProgressEnd,
   WorkDoneProgressReport,
 } from 'vscode-languageclient/node';
-import type { Surroundings } from './client';
 import { isOn } from './configuration';
 import { type Reverted, tellReverted } from './commands';
 import { evidenceUri } from './documents';
@@ -30,8 +29,16 @@ const READING: ReadonlySet<string> = new Set(['donewhen.run.start', 'donewhen.go
 
 const RESUME = 'donewhen.run.resume';
 
+export interface MiddlewareSources {
+  settings(): Record<string, unknown>;
+  /** The run that the lenses of a goal file are about. */
+  runOf(goalUri: string): Snapshot | undefined;
+  /** Tells a person what went wrong with a lens or a code action. */
+  tell(problem: unknown): void;
+}
+
 /** What lenses, code actions and requests of the server pass through. */
-export function middleware(around: Pick<Surroundings, 'settings' | 'runOf' | 'tell'>): Middleware {
+export function middleware(around: MiddlewareSources): Middleware {
   const ofRuns = new Set<ProgressToken>();
   return {
     handleWorkDoneProgress: (token, params, next) => {
@@ -70,7 +77,7 @@ export function middleware(around: Pick<Surroundings, 'settings' | 'runOf' | 'te
         await Promise.all(saved.map(saveGoal));
         return result;
       },
-      configuration: async (params) => Promise.all(params.items.map(() => around.settings())),
+      configuration: ({ items }) => items.map(() => around.settings()),
     },
   };
 }

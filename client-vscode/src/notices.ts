@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { harmless, messageOf, withoutOpenBracket } from './plainText';
+import type { Offer } from './services';
 
 /** VS Code shows three notifications within 800 ms; those that come after them go into its list alone. */
 const APART_MS = 900;
@@ -19,12 +20,6 @@ async function turn(): Promise<void> {
   if (mine > now) {
     await new Promise((resolve) => setTimeout(resolve, mine - now));
   }
-}
-
-/** A button of a notification, which does something by itself. */
-export interface Offer {
-  readonly label: string;
-  perform(): Thenable<unknown>;
 }
 
 interface Told {

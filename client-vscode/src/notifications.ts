@@ -1,10 +1,12 @@
 import * as vscode from 'vscode';
 import { asksByDialog } from './consent';
 import { answerInWords, isOpen, type Open, openIn, openInterrupts, send, showAndAsk, showAsked } from './interrupts';
-import { ask as askIt, type Offer, registerQuestions, said } from './notices';
+import { ask as askIt, registerQuestions, said } from './notices';
 import { harmless } from './plainText';
 import type { Snapshot } from './protocol';
-import type { Services } from './services';
+import type { Offer, Services } from './services';
+
+type NotificationServices = Pick<Services, 'request' | 'onDidStart' | 'snapshots'>;
 
 /** Milliseconds after which the editor has moved a notification to its list, where it stays until it is closed. */
 const IN_VIEW = 15_000;
@@ -25,7 +27,7 @@ interface Notice {
 }
 
 /** Tells a person what waits for them: one question at a time, and one piece of news beside it. */
-export function registerNotifications(services: Services): vscode.Disposable {
+export function registerNotifications(services: NotificationServices): vscode.Disposable {
   const heard = new Set<string>();
   const endings = new Endings();
   const shown = { question: false, news: false };
@@ -63,7 +65,7 @@ export function registerNotifications(services: Services): vscode.Disposable {
   return vscode.Disposable.from(
     registerQuestions(),
     services.snapshots.onDidChange(next),
-    services.client.onDidStart(next),
+    services.onDidStart(next),
     vscode.workspace.onDidGrantWorkspaceTrust(next),
   );
 }
@@ -89,7 +91,7 @@ class Endings {
   }
 }
 
-function notices(services: Services, endings: Endings): Notice[] {
+function notices(services: NotificationServices, endings: Endings): Notice[] {
   if (!vscode.workspace.isTrusted) {
     return [];
   }
@@ -101,7 +103,7 @@ function notices(services: Services, endings: Endings): Notice[] {
   ];
 }
 
-function interruptNotice(services: Services, open: Open): Notice {
+function interruptNotice(services: NotificationServices, open: Open): Notice {
   const { run, interrupt, asked } = open;
   const answers = asked.open
     ? [{ label: vscode.l10n.t('Answer…'), perform: () => answerInWords(services, open) }]
@@ -124,7 +126,7 @@ function showButton(open: Open): Offer {
 }
 
 /** Runs that a crash interrupted, or that a plugin halted, and that a person may let go on. */
-function standing(services: Services, run: Snapshot): Notice[] {
+function standing(services: NotificationServices, run: Snapshot): Notice[] {
   const resume = command(run, vscode.l10n.t('Resume'), 'donewhen.resume');
   const key = keyOf(run);
   const holds = stays(services, run);
@@ -155,7 +157,7 @@ function standing(services: Services, run: Snapshot): Notice[] {
 }
 
 /** How a run ended, with what is likely to be done next. */
-function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
+function ended(services: NotificationServices, run: Snapshot, endings: Endings): Notice[] {
   if (!endings.has(run)) {
     return [];
   }
@@ -191,7 +193,7 @@ function keyOf(run: Snapshot): string {
   return `${run.runId}/${run.status ?? ''}/${run.iteration}`;
 }
 
-function stays({ snapshots }: Services, { runId, status }: Snapshot): () => boolean {
+function stays({ snapshots }: NotificationServices, { runId, status }: Snapshot): () => boolean {
   return () => snapshots.get(runId)?.status === status;
 }
 
@@ -201,7 +203,7 @@ function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {
 }
 
 /** Asks until it is over. */
-async function ask(services: Services, notice: Notice): Promise<void> {
+async function ask(services: NotificationServices, notice: Notice): Promise<void> {
   let stop = (): void => undefined;
   const never = new Promise<void>((resolve) => {
     stop = resolve;
@@ -214,7 +216,7 @@ async function ask(services: Services, notice: Notice): Promise<void> {
 }
 
 /** Resolves once it was closed, or is over; a button that is pressed later still counts. */
-async function tell(services: Services, notice: Notice, asksBeside: () => boolean): Promise<void> {
+async function tell(services: NotificationServices, notice: Notice, asksBeside: () => boolean): Promise<void> {
   const state = { shown: false, left: false };
   let close = (): void => undefined;
   const closed = new Promise<void>((resolve) => {
@@ -238,7 +240,7 @@ async function tell(services: Services, notice: Notice, asksBeside: () => boolea
 }
 
 /** Until it no longer holds, or nobody waits for that any more. */
-function over(services: Services, notice: Notice, until: Promise<unknown>): Promise<'over'> {
+function over(services: NotificationServices, notice: Notice, until: Promise<unknown>): Promise<'over'> {
   return new Promise((resolve) => {
     const look = (): void => {
       if (!notice.holds()) {

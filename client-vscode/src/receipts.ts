@@ -3,7 +3,7 @@ import { REPORT_FORMATS, type Snapshot } from './protocol';
 import type { Services } from './services';
 
 /** The receipt of a run in any format that the server has, as a file or on the clipboard. */
-export async function saveReceipt({ client }: Services, { runId, goalUri }: Snapshot): Promise<void> {
+export async function saveReceipt({ request }: Pick<Services, 'request'>, { runId, goalUri }: Snapshot): Promise<void> {
   const formats = REPORT_FORMATS.map((one) => ({ label: one.name, description: one.about, format: one.name, file: one.file }));
   const form = await vscode.window.showQuickPick(formats, { title: vscode.l10n.t('Receipt: Format') });
   if (form === undefined) {
@@ -15,7 +15,7 @@ export async function saveReceipt({ client }: Services, { runId, goalUri }: Snap
   if (how === undefined) {
     return;
   }
-  const { text } = await client.request('donewhen.run.report', { runId, format: form.format });
+  const { text } = await request('donewhen.run.report', { runId, format: form.format });
   if (!how.saves) {
     await vscode.env.clipboard.writeText(text);
     vscode.window.setStatusBarMessage(vscode.l10n.t('The receipt is on the clipboard.'), 5_000);

@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import type { Server } from './client';
 
 const STORED = 'keys';
 
@@ -26,22 +25,31 @@ export function keyName(model: string, role: 'worker' | 'judge', ownAddress: boo
   return ownAddress ? (role === 'judge' ? 'DONEWHEN_JUDGE_API_KEY' : 'DONEWHEN_API_KEY') : keyOf(model)?.[0];
 }
 
+interface Secret {
+  readonly name: string;
+  readonly value: string;
+}
+
 /** API keys: in the editor's secret storage, handed to the server over its own connection, nowhere else. */
 export class Secrets {
-  constructor(private readonly storage: vscode.SecretStorage) {}
+  constructor(
+    private readonly storage: vscode.SecretStorage,
+    /** Hands a key to the server; an empty value is forgotten there. */
+    private readonly hand: (secret: Secret) => void,
+  ) {}
 
-  async all(): Promise<{ name: string; value: string }[]> {
+  async all(): Promise<Secret[]> {
     return Object.entries(await this.stored()).map(([name, value]) => ({ name, value }));
   }
 
   /** Asks for a key, the one that is known to be meant, and hands it over, or forgets it; false where the person leaves. */
-  async ask(client: Server, known?: string): Promise<boolean> {
+  async ask(known?: string): Promise<boolean> {
     const name = known ?? (await this.chooseName());
     const value = name === undefined ? undefined : await (known === undefined ? this.askValue(name) : askValue(known));
     if (name === undefined || value === undefined) {
       return false;
     }
-    await this.keep(client, name, value);
+    await this.keep(name, value);
     const told =
       value === '' ? vscode.l10n.t('The key {0} is forgotten.', name) : vscode.l10n.t('The key {0} is stored.', name);
     vscode.window.setStatusBarMessage(told, 5_000);
@@ -54,7 +62,7 @@ export class Secrets {
    *
    * @returns false where the person leaves.
    */
-  async askMissing(client: Server, models: readonly string[]): Promise<boolean> {
+  async askMissing(models: readonly string[]): Promise<boolean> {
     const stored = await this.stored();
     const needed = new Map(models.map((model) => keyOf(model)).filter((key) => key !== undefined));
     for (const [name, provider] of needed) {
@@ -66,28 +74,28 @@ export class Secrets {
         return false;
       }
       if (value !== '') {
-        await this.keep(client, name, value);
+        await this.keep(name, value);
       }
     }
     return true;
   }
 
-  private async keep(client: Server, name: string, value: string): Promise<void> {
+  private async keep(name: string, value: string): Promise<void> {
     const others = Object.entries(await this.stored()).filter(([stored]) => stored !== name);
     const all = value === '' ? others : [...others, [name, value]];
     await this.storage.store(STORED, JSON.stringify(Object.fromEntries(all)));
-    client.notify('donewhen/setSecret', { name, value });
+    this.hand({ name, value });
   }
 
   /** What another window stored or forgot holds for this one's server too. */
-  follow(client: Server): vscode.Disposable {
+  follow(): vscode.Disposable {
     let known = new Set<string>();
     const tell = async (): Promise<void> => {
       const all = await this.all();
       const names = new Set(all.map((one) => one.name));
       const gone = [...known].filter((name) => !names.has(name)).map((name) => ({ name, value: '' }));
       [...all, ...gone].forEach((secret) => {
-        client.notify('donewhen/setSecret', secret);
+        this.hand(secret);
       });
       known = names;
     };

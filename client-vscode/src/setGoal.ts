@@ -9,6 +9,8 @@ import { Back, type Choice, choicesStep, editButton, type Live, type Proposed, t
 import type { Services } from './services';
 import { hasFolder } from './targets';
 
+type SetGoalServices = Pick<Services, 'request' | 'keys' | 'log' | 'context'>;
+
 type OfferedCheck = CommandResults['donewhen.goal.detect']['checks'][number];
 type Proposal = CommandResults['donewhen.goal.propose']['proposals'][number];
 
@@ -17,7 +19,7 @@ const OPEN = new vscode.ThemeIcon('circle-large-outline');
 const MOST_IN_LABEL = 100;
 
 /** Asks for the objective, then for what proves it and who works on it; the goal opens, and starts where it can. */
-export async function setGoal(services: Services): Promise<void> {
+export async function setGoal(services: SetGoalServices): Promise<void> {
   const folders = vscode.workspace.workspaceFolders ?? [];
   const folder =
     folders.length > 1
@@ -30,7 +32,7 @@ export async function setGoal(services: Services): Promise<void> {
   }
 }
 
-async function drafted(services: Services, goal: NewGoal, asking: (goal: NewGoal) => Promise<GoalChoice['ends']>): Promise<void> {
+async function drafted(services: SetGoalServices, goal: NewGoal, asking: (goal: NewGoal) => Promise<GoalChoice['ends']>): Promise<void> {
   try {
     const ends = await asking(goal);
     if (ends !== undefined) {
@@ -94,12 +96,12 @@ function askProof(goal: NewGoal): Promise<GoalChoice | typeof Back | undefined> 
 
 /** The goal file, drafted and saved by the server, opens. */
 async function draftAndShow(
-  services: Services,
+  services: SetGoalServices,
   about: GoalSetArgument,
   tells: boolean,
 ): Promise<{ goalUri: string; editor: vscode.TextEditor }> {
   const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Drafting the goal') };
-  const { goalUri, notes = [] } = await vscode.window.withProgress(options, () => services.client.request('donewhen.goal.set', about));
+  const { goalUri, notes = [] } = await vscode.window.withProgress(options, () => services.request('donewhen.goal.set', about));
   for (const note of notes) {
     services.log.info(note);
   }
@@ -159,14 +161,14 @@ function isError({ severity, source }: vscode.Diagnostic): boolean {
 }
 
 /** Makes a goal of a problem, or of a test that fails: only what proves it, and who works on it, is asked. */
-export async function fixThis(services: Services, what: Fixable): Promise<void> {
+export async function fixThis(services: SetGoalServices, what: Fixable): Promise<void> {
   const uri = 'test' in what ? what.test.uri : what.uri;
   const folder = uri === undefined ? vscode.workspace.workspaceFolders?.[0] : vscode.workspace.getWorkspaceFolder(uri);
   if (folder === undefined) {
     return;
   }
   const about = { workspaceUri: folder.uri.toString(), ...seenOf(what) };
-  const [known] = (await services.client.request('donewhen.goal.propose', about)).proposals;
+  const [known] = (await services.request('donewhen.goal.propose', about)).proposals;
   await drafted(services, new NewGoal(services, folder, currentWorker(), known), async (goal) => {
     const chosen = await askProof(goal);
     return chosen === Back ? ask(goal) : chosen?.ends;
@@ -241,7 +243,7 @@ class NewGoal implements vscode.Disposable {
   objective: string;
 
   constructor(
-    private readonly services: Services,
+    private readonly services: SetGoalServices,
     readonly folder: vscode.WorkspaceFolder,
     public worker: string,
     private readonly known?: Proposal,
@@ -319,7 +321,7 @@ class NewGoal implements vscode.Disposable {
 
   private async look(): Promise<void> {
     try {
-      this.likely = (await this.services.client.request('donewhen.goal.propose', await seenHere(this.folder))).proposals;
+      this.likely = (await this.services.request('donewhen.goal.propose', await seenHere(this.folder))).proposals;
       this.changed.fire();
     } catch (problem) {
       this.services.log.warn(`nothing is proposed: ${String(problem)}`);
@@ -327,7 +329,7 @@ class NewGoal implements vscode.Disposable {
   }
 
   private async detect(): Promise<void> {
-    const { checks, agents } = await this.services.client.request('donewhen.goal.detect', { workspaceUri: this.folder.uri.toString() });
+    const { checks, agents } = await this.services.request('donewhen.goal.detect', { workspaceUri: this.folder.uri.toString() });
     this.agents = agents;
     this.leaveOut(checks);
     this.take(checks, vscode.workspace.isTrusted ? 'trying' : undefined);
@@ -348,7 +350,7 @@ class NewGoal implements vscode.Disposable {
   private async tryThem(): Promise<void> {
     const argument = { workspaceUri: this.folder.uri.toString(), tryChecks: true };
     try {
-      const { checks } = await this.services.client.request('donewhen.goal.detect', argument, this.trying.token);
+      const { checks } = await this.services.request('donewhen.goal.detect', argument, this.trying.token);
       // What can't be run here turns out when it is tried; what would do instead is offered, and ticked.
       const known = new Set(this.offered.map((check) => check.command));
       checks.filter((check) => check.suggested && !known.has(check.command)).forEach((check) => this.left.delete(check.command));

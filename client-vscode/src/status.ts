@@ -1,12 +1,13 @@
 import * as vscode from 'vscode';
 import { GOAL_DOCUMENTS } from './goalFiles';
 import type { Snapshot } from './protocol';
-import type { ServerState } from './client';
-import type { Services } from './services';
+import type { ServerState, Services } from './services';
 import { asksElsewhere, mostRelevant } from './snapshots';
 
+type StatusServices = Pick<Services, 'serverState' | 'onDidChangeState' | 'snapshots' | 'problem'>;
+
 /** Where goals and the server stand: in the status bar, beside the language of a goal file, and in `when` clauses. */
-export function registerStatus(services: Services): vscode.Disposable {
+export function registerStatus(services: StatusServices): vscode.Disposable {
   const goal = vscode.window.createStatusBarItem('donewhen.goal', vscode.StatusBarAlignment.Left, 50);
   goal.name = vscode.l10n.t('Done When: goal');
   goal.command = 'donewhen.showActions';
@@ -15,7 +16,7 @@ export function registerStatus(services: Services): vscode.Disposable {
   const showGoal = (): void => {
     show(goal, services);
     // A window without goals is left alone.
-    if (services.client.state !== 'stopped') {
+    if (services.serverState() !== 'stopped') {
       goal.show();
     }
   };
@@ -33,13 +34,13 @@ export function registerStatus(services: Services): vscode.Disposable {
       showGoal();
       contexts.update();
     }),
-    services.client.onDidChangeState(showBoth),
+    services.onDidChangeState(showBoth),
     vscode.window.onDidChangeActiveTextEditor(showGoal),
   );
 }
 
 /** The run that matters: of the folder that is looked at, where it has one. */
-export function currentRun(services: Services): Snapshot | undefined {
+export function currentRun(services: Pick<Services, 'snapshots'>): Snapshot | undefined {
   const uri = vscode.window.activeTextEditor?.document.uri;
   const goal = uri === undefined ? undefined : services.snapshots.ofGoal(uri.toString());
   const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);
@@ -47,12 +48,12 @@ export function currentRun(services: Services): Snapshot | undefined {
 }
 
 /** One item: where the goal stands that matters now, and whether another run asks. A click offers what can be done. */
-function show(item: vscode.StatusBarItem, services: Services): void {
+function show(item: vscode.StatusBarItem, services: StatusServices): void {
   const run = currentRun(services);
   if (run === undefined) {
-    const words = stateWords(services.client.state);
+    const words = stateWords(services.serverState());
     item.text = `$(${words.icon}) ${vscode.l10n.t('Goal')}`;
-    item.tooltip = services.trouble.problem()?.message ?? words.tooltip;
+    item.tooltip = services.problem()?.message ?? words.tooltip;
     item.accessibilityInformation = { label: item.tooltip };
     return;
   }
@@ -70,9 +71,10 @@ function show(item: vscode.StatusBarItem, services: Services): void {
   item.accessibilityInformation = { label: `${spoken}, ${waits}` };
 }
 
-function showServer(item: vscode.LanguageStatusItem, { client: { state }, trouble }: Services): void {
+function showServer(item: vscode.LanguageStatusItem, { serverState, problem: problemOf }: StatusServices): void {
+  const state = serverState();
   const { Error, Warning, Information } = vscode.LanguageStatusSeverity;
-  const problem = trouble.problem();
+  const problem = problemOf();
   item.text = stateWords(state).text;
   item.detail = problem?.message ?? '';
   item.busy = state === 'preparing' || state === 'starting';
@@ -100,7 +102,7 @@ function stateWords(state: ServerState): { icon: string; text: string; tooltip: 
 class Contexts {
   private readonly told = new Map<string, string>();
 
-  constructor(private readonly services: Services) {}
+  constructor(private readonly services: StatusServices) {}
 
   update(): void {
     const runs = this.services.snapshots.all();

@@ -63,7 +63,7 @@ export async function goalUri(target: Target | undefined): Promise<string | unde
 
 /** The run that is meant: the target's, the only one that fits, or the one that a person picks. */
 export async function pickRun(
-  services: Services,
+  services: Pick<Services, 'snapshots'>,
   target: Target | undefined,
   fits: (snapshot: Snapshot) => boolean,
   none: string,
@@ -88,7 +88,7 @@ export async function pickRun(
 }
 
 /** The run that is named; for a check, the run that was checked, where that is what fits. */
-function namedRun({ snapshots }: Services, target: Target | undefined, fits: (snapshot: Snapshot) => boolean): Snapshot | undefined {
+function namedRun({ snapshots }: Pick<Services, 'snapshots'>, target: Target | undefined, fits: (snapshot: Snapshot) => boolean): Snapshot | undefined {
   const named = target?.runId === undefined ? undefined : snapshots.get(target.runId);
   const run = named && pursuit(named, snapshots.all());
   return named !== undefined && !fits(named) && run !== undefined && fits(run) ? run : named;
@@ -96,7 +96,7 @@ function namedRun({ snapshots }: Services, target: Target | undefined, fits: (sn
 
 /** A run and a requirement of it: the target's, or those that a person picks. */
 export async function pickRequirement(
-  services: Services,
+  services: Pick<Services, 'snapshots'>,
   target: Target | undefined,
   fits: (requirement: RequirementShown) => boolean,
   title: string,

@@ -5,6 +5,8 @@ import { messageOf } from './plainText';
 import type { CheckResult, Evidence, Location, Requirement, RequirementShown, Snapshot } from './protocol';
 import type { Services } from './services';
 
+type TestExplorerServices = Pick<Services, 'request' | 'snapshots' | 'log'>;
+
 const SETTING = 'testExplorer';
 /** Snapshots come ten times a second: the Testing view is told as often as it can be read. */
 const SETTLE_MS = 250;
@@ -14,7 +16,7 @@ const MOST_CASES = 500;
 type Standing = RequirementShown['standing'] | 'errored';
 
 /** Goals in the Testing view, and in the gutter of their files: requirements, and the tests that decide them. */
-export function registerTestExplorer(services: Services): vscode.Disposable {
+export function registerTestExplorer(services: TestExplorerServices): vscode.Disposable {
   let explorer: TestExplorer | undefined;
   const update = (): void => {
     const wanted = isOn(SETTING);
@@ -53,7 +55,7 @@ class TestExplorer implements vscode.Disposable {
   private telling = Promise.resolve();
   private disposed = false;
 
-  constructor(private readonly services: Services) {
+  constructor(private readonly services: TestExplorerServices) {
     this.files = new GoalFiles(services.log);
     const { controller } = this;
     controller.createRunProfile(
@@ -201,8 +203,8 @@ class TestExplorer implements vscode.Disposable {
   }
 
   private evidenceOf({ runId }: Snapshot, { evidenceIds }: Requirement): Promise<Evidence[]> {
-    const { client } = this.services;
-    return Promise.all(evidenceIds.map((evidenceId) => client.request('donewhen.run.evidence', { runId, evidenceId })));
+    const { request } = this.services;
+    return Promise.all(evidenceIds.map((evidenceId) => request('donewhen.run.evidence', { runId, evidenceId })));
   }
 
   /** Checks the goals that are meant: their checks belong together, and one look at the files decides all of them. */
@@ -228,7 +230,7 @@ class TestExplorer implements vscode.Disposable {
       }
       this.checked.add(goalUri);
       await saveGoal(goalUri);
-      const snapshot = await this.services.client.request('donewhen.goal.check', { goalUri }, token);
+      const snapshot = await this.services.request('donewhen.goal.check', { goalUri }, token);
       await this.tell();
       for (const [at, one] of snapshot.requirements.entries()) {
         const item = goal.children.get(`${goal.id}#${one.id}`);

@@ -1,9 +1,8 @@
 import * as vscode from 'vscode';
-import type { Server } from './client';
-import type { Environment } from './environment';
-import { type Offer, say } from './notices';
+import { say } from './notices';
 import { harmless, messageOf, sentence } from './plainText';
 import { differenceOf, type Remedy, SetupProblem } from './serverCommand';
+import type { Offer, ServerProblem, ServerState, Services } from './services';
 
 /** What the server tells of an error besides its message. */
 interface ErrorData {
@@ -15,10 +14,25 @@ interface ErrorData {
   readonly line?: number;
 }
 
-/** What is wrong with the server for as long as it is, and what can be done about it, the likeliest first. */
-interface ServerProblem {
-  readonly message: string;
-  readonly offers: readonly Offer[];
+/** The server, as far as its troubles go. */
+interface TroubledServer extends Pick<Services, 'onDidChangeState' | 'onDidStart'> {
+  readonly state: ServerState;
+  /** Why it does not run. */
+  readonly failure: Error | undefined;
+  readonly version: string | undefined;
+  /** Whether the settings name another program than the one that runs. */
+  readonly outdated: boolean;
+  restart(): Promise<void>;
+}
+
+/** Where the server's program comes from, as far as something can be done about it. */
+interface ServerSource {
+  /** Whether what calls models can be installed from here. */
+  installsModels(): boolean;
+  /** From now on it can call models. Rejects where the server runs in another environment. */
+  wantModels(): Promise<void>;
+  /** What a person can do where the server is of another version than the extension. */
+  versionRemedies(): readonly Remedy[];
 }
 
 export function dataOf(problem: unknown): ErrorData {
@@ -54,8 +68,8 @@ export class Trouble {
   private toldVersion: string | undefined;
 
   constructor(
-    private readonly server: Server,
-    private readonly environment: Environment,
+    private readonly server: TroubledServer,
+    private readonly environment: ServerSource,
     private readonly log: vscode.LogOutputChannel,
     /** The extension's. */
     private readonly version: string,

@@ -9,10 +9,12 @@ import { pickRun } from '../targets';
 import { type Action, type ChartRow, type FromPage, type ToPage, wordsOf } from './messages';
 import { changedRows, chartRows, headerOf } from './model';
 
+type TimelineServices = Pick<Services, 'request' | 'want' | 'serverState' | 'onDidStart' | 'onActivity' | 'snapshots' | 'log' | 'context'>;
+
 const VIEW = 'donewhen.timeline';
 
 /** The timeline of a run: score and cost over its iterations, each of them in full on demand. */
-export function registerTimeline(services: Services): vscode.Disposable {
+export function registerTimeline(services: TimelineServices): vscode.Disposable {
   let timeline: Timeline | undefined;
   const adopt = (panel: vscode.WebviewPanel, runId: string | undefined) => {
     const adopted = new Timeline(services, panel, runId);
@@ -69,7 +71,7 @@ class Timeline {
   private disposed = false;
 
   constructor(
-    private readonly services: Services,
+    private readonly services: TimelineServices,
     private readonly panel: vscode.WebviewPanel,
     private runId: string | undefined,
   ) {
@@ -77,14 +79,14 @@ class Timeline {
       services.snapshots.onDidChange((changed) => {
         this.follow(changed);
       }),
-      services.client.onDidStart(() => {
+      services.onDidStart(() => {
         // A server that was started anew follows nothing yet.
         if (this.followed !== undefined) {
           void this.followSteps(this.followed);
         }
         void this.post();
       }),
-      services.client.onActivity(({ runId: run, steps }) => {
+      services.onActivity(({ runId: run, steps }) => {
         if (run === this.postedRun) {
           this.sendSteps(run, steps);
         }
@@ -93,7 +95,7 @@ class Timeline {
         this.received(message);
       }),
     ];
-    services.client.want();
+    services.want();
     panel.webview.html = timelineHtml(panel.webview, services.context.extensionUri);
   }
 
@@ -202,7 +204,7 @@ class Timeline {
   private async followSteps(runId: string): Promise<void> {
     this.followed = runId;
     try {
-      this.sendSteps(runId, (await this.services.client.request('donewhen.run.activity', { runId, follow: true })).steps);
+      this.sendSteps(runId, (await this.services.request('donewhen.run.activity', { runId, follow: true })).steps);
     } catch (problem) {
       this.services.log.warn(`activity: ${String(problem)}`);
     }
@@ -211,8 +213,8 @@ class Timeline {
   private unfollow(): void {
     const { followed: runId } = this;
     this.followed = undefined;
-    if (runId !== undefined && this.services.client.state === 'running') {
-      const request = this.services.client.request('donewhen.run.activity', { runId, follow: false });
+    if (runId !== undefined && this.services.serverState() === 'running') {
+      const request = this.services.request('donewhen.run.activity', { runId, follow: false });
       request.catch(() => undefined);
     }
   }
@@ -223,7 +225,7 @@ class Timeline {
 
   private async sendHint(runId: string, text: string): Promise<void> {
     try {
-      const { message } = await this.services.client.request('donewhen.run.hint', { runId, text });
+      const { message } = await this.services.request('donewhen.run.hint', { runId, text });
       this.send({ kind: 'hinted', runId, text: message, failed: false });
     } catch (problem) {
       this.send({ kind: 'hinted', runId, text: messageOf(problem), failed: true });
@@ -239,7 +241,7 @@ class Timeline {
 
   /** Once it is known which runs there are; a page that shows one keeps it. */
   private sayNone(): void {
-    if (this.services.client.state === 'running' && this.postedRun === undefined) {
+    if (this.services.serverState() === 'running' && this.postedRun === undefined) {
       this.send({ kind: 'none', text: vscode.l10n.t('There is no run to show yet. Set a goal first.') });
     }
   }
@@ -252,7 +254,7 @@ class Timeline {
     const first = snapshot.view.timeline.rows[0]?.number ?? 1;
     if (first > 1 && !known.has(first - 1)) {
       try {
-        const { snapshots } = await this.services.client.request('donewhen.run.status', { runId, allIterations: true });
+        const { snapshots } = await this.services.request('donewhen.run.status', { runId, allIterations: true });
         snapshots[0]?.view.timeline.rows.forEach((row) => known.set(row.number, row));
       } catch (problem) {
         this.services.log.warn(`timeline: ${String(problem)}`);
@@ -265,7 +267,7 @@ class Timeline {
   private async postDetail(runId: string, number: number): Promise<void> {
     let sections;
     try {
-      ({ sections } = await this.services.client.request('donewhen.run.iteration', { runId, number }));
+      ({ sections } = await this.services.request('donewhen.run.iteration', { runId, number }));
     } catch (problem) {
       const line = { lead: '', text: messageOf(problem), note: '', tone: 'bad' as const, evidenceId: null, uri: null };
       sections = [{ title: '', lines: [line] }];
@@ -280,7 +282,7 @@ class Timeline {
   }
 }
 
-function createPanel(services: Services, aside: boolean): vscode.WebviewPanel {
+function createPanel(services: TimelineServices, aside: boolean): vscode.WebviewPanel {
   const title = vscode.l10n.t('Timeline');
   const viewColumn = aside ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
   return vscode.window.createWebviewPanel(VIEW, title, { viewColumn, preserveFocus: aside }, webviewOptions(services));
@@ -326,7 +328,7 @@ function open(runId: string, action: Action): void {
   }
 }
 
-function webviewOptions({ context }: Services): vscode.WebviewOptions {
+function webviewOptions({ context }: TimelineServices): vscode.WebviewOptions {
   return { enableScripts: true, localResourceRoots: [pageFolder(context.extensionUri)] };
 }
 
@@ -343,12 +345,12 @@ function placeOf({ goalUri }: Snapshot): string {
   return goalUri === null ? '' : vscode.workspace.asRelativePath(vscode.Uri.parse(goalUri));
 }
 
-async function hintableRun(services: Services): Promise<string | undefined> {
+async function hintableRun(services: TimelineServices): Promise<string | undefined> {
   const none = vscode.l10n.t('No worker is running. Start a run with an agent or a command first.');
   return (await pickRun(services, undefined, ({ view }) => view.hintable, none))?.runId;
 }
 
-async function chosenRun({ snapshots }: Services): Promise<string | undefined> {
+async function chosenRun({ snapshots }: TimelineServices): Promise<string | undefined> {
   const runs = shownRuns(snapshots.all());
   if (runs.length <= 1) {
     if (runs[0] === undefined) {
