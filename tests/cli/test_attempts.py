@@ -294,7 +294,7 @@ def test_nothing_runs_on_after_the_command_was_killed_and_attempts_can_be_resume
     command = "test -f ../../go || { touch here.txt; sleep 61.5; }; touch done.txt"
     process = bench.start("run", "--attempts", "2", "--worker-command", command, "--sandbox", "off")
     until(lambda: len(bench.folders()) == 2 and all((one / "here.txt").exists() for one in bench.folders()))
-    assert _sleeping()
+    until(lambda: len(_sleeping()) == 2)
     process.kill()
     until(lambda: not _sleeping())
     process.communicate(timeout=DEADLINE)
