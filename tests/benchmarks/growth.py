@@ -151,7 +151,7 @@ CURVES = (
     ),
     Curve(
         "calls", "A request of the agent, its tool included", "calls in an iteration", "ms",
-        "the commands and the syncs alone", "a room for each command, and what docs/benchmarks.md lists", calls,
+        "the commands and the syncs alone", "mostly a room for each command", calls,
     ),
 )  # fmt: skip
 
@@ -192,11 +192,10 @@ def told(curve: Curve, points: Sequence[Point]) -> str:
             "",
             f"| {curve.sizes} | {header} |",
             f"|---|{'---|' * len(points)}",
-            f"| Done When, {curve.unit} | {' | '.join(f'{point.ours:.3g}' for point in points)} |",
-            f"| at best: {curve.least} | {' | '.join(f'{point.least:.3g}' for point in points)} |",
-            f"| ratio | {' | '.join(f'{_ratio(point)}' for point in points)} |",
+            f"| {curve.unit} | {' | '.join(f'{point.ours:.3g}' for point in points)} |",
+            f"| times the least | {' | '.join(f'{_ratio(point)}' for point in points)} |",
             "",
-            f"What keeps it from that: {curve.between}.",
+            f"The least: {curve.least}. What keeps it from that: {curve.between}.",
             "",
         )
     )
