@@ -24,7 +24,7 @@ from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof_files import ProofBasis
-from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.state import CheckRecord, IterationRecord, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import (
@@ -70,9 +70,9 @@ def evidence(
     return Evidence(f"E{number}", revision, revision, 0, result if tests else replace(result, totals=None))
 
 
-def state_of(*, red: bool = False, **changes: Any) -> RunState:
-    """A run of GOAL whose checks have run: all passed, or the tests failed."""
-    results = {PYTEST.id: evidence(PYTEST, passed=not red), RUFF.id: evidence(RUFF, passed=True, number=2)}
+def state_of(*, red: bool = False, results: Mapping[str, Evidence] | None = None, **changes: Any) -> RunState:
+    """A run of GOAL whose checks have run: all passed, or the tests failed, or what `results` says by check id."""
+    said = results or {PYTEST.id: evidence(PYTEST, passed=not red), RUFF.id: evidence(RUFF, passed=True, number=2)}
     state = RunState(
         RUN,
         "pursue",
@@ -82,7 +82,7 @@ def state_of(*, red: bool = False, **changes: Any) -> RunState:
         revision="rev1",
         audit_due=False,
         audits=1,
-        results=results,
+        checks={key: CheckRecord(latest=one) for key, one in said.items()},
     )
     return replace(state, **changes)
 
@@ -258,7 +258,7 @@ class FakeRuns:
         return None
 
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
-        found = (await self.view(run_id)).state.results.values()
+        found = (await self.view(run_id)).state.check_evidence
         return next((one for one in found if one.id == evidence_id), None)
 
     async def evidence_file(self, run_id: str, evidence_id: str) -> Path | None:

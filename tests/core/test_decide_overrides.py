@@ -16,6 +16,7 @@ from donewhen.core.goal import Limits
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
 from donewhen.core.resume import check_resumable
+from donewhen.core.state import CheckRecord
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Answer, Claim, Interrupt, ResponseKind, TurnResult
 from tests.core.builders import R0, Story, failing, goal, passing, requirement
@@ -264,6 +265,20 @@ def test_amending_keeps_unchanged_requirements_and_removes_the_others() -> None:
     story.then(e.GoalAmended(goal(kept, new)))
     assert statuses(story) == ["met", "unverified"]
     assert next_of(story) == RunAudit(0)
+
+
+def test_a_check_that_leaves_the_goal_and_comes_back_starts_anew_but_for_what_it_said_at_the_start() -> None:
+    both, one = goal(requirement(1, "a", "one"), requirement(2, "b", "two")), goal(requirement(1, "a", "one"))
+    story = Story(both).audit(passing("one"), passing("two", tests=3)).turn(edits="rev1")
+    story.audit(failing("one"), failing("two")).audit(failing("one"), passing("two", tests=3))
+    left = both.requirements[1].checks[0].id
+    assert story.state.check(left).flaky
+    story.then(e.GoalAmended(one))
+    assert story.state.check(left) == CheckRecord(is_test_run=True, at_start="passed")
+    story.then(e.GoalAmended(both))
+    assert statuses(story) == ["unmet", "unverified"]
+    story.audit(failing("one"), passing("two", tests=3))
+    assert statuses(story) == ["unmet", "met"]
 
 
 @pytest.mark.conformance("C20")

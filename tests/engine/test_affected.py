@@ -10,6 +10,7 @@ import pytest
 
 from donewhen.core.evidence import AffectedRun, CheckResult, Outcome, Problem, TestTotals
 from donewhen.core.goal import Goal
+from donewhen.core.state import CheckRecord
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import Start
@@ -90,28 +91,28 @@ async def test_a_failure_of_affected_tests_is_shown_before_the_whole_check_has_r
     view, seen = await saved(watching, b"bad")
     assert watching.asked[-1] == ("a.py",)
     assert world.checker.ran[0] == "check a.py"
-    early = [one for one in seen if one.state.affected and not one.state.results[_check(one)].fresh(one.state.revision)]
+    early = [one for one in seen if _record(one).affected and not one.state.check_evidence[0].fresh(one.state.revision)]
     assert early
     assert statuses(early[0])[0] == "unmet"
     assert not early[0].views[0].renewing
     assert "1 test failed" in early[0].views[0].reason
     assert early[0].locations[early[0].views[0].requirement_id] == FAILED.problems
-    assert not view.state.affected, "the whole check has said more"
+    assert _record(view).affected is None, "the whole check has said more"
     steps = (await world.open[0].steps(view.state.run_id)).steps
     assert ("check a.py, affected tests", "failed") in [(one.title, one.state) for one in steps]
     assert view.state.iteration == 2
 
 
-def _check(view: RunView) -> str:
-    return view.state.goal.requirements[0].checks[0].id
+def _record(view: RunView) -> CheckRecord:
+    return view.state.check(view.state.goal.requirements[0].checks[0].id)
 
 
 async def test_a_pass_of_affected_tests_proves_nothing(world: World) -> None:
     watching = Watching(world)
     watching.whole = False
-    view, seen = await saved(watching, b"good")
+    _, seen = await saved(watching, b"good")
     assert {one.views[0].status for one in seen} == {"unmet"}
-    evidence = next(one for one in seen if one.state.affected).state.affected[_check(view)]
+    evidence = next(found for one in seen if (found := _record(one).affected) is not None)
     assert isinstance(evidence.observation, AffectedRun)
     assert evidence.observation.result.passed
     assert not any(evidence.id in one.state.recorded for one in seen), "nobody can cite it"

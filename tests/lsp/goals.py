@@ -10,7 +10,7 @@ from donewhen.core.events import EndStatus, RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
-from donewhen.core.state import KnownFinding, RunState
+from donewhen.core.state import CheckRecord, KnownFinding, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 from donewhen.goalfile.parse import parse
@@ -51,9 +51,11 @@ def run_view(
     places: Mapping[str, Sequence[Problem]] | None = None,
     findings: Sequence[KnownFinding] = (),
     judge: str | None = None,
+    results: Mapping[str, Evidence] | None = None,
     **state: Any,
 ) -> RunView:
-    """A run whose requirements stand as `statuses` says, by label: a status alone, or a whole view."""
+    """A run whose requirements stand as `statuses` says, by label: a status alone, or a whole view. `results` is by
+    check id."""
     goal = parsed(text).goal
     assert goal is not None
     views: list[RequirementView] = []
@@ -64,9 +66,10 @@ def run_view(
             given = RequirementView(requirement.id, requirement.number, given, reason, ())  # pyright: ignore[reportArgumentType]
         views.append(given)
     named = {r.id: tuple((places or {}).get(r.label, ())) for r in goal.requirements}
+    checks = {key: CheckRecord(latest=one) for key, one in (results or {}).items()}
     run = RunState(
         "run1", mode, goal, RunOptions("human", judge=judge), ended=ended is not None or mode == "audit",
-        end_status=ended, findings=tuple(findings), **state,
+        end_status=ended, findings=tuple(findings), checks=checks, **state,
     )  # fmt: skip
     view = RunView(run, Live(), (ROOT / "GOAL.md").as_uri())
     # In place of what the state adds up to: these tests are about what is shown of it.

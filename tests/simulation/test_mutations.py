@@ -84,7 +84,7 @@ async def _confirms_blindly(run: ActiveRun) -> None:
 MUTATIONS = (
     Mutation("every result counts as fresh", part(Evidence, "fresh", lambda *_: True), "complete", 71, within=200),
     Mutation("findings are not looked at", part(RunState, "open_findings", ()), "open finding", 34, within=200),
-    Mutation("flaky checks are trusted", part(audit, "_flaky", lambda *_: {}), "flaky", 239, within=600),
+    Mutation("flaky checks are trusted", part(audit, "_streak", lambda *_: None), "flaky", 239, within=600),
     Mutation("no last look", part(loop, "_confirm", _confirms_blindly), "nobody has looked", 5),
     Mutation("no budget", part(contexts, "beyond_budget", lambda state, worst: None), "may pass the budget", 0),
     Mutation("no time limit", part(tasks.Preemption, "_is_due", lambda self: False), "neither ends nor waits", 4),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import shutil
 import sqlite3
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from donewhen.core.state import RunState
 from donewhen.engine.records import Records
 from donewhen.store.snapshots import read_state, write_state
 from donewhen.store.sqlite import SqliteLedger
+from donewhen.store.tables import linked
 from tests.benchmarks.bench_long import RUN, events, generate
 
 from .samples import SAMPLES, started
@@ -105,6 +107,19 @@ def changed(path: Path, statement: str) -> None:
 async def test_a_snapshot_that_does_not_fit_is_none(path: Path, statement: str) -> None:
     changed(path, statement)
     assert await read(path) == (False, True)
+
+
+async def test_a_state_that_other_code_kept_is_set_aside_and_all_entries_are_read(path: Path) -> None:
+    """Its fields may have been others: it is as it was written, and means something else now."""
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        (sequence, body) = connection.execute("SELECT sequence, body FROM snapshots").fetchone()
+        (before,) = connection.execute("SELECT digest FROM entries WHERE sequence = ?", (sequence,)).fetchone()
+        shape = json.loads(body)
+        older = json.dumps(shape | {"results": shape.pop("checks")}).encode()
+        digest = linked(before, (RUN, sequence, "older code"), older)
+        connection.execute("UPDATE snapshots SET version = 'older code', body = ?, digest = ?", (older, digest))
+    assert await read(path) == (False, True)
+    assert await read(path) == (True, True), "what was read is kept in its place"
 
 
 @pytest.mark.parametrize("sequence", ["(SELECT sequence FROM snapshots)", "(SELECT MAX(sequence) FROM entries)"])

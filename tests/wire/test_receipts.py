@@ -180,7 +180,7 @@ def test_a_receipt_for_a_pull_request_is_no_longer_than_a_forge_takes() -> None:
 
 
 def sarif(shown: RunView, root: Path = ROOT) -> Any:
-    known = {one.id: one for one in shown.state.results.values()}
+    known = {one.id: one for one in shown.state.check_evidence}
     document = json.loads(render("sarif", shown, root, list(known.values())))
     Draft4Validator(SARIF_SCHEMA).validate(document)
     return document["runs"][0]
@@ -330,7 +330,7 @@ def test_the_schema_refuses_what_is_no_receipt() -> None:
 
 def test_trials_follow_the_schema_too() -> None:
     shown = complete()
-    check = shown.state.results[RED.checks[0].id]
+    check = shown.state.check_evidence[0]
     assert isinstance(check.observation, CheckResult)
     failed = replace(check.observation, outcome=Outcome.FAILED)
     tried = Trial("original", check.observation.check_id, check.observation.command, failed)
@@ -417,9 +417,7 @@ def test_hostile_text_is_attested_as_text() -> None:
 def test_every_receipt_says_what_a_proof_is_worth(form: ReportFormat, grade: Grade) -> None:
     shown = complete()
     graded = with_views(shown, *(replace(one, grade=grade) for one in shown.views))
-    told = unescape(
-        render(form, graded, ROOT, [one for one in graded.state.results.values() if one.id in cited(graded)])
-    )
+    told = unescape(render(form, graded, ROOT, [one for one in graded.state.check_evidence if one.id in cited(graded)]))
     assert GRADES[grade] in told or re.search(rf'grade"[:=, ]*(?:value=)?\s*"{grade}"', told)
 
 

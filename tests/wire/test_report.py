@@ -32,7 +32,7 @@ OPINION = Requirement("r-3", 3, "The README is <b>good</b> | @everyone", line=10
 
 
 def rendered(form: ReportFormat, shown: RunView) -> str:
-    known = {one.id: one for one in shown.state.results.values()}
+    known = {one.id: one for one in shown.state.check_evidence}
     return render(form, shown, ROOT, [known[identity] for identity in cited(shown) if identity in known])
 
 
@@ -186,7 +186,7 @@ def test_a_complete_run_as_markdown() -> None:
 
 def test_what_was_tried_is_evidence_too() -> None:
     shown = complete()
-    check = shown.state.results[RED.checks[0].id]
+    check = shown.state.check_evidence[0]
     result = check.observation
     assert isinstance(result, CheckResult)
     tried = Trial("original", result.check_id, result.command, replace(result, outcome=Outcome.FAILED))
@@ -204,7 +204,7 @@ def test_what_was_tried_is_evidence_too() -> None:
 
 def test_why_nothing_follows_from_a_planted_test_stands_beside_its_result() -> None:
     shown = complete()
-    check = shown.state.results[RED.checks[0].id]
+    check = shown.state.check_evidence[0]
     result = check.observation
     assert isinstance(result, CheckResult)
     kinds: tuple[TrialKind, ...] = ("planted", "planted_before")

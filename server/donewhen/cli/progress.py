@@ -214,7 +214,7 @@ def reason_told(view: RunView, one: RequirementView) -> list[str]:
     checks = requirement_of(view, one).checks
     command = f"`{checks[0].command}`: " if len(checks) == 1 else ""
     reason = one.reason.removeprefix(command)
-    cited = (evidence.observation for evidence in view.state.results.values() if evidence.id in one.evidence_ids)
+    cited = (evidence.observation for evidence in view.state.check_evidence if evidence.id in one.evidence_ids)
     failed = next((seen for seen in cited if isinstance(seen, CheckResult) and not seen.passed), None)
     return [one_line(line, MAX_REASON) for line in (reason_lines(reason, failed) if failed is not None else [reason])]
 

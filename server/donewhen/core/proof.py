@@ -194,7 +194,7 @@ def unmet_signature(state: RunState) -> str:
 
 def _stable(state: RunState, view: RequirementView) -> str:
     """What is behind a view's reason, without what a check says differently each time: addresses, times, an order."""
-    cited = [evidence for evidence in state.results.values() if evidence.id in view.evidence_ids]
+    cited = [evidence for evidence in state.check_evidence if evidence.id in view.evidence_ids]
     results = [one.observation for one in cited if isinstance(one.observation, CheckResult)]
     if not any(not result.passed for result in results):
         return view.reason
@@ -304,7 +304,7 @@ _GRAVITY: tuple[RequirementStatus, ...] = ("unmet", "unverified", "stale", "met"
 
 def _failing_affected(state: RunState, check: Check) -> tuple[str, CheckResult] | None:
     """The evidence in which a test failed that the last edit may affect, while the whole check has not said more."""
-    evidence = state.affected.get(check.id)
+    evidence = state.check(check.id).affected
     if evidence is None or evidence.turn != state.turns_ended or not evidence.fresh(state.revision):
         return None
     seen = evidence.observation
@@ -316,16 +316,16 @@ def _check_proof(state: RunState, check: Check) -> _Proof:
     if early is not None:
         reason = f"`{check.command}`: of the tests that the last edit may affect, {early[1].reason}"
         return _Proof("unmet", reason, (early[0],))
-    evidence = state.results.get(check.id)
-    if evidence is None or not isinstance(evidence.observation, CheckResult):
+    record = state.check(check.id)
+    evidence, result = record.latest, record.result
+    if evidence is None or result is None:
         return _Proof("unverified", f"`{check.command}` has not run yet", renewing=state.active and state.audit_due)
-    result = evidence.observation
     ids = (evidence.id,)
     fresh = evidence.fresh(state.revision)
     if not result.passed:
         return _failure(state, check, result, ids, fresh)
-    if check.id in state.flaky:
-        reason = f"`{check.command}` is flaky: it gave different results for the same files ({state.flaky[check.id]} of {STABLE_PASSES} passes in a row)"  # noqa: E501  # one sentence for people
+    if record.flaky:
+        reason = f"`{check.command}` is flaky: it gave different results for the same files ({record.streak} of {STABLE_PASSES} passes in a row)"  # noqa: E501  # one sentence for people
         return _Proof("unverified", reason, ids, flaky=True, renewing=not fresh and _recheck_pending(state))
     if evidence.revision != evidence.revision_after:
         moved = f": {', '.join(state.unsettled.paths[:3])}" if state.unsettled and state.unsettled.paths else ""
@@ -389,11 +389,10 @@ def _judged_view(state: RunState, requirement: Requirement, view: RequirementVie
 
 
 def _usable(state: RunState, check: Check) -> bool:
-    evidence = state.results.get(check.id)
-    if not _current(state, evidence) or evidence is None or check.id in state.look_again:
+    record = state.check(check.id)
+    if not _current(state, record.latest) or record.look_again:
         return False
-    result = evidence.observation
-    passing_again = check.id in state.flaky and isinstance(result, CheckResult) and result.passed
+    passing_again = record.flaky and record.result is not None and record.result.passed
     return not passing_again and not _failed_once(state, check)
 
 
@@ -415,10 +414,8 @@ def _current(state: RunState, evidence: Evidence | None) -> bool:
 
 
 def _failed_first(state: RunState, check: Check) -> int:
-    evidence = state.results.get(check.id)
-    if evidence is None or not isinstance(evidence.observation, CheckResult):
-        return 1
-    return 1 if evidence.observation.passed else 0
+    result = state.check(check.id).result
+    return 1 if result is None or result.passed else 0
 
 
 def _wants_judge(state: RunState, requirement: Requirement) -> bool:
@@ -479,9 +476,9 @@ def _places(state: RunState, requirement: Requirement) -> tuple[Problem, ...]:
         if (early := _failing_affected(state, check)) is not None:
             found.update({(p.path, p.line, p.message): p for p in early[1].problems})
             continue
-        evidence = state.results.get(check.id)
-        if evidence is not None and isinstance(evidence.observation, CheckResult) and not evidence.observation.passed:
-            found.update({(p.path, p.line, p.message): p for p in evidence.observation.problems})
+        result = state.check(check.id).result
+        if result is not None and not result.passed:
+            found.update({(p.path, p.line, p.message): p for p in result.problems})
     report = state.editor.get(requirement.id)
     if report is not None and isinstance(report.observation, EditorReport):
         errors = [p for p in report.observation.problems if p.severity == "error"]
@@ -521,11 +518,9 @@ def audit_unsettled(state: RunState) -> RunState:
     known = state.unsettled
     if known is None:
         return state
-    results = [state.results.get(check.id) for check in bound_checks(state)]
-    passed = all(
-        one is not None and isinstance(one.observation, CheckResult) and one.observation.passed for one in results
-    )
-    if not passed or state.flaky:
+    results = [state.check(check.id).result for check in bound_checks(state)]
+    passed = all(result is not None and result.passed for result in results)
+    if not passed or any(record.flaky for record in state.checks.values()):
         return replace(state, unsettled=None)
     if needed_checks(state):
         return replace(state, unsettled=replace(known, audits=known.audits + 1))

@@ -12,7 +12,7 @@ from typing import Literal
 from donewhen.core.acts import Act, PausedBy
 from donewhen.core.calls import CallStarted, Message
 from donewhen.core.events import EndStatus, RunMode, RunOptions
-from donewhen.core.evidence import Evidence, PastResult, TestOutcome
+from donewhen.core.evidence import CheckResult, Evidence, PastResult, TestOutcome
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import Halted, PluginState, ResumeDirective
@@ -31,7 +31,7 @@ KEPT_ITERATIONS = 20
 KEPT_COMMANDS = 1_000
 """Of the commands that the worker ran, those that may still be cited; of older ones KEPT_OLD_COMMANDS."""
 KEPT_OLD_COMMANDS = 40
-MOST_SAID = 32
+KEPT_HISTORY = 32
 """Revisions of which it is kept what a check said."""
 MAX_OUTAGES = 3
 """Times in a row that the judge can't be asked before the run pauses."""
@@ -88,6 +88,46 @@ class OpenAudit:
     revision: str
     amended: bool = False
     """The goal was amended meanwhile: what it now asks for may not have been looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRecord:
+    """What is on record of one check: what it said last, and what of its past counts."""
+
+    latest: Evidence | None = None
+    affected: Evidence | None = None
+    """What the tests said that the last edit may affect, until the whole check has run."""
+    look_again: bool = False
+    """It belongs to an external requirement, and has not run in the latest audit yet."""
+    streak: int | None = None
+    """How often in a row it has passed since it was found flaky; None: it is not flaky."""
+    earlier: PastResult | None = None
+    """What it said before `latest`, where that decides nothing, or in an earlier run of the goal."""
+    history: tuple[PastResult, ...] = ()
+    """What it said last for the files of each revision, the newest last."""
+    is_test_run: bool = False
+    """It reported a test once: it stays a test run."""
+    at_start: AtStart = "unknown"
+    """What it said before the worker's first turn."""
+    tests_at_start: Mapping[str, TestOutcome] = field(default_factory=dict[str, TestOutcome])
+    """How each of its tests ended then, by name."""
+
+    @property
+    def result(self) -> CheckResult | None:
+        """What it said last."""
+        seen = self.latest.observation if self.latest is not None else None
+        return seen if isinstance(seen, CheckResult) else None
+
+    @property
+    def flaky(self) -> bool:
+        return self.streak is not None
+
+    def unbound(self) -> CheckRecord:
+        """What is left of it once the goal no longer asks for the check: what it said of the present is gone."""
+        return replace(self, latest=None, affected=None, look_again=False, streak=None, history=())
+
+
+_NEVER_RUN = CheckRecord()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,30 +301,14 @@ class RunState:
     audit_due: bool = True
     audits: int = 0
     unsettled: Unsettled | None = None
-    results: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
-    """The latest evidence of each check, by check id."""
-    affected: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
-    """By check id, what the tests said that the last edit may affect, until the whole check has run."""
+    checks: Mapping[str, CheckRecord] = field(default_factory=dict[str, CheckRecord])
+    """By check id; those that ran in the order in which they first did. See `check`."""
     editor: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
     """The latest editor report of each requirement with `problems` globs, by requirement id."""
     recorded: Mapping[str, str] = field(default_factory=dict[str, str])
     """The evidence that may be cited now: id to the revision that it holds for."""
     evidence_count: int = 0
-    look_again: frozenset[str] = frozenset()
-    """Checks of external requirements that have not run in the latest audit yet, by check id."""
-    flaky: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Flaky checks: how often in a row they have passed since."""
-    past: Mapping[str, PastResult] = field(default_factory=dict[str, PastResult])
-    """What each check said last in an earlier run of the goal, by check id."""
-    said: Mapping[str, tuple[PastResult, ...]] = field(default_factory=dict[str, tuple[PastResult, ...]])
-    """What each check said last for the files of each revision, the newest last, by check id."""
-    test_runs: frozenset[str] = frozenset()
-    """Checks that ever reported a test: they stay test runs."""
 
-    at_start: Mapping[str, AtStart] = field(default_factory=dict[str, AtStart])
-    """What each check said before the worker's first turn, by check id."""
-    first: Mapping[str, Mapping[str, TestOutcome]] = field(default_factory=dict[str, Mapping[str, TestOutcome]])
-    """How each of its tests ended then, by name."""
     trying: bool = False
     tried: Tried | None = None
     trials: tuple[str, ...] = ()
@@ -433,6 +457,25 @@ class RunState:
         """What refused the proof once and stands no more."""
         standing = {known.id for known in self.findings}
         return tuple(one for one in self.raised if one.known.id not in standing)
+
+    def check(self, check_id: str) -> CheckRecord:
+        """What is on record of a check: empty where it never ran."""
+        return self.checks.get(check_id, _NEVER_RUN)
+
+    @property
+    def check_evidence(self) -> tuple[Evidence, ...]:
+        """The latest evidence of each check."""
+        return tuple(one.latest for one in self.checks.values() if one.latest is not None)
+
+    @property
+    def check_results(self) -> tuple[CheckResult, ...]:
+        """What each check said last."""
+        return tuple(one.result for one in self.checks.values() if one.result is not None)
+
+    @property
+    def audit_evidence(self) -> tuple[Evidence, ...]:
+        """The latest evidence of each check, and the editor's latest reports."""
+        return (*self.check_evidence, *self.editor.values())
 
     @property
     def open_findings(self) -> tuple[KnownFinding, ...]:

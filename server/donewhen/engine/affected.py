@@ -49,12 +49,12 @@ def _worth(run: ActiveRun, check: Check) -> bool:
 
 
 def _last(run: ActiveRun, check: Check) -> CheckResult | None:
-    evidence = run.state.results.get(check.id)
-    if evidence is None or check.kind != "command" or check.expected_exit:
+    record = run.state.check(check.id)
+    if record.latest is None or check.kind != "command" or check.expected_exit:
         return None
-    if evidence.fresh(run.state.revision):
+    if record.latest.fresh(run.state.revision):
         return None  # it has run for these files already
-    return evidence.observation if isinstance(evidence.observation, CheckResult) else None
+    return record.result
 
 
 def _commands(run: ActiveRun, checks: Sequence[Check], changed: Sequence[str]) -> list[tuple[Check, CheckResult, str]]:

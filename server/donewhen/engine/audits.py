@@ -21,7 +21,7 @@ from donewhen.core.events import (
     CheckFinished,
     CheckStarted,
 )
-from donewhen.core.evidence import CheckResult, Evidence, ObservedCommand
+from donewhen.core.evidence import Evidence, ObservedCommand
 from donewhen.core.goal import Check
 from donewhen.core.integrity import BY_A_PERSON, STOOD_THERE, IntegrityFinding, compare, moved, shown_addressing
 from donewhen.core.proof import needed_checks, needed_editor_reports
@@ -86,9 +86,8 @@ def _other_environment(run: ActiveRun) -> Sequence[Check]:
     """Checks whose latest result was made in another environment than they would run in now."""
     wanted: list[Check] = []
     for check in run.state.goal.checks:
-        evidence = run.state.results.get(check.id)
-        result = evidence.observation if evidence is not None else None
-        if isinstance(result, CheckResult) and result.environment != run.parts.checker.environment(check):
+        result = run.state.check(check.id).result
+        if result is not None and result.environment != run.parts.checker.environment(check):
             wanted.append(check)
     return wanted
 
@@ -151,7 +150,10 @@ async def _run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
     await run.append(CheckStarted(check.id, before), durable=False)  # what it is a part of is on disk
     there = None if turn else frozenset(parts.workspace.files())
     result = await parts.checker.run(
-        check, timeout=state.goal.limits.check_timeout, token=run.token, test_run=check.id in state.test_runs
+        check,
+        timeout=state.goal.limits.check_timeout,
+        token=run.token,
+        test_run=state.check(check.id).is_test_run,
     )
     await run.record_tree(await _after(run, check, alone), "person" if run.state.persons_work else "check")
     if there is not None:
@@ -188,7 +190,7 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
     state = run.state
     if _nothing_to_guard(state):
         return ()
-    results = [e.observation for e in state.results.values() if isinstance(e.observation, CheckResult)]
+    results = state.check_results
     if state.mode == "audit" or state.persons_work:
         # Nothing is compared: an audit has no baseline, and what worker `human` changes is the person's.
         if state.options.judge is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from donewhen.core.errors import JudgeOutage, OverBudget
 from donewhen.core.events import ClaimJudged, JudgeFailed, JudgeFinished, JudgeStarted
-from donewhen.core.evidence import CheckResult, Evidence
+from donewhen.core.evidence import Evidence
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
@@ -111,9 +111,9 @@ async def _judgement(run: ActiveRun, task: JudgeTask, activity: str) -> Judgemen
 def _citable_evidence(run: ActiveRun) -> tuple[Evidence, ...]:
     """Fresh results and reports, and the commands that the worker ran, older ones included."""
     state = run.state
-    known = [*state.results.values(), *state.editor.values()]
+    fresh = [evidence for evidence in state.audit_evidence if evidence.fresh(state.revision)]
     responses = (state.response,) if state.response is not None else ()
-    return (*(evidence for evidence in known if evidence.fresh(state.revision)), *state.commands, *responses)
+    return (*fresh, *state.commands, *responses)
 
 
 # The judge's opinions at the moment of completion, apart from its verdicts: whether code of the product does what the
@@ -162,8 +162,7 @@ async def opinions(run: ActiveRun, specials: Sequence[Special], changed: Sequenc
         asked.append(_unnumbered_requirement("proof-change", _WANTED, told, [one.path for one in changed]))
     if judge is None or not asked:
         return Opinions()
-    results = [one for one in run.state.results.values() if isinstance(one.observation, CheckResult)]
-    task = JudgeTask(run.run_id, run.state.goal, tuple(asked), revision, tuple(results), kept=False)
+    task = JudgeTask(run.run_id, run.state.goal, tuple(asked), revision, run.state.check_evidence, kept=False)
     run.set_activity("asking the judge about the change")
     try:
         reply = await judge.judge(task, RevisionView(run, revision))

@@ -111,7 +111,7 @@ class Records:
         known: frozenset[str] = frozenset()
         for state in await self.newest():
             if state.goal.path == goal_path:
-                known |= state.test_runs
+                known |= {key for key, record in state.checks.items() if record.is_test_run}
         return known
 
     async def past(self, goal_path: str | None) -> tuple[PastResult, ...]:
@@ -119,10 +119,9 @@ class Records:
         known: dict[str, PastResult] = {}
         states = [state for state in await self.newest() if state.goal.path == goal_path]
         for state in sorted(states, key=lambda one: one.updated_at):
-            known.update(state.past)
-            for key, evidence in state.results.items():
-                result = remembered(evidence, state.flaky.get(key))
-                if result is not None:
+            for key, record in state.checks.items():
+                last = remembered(record.latest, record.streak) if record.latest is not None else None
+                if result := last or record.earlier:
                     known[key] = result
         return tuple(known.values())
 

@@ -258,7 +258,8 @@ class _Trials:
             if before != now or path not in state.agreed:  # else a person's last word on it is what stands there
                 contents[path] = (before, now)
         files = ProofFiles.of(state.goal, scripts, doctests=await self._runs_doctests(commands))
-        ran = (test.path for check in checks if (result := self._result(check)) for test in result.tests)
+        results = [self._run.state.check(check.id).result for check in checks]
+        ran = (test.path for result in results if result is not None for test in result.tests)
         named = (path for command in commands for path in targets(command))
         files = replace(files, tested=frozenset(path for path in (*ran, *named) if path))
         was = {path: before for path, (before, _) in contents.items()}
@@ -290,9 +291,9 @@ class _Trials:
 
     async def _try_check(self, check: Check, tree: _Tree) -> _Outcome:
         """The trials of one check, and those that must come before anything is refused."""
-        state = self._run.state
-        result = self._result(check)
-        passed, first = passing(result), state.first.get(check.id, {})
+        record = self._run.state.check(check.id)
+        result, first = record.result, record.tests_at_start
+        passed = passing(result)
         # Those that the work made pass first: a runner may have been taught about them.
         telling = sorted(passed, key=lambda name: (first.get(name) == "passed", name))
         planted = await self._plant(result, tree, telling) if result is not None else None
@@ -337,13 +338,9 @@ class _Trials:
         state = self._run.state
         if check.id in state.goal.outside_checks:
             return "unknown"  # what lies outside may say another thing for reasons of its own: without the work, too
-        said = state.at_start.get(check.id, "unknown")
+        said = state.check(check.id).at_start
         # However a runner says that what it was told to run isn't there.
         return "silent" if said == "failed" and additions and tree.names_what_came(check.command) else said
-
-    def _result(self, check: Check) -> CheckResult | None:
-        evidence = self._run.state.results.get(check.id)
-        return evidence.observation if evidence is not None and isinstance(evidence.observation, CheckResult) else None
 
     async def _plant(self, result: CheckResult, tree: _Tree, telling: Sequence[str]) -> Planted | None:
         """A failing test beside one that ran, in a file that was there at the start where there is one."""
@@ -438,7 +435,7 @@ class _Trials:
             replace(check, command=f"export MAKEFLAGS=B; {check.command}") if trial.tried == "forced" else check,
             timeout=state.goal.limits.check_timeout,
             token=self._run.token,
-            test_run=check.id in state.test_runs,
+            test_run=state.check(check.id).is_test_run,
         )
         proof = set(tree.proof)
         covered = set(self._run.parts.workspace.files())
@@ -589,7 +586,8 @@ class _Trials:
         came = await asyncio.to_thread(more_suppressed, {path: tree.contents[path] for path in tree.parts}, tools)
         mask = self._run.parts.mask
         gone = list[IntegrityFinding]()
-        if all(checks_files(check.command) for check in checks) and "failed" in self._run.state.at_start.values():
+        failed = any(record.at_start == "failed" for record in self._run.state.checks.values())
+        if failed and all(checks_files(check.command) for check in checks):
             # Nothing that is bound would miss them.
             gone = [
                 IntegrityFinding(
@@ -626,7 +624,8 @@ class _Trials:
         if not any(one.trials for one in concluded) or not changes:
             return ()
         proof = [path for path in workspace.files() if classify(path).side == "proof"]
-        ran = [test.path for one in concluded if (run := self._result(one.check)) for test in run.tests if test.path]
+        results = [self._run.state.check(one.check.id).result for one in concluded]
+        ran = [test.path for run in results if run is not None for test in run.tests if test.path]
         tests = dict.fromkeys((*ran, *(path for path in proof if path in tree.parts), *proof))
         present, texts = frozenset(proof), list[str]()
         for path in [path for path in tests if path in present][:MAX_TESTS_READ]:

@@ -137,7 +137,7 @@ def _feedback(run: ActiveRun) -> str:
     """What is unproven, with reason and evidence, and how the last turn failed where it did."""
     state = run.state
     views = assess(state)
-    known = {one.id: one for one in (*state.results.values(), *state.editor.values())}
+    known = {one.id: one for one in state.audit_evidence}
     findings = [open_one.finding for open_one in state.open_findings]
     text = feedback_text(state.goal, views, locations(state), findings=findings, outputs=outputs_of(views, known))
     if lost := _lost(run):

@@ -100,7 +100,8 @@ def collect(
     diagnostics: list[GoalDiagnostic] = []
     remembered: dict[str, Remembered] = {}
     state = view.state
-    seen = {one.id: one.observation for one in (*state.results.values(), *state.affected.values())}
+    affected = [record.affected for record in state.checks.values() if record.affected is not None]
+    seen = {one.id: one.observation for one in (*state.check_evidence, *affected)}
     evidence = {key: one.result if isinstance(one, AffectedRun) else one for key, one in seen.items()}
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)

@@ -66,7 +66,7 @@ class GoalView:
     def _evidence_by_id(self) -> Mapping[str, Evidence]:
         if self.view is None:
             return {}
-        return {one.id: one for one in (*self.view.state.results.values(), *self.view.state.editor.values())}
+        return {one.id: one for one in self.view.state.audit_evidence}
 
 
 async def goal_view(session: Session, uri: str) -> GoalView | None:

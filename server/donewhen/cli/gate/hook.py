@@ -371,7 +371,7 @@ def _unproven(view: RunView) -> str:
     from donewhen.core.feedback import feedback_text, keep_ends, outputs_of
 
     state = view.state
-    known = {one.id: one for one in (*state.results.values(), *state.editor.values())}
+    known = {one.id: one for one in state.audit_evidence}
     findings = [one.finding for one in state.open_findings]
     text = feedback_text(
         state.goal, view.views, view.locations, findings=findings, outputs=outputs_of(view.views, known)

@@ -24,11 +24,12 @@ from donewhen.core.integrity import PROOF_FINDINGS, TRIAL_FINDINGS, IntegrityFin
 from donewhen.core.proof import NOT_AFTER_A_FAILURE, STABLE_PASSES, assess, audit_unsettled, guardable
 from donewhen.core.state import (
     KEPT_COMMANDS,
+    KEPT_HISTORY,
     KEPT_OLD_COMMANDS,
     MAX_EDITS,
     MAX_OUTAGES,
     MAX_RAISED,
-    MOST_SAID,
+    CheckRecord,
     Edit,
     Guard,
     Judged,
@@ -52,13 +53,17 @@ def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState
     for requirement in external:
         if requirement.id in judged:
             judged[requirement.id] = replace(judged[requirement.id], stale=True)
+    again = {check.id for requirement in external for check in requirement.checks}
     return replace(
         state,
         audit=OpenAudit(event.iteration, event.revision),
         audit_due=True,
         resuming=resuming,
         judged=judged,
-        look_again=frozenset(check.id for requirement in external for check in requirement.checks),
+        checks={
+            key: record if record.look_again == (key in again) else replace(record, look_again=key in again)
+            for key, record in state.checks.items()
+        },
     )
 
 
@@ -71,64 +76,55 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         return replace(state, recorded=known, editor={**state.editor, observation.requirement_id: evidence})
     if not isinstance(observation, CheckResult):
         return replace(state, recorded=known)
-    state = count_failures(state, evidence, observation)
-    reported = observation.is_test_run or bool(observation.tests)
+    key = observation.check_id
+    before = state.check(key)
+    # What looks outside of the workspace may say something else each time.
+    outside = key in state.goal.outside_checks
+    record = replace(
+        before,
+        latest=evidence,
+        affected=None,
+        look_again=False,
+        streak=before.streak if outside else _streak(before, evidence, observation),
+        earlier=_earlier(before, observation),
+        history=_history(before, evidence),
+        is_test_run=before.is_test_run or observation.is_test_run or bool(observation.tests),
+    )
     if not (evidence.turn or state.turn is not None or state.redo is not None):
         # What a check says is what it said at the start until a worker worked.
-        state = replace(
-            state,
-            at_start={**state.at_start, observation.check_id: said_at_start(observation)},
-            first={**state.first, observation.check_id: {test.name: test.outcome for test in observation.tests}},
-        )
-    return replace(
-        state,
-        recorded=known,
-        results={**state.results, observation.check_id: evidence},
-        affected={key: value for key, value in state.affected.items() if key != observation.check_id},
-        look_again=state.look_again - {observation.check_id},
-        flaky=_flaky(state, evidence, observation),
-        past=_past(state, observation),
-        said=_with_result(state, evidence, observation),
-        test_runs=state.test_runs | {observation.check_id} if reported else state.test_runs,
-    )
+        tests = {test.name: test.outcome for test in observation.tests}
+        record = replace(record, at_start=said_at_start(observation), tests_at_start=tests)
+    checks = dict(state.checks)
+    if before.latest is None:
+        checks.pop(key, None)  # what runs now stands behind what ran before it
+    checks[key] = record
+    return replace(count_failures(state, evidence, observation), recorded=known, checks=checks)
 
 
-def _flaky(state: RunState, evidence: Evidence, result: CheckResult) -> dict[str, int]:
-    """Different results at one revision make a check flaky; three passes in a row make it stable again. What looks
-    outside of the workspace may say something else each time."""
-    flaky = dict(state.flaky)
-    key = result.check_id
-    if key in state.goal.outside_checks:
-        return flaky
-    before = state.results.get(key)
-    said = ((before and remembered(before)) or state.past.get(key), *state.said.get(key, ()))
-    if key in flaky:
-        flaky[key] = flaky[key] + 1 if result.passed else 0
-        if flaky[key] >= STABLE_PASSES:
-            del flaky[key]
-    elif any(_differs(one, evidence, result) for one in said):
-        flaky[key] = 1 if result.passed else 0
-    return flaky
+def _streak(before: CheckRecord, evidence: Evidence, result: CheckResult) -> int | None:
+    """Different results at one revision make a check flaky; three passes in a row make it stable again."""
+    if before.streak is not None:
+        passes = before.streak + 1 if result.passed else 0
+        return passes if passes < STABLE_PASSES else None
+    last = remembered(before.latest) if before.latest is not None else None
+    differs = any(_differs(one, evidence, result) for one in (last or before.earlier, *before.history))
+    return int(result.passed) if differs else None
 
 
-def _with_result(state: RunState, evidence: Evidence, result: CheckResult) -> Mapping[str, tuple[PastResult, ...]]:
+def _history(before: CheckRecord, evidence: Evidence) -> tuple[PastResult, ...]:
     """Of each revision and environment the last result, of so many as an undo may reach."""
     now = remembered(evidence)
     if now is None:
-        return state.said
-    others = [
-        one
-        for one in state.said.get(result.check_id, ())
-        if (one.revision, one.environment) != (now.revision, now.environment)
-    ]
-    return {**state.said, result.check_id: (*others, now)[-MOST_SAID:]}
+        return before.history
+    others = [one for one in before.history if (one.revision, one.environment) != (now.revision, now.environment)]
+    return (*others, now)[-KEPT_HISTORY:]
 
 
-def _past(state: RunState, result: CheckResult) -> Mapping[str, PastResult]:
+def _earlier(before: CheckRecord, result: CheckResult) -> PastResult | None:
     """A result that decides nothing takes the place of the last one, which is still to be compared with."""
-    before = state.results.get(result.check_id)
-    said = None if before is None or result.outcome.decides else remembered(before, state.flaky.get(result.check_id))
-    return state.past if said is None else {**state.past, result.check_id: said}
+    if before.latest is None or result.outcome.decides:
+        return before.earlier
+    return remembered(before.latest, before.streak) or before.earlier
 
 
 def _differs(before: PastResult | None, now: Evidence, result: CheckResult) -> bool:
@@ -158,8 +154,8 @@ def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> 
     if isinstance(event.evidence.observation, ObservedCommand):
         commands = _kept_commands(state, (*commands, event.evidence))
     if isinstance(event.evidence.observation, AffectedRun):
-        kept = {**counted.affected, event.evidence.observation.check_id: event.evidence}
-        return replace(counted, affected=kept)
+        key = event.evidence.observation.check_id
+        return replace(counted, checks={**state.checks, key: replace(state.check(key), affected=event.evidence)})
     if isinstance(event.evidence.observation, Trial):
         counted = replace(counted, trials=(*counted.trials, event.evidence.id))
     if not isinstance(event.evidence.observation, ObservedResponse):
@@ -290,7 +286,7 @@ def _cited(state: RunState, finding: RequirementVerdict) -> RequirementVerdict:
         return replace(finding, finding="unverified", reason=NOT_AFTER_A_FAILURE, evidence_ids=())
     if not finding.evidence_ids:
         return replace(finding, finding="unverified", reason="the judge cited no evidence")
-    undecided = {one.id for one in state.results.values() if not proves(one.observation)}
+    undecided = {one.id for one in state.check_evidence if not proves(one.observation)}
     unknown = [key for key in finding.evidence_ids if state.recorded.get(key) != state.revision or key in undecided]
     if unknown:
         reason = f"the judge cited evidence that is not on record, not fresh, or empty: {', '.join(unknown)}"
@@ -312,7 +308,7 @@ def _scope(state: RunState, event: e.JudgeFinished, finding: RequirementVerdict)
     that holds for the whole revision."""
     requirement = state.goal.requirement(finding.requirement_id)
     shown = event.shown.get(finding.requirement_id)
-    ran = {one.id for one in (*state.results.values(), *state.editor.values(), *state.commands)}
+    ran = {one.id for one in (*state.audit_evidence, *state.commands)}
     if requirement is None or not requirement.files or shown is None or ran & set(finding.evidence_ids):
         return ()
     return tuple(dict.fromkeys((*requirement.files, *(literal(path) for path in shown))))

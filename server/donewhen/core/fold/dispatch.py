@@ -27,7 +27,7 @@ from donewhen.core.fold.turn import cut_off, turn_abandoned, turn_finished, turn
 from donewhen.core.goal import Goal
 from donewhen.core.proof import outdated, revision_unsettled, undecidable
 from donewhen.core.questions import unaccepted
-from donewhen.core.state import SIGN_OF_LIFE, Judged, KnownFinding, RunState
+from donewhen.core.state import SIGN_OF_LIFE, CheckRecord, Judged, KnownFinding, RunState
 from donewhen.core.verdict import panel
 from donewhen.core.work import Answer, Interrupt, RunWarning
 
@@ -68,13 +68,19 @@ def begin(entry: e.Entry) -> RunState:
         started_at=entry.at,
         updated_at=entry.at,
         revision=event.revision,
-        test_runs=event.test_runs,
-        past={one.check_id: one for one in event.past},
-        flaky={one.check_id: one.flaky for one in event.past if one.flaky is not None},
+        checks=_inherited_checks(event),
         file_limits=event.goal.limits,
         started=event.accepted,
         guarded=event.guarded,
     )
+
+
+def _inherited_checks(event: e.RunStarted) -> dict[str, CheckRecord]:
+    """What earlier runs of the goal say of its checks."""
+    known = {one.check_id: CheckRecord(earlier=one, streak=one.flaky) for one in event.past}
+    for key in sorted(event.test_runs):
+        known[key] = replace(known.get(key, CheckRecord()), is_test_run=True)
+    return known
 
 
 def fold(state: RunState, entry: e.Entry) -> RunState:
@@ -109,16 +115,13 @@ def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
     if file_limits == state.file_limits:
         goal = replace(goal, limits=state.goal.limits)
     known = {requirement.id for requirement in goal.requirements}
-    checks = {check.id for check in goal.checks}
+    bound = {check.id for check in goal.checks}
     amended = replace(
         state,
         goal=goal,
         file_limits=file_limits,
-        results={key: value for key, value in state.results.items() if key in checks},
-        affected={key: value for key, value in state.affected.items() if key in checks},
+        checks={key: record if key in bound else record.unbound() for key, record in state.checks.items()},
         editor={key: value for key, value in state.editor.items() if key in known},
-        flaky={key: value for key, value in state.flaky.items() if key in checks},
-        said={key: value for key, value in state.said.items() if key in checks},
         judged=_judged_after_amendment(state, goal),
         waived={key: value for key, value in state.waived.items() if key in known},
         disputes={key: value for key, value in state.disputes.items() if key in known},

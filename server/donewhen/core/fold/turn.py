@@ -61,7 +61,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
 
 def _still_recorded(state: RunState) -> dict[str, str]:
     """What may be cited still: the latest of each kind. What the judge was shown is shown again."""
-    latest = [*state.results.values(), *state.editor.values(), *state.commands]
+    latest = [*state.audit_evidence, *state.commands]
     return {one.id: state.recorded[one.id] for one in latest if one.id in state.recorded}
 
 

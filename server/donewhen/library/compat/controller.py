@@ -229,7 +229,7 @@ class GoalController:
     def _followup(self) -> str:
         state = self._state
         views = assess(state)
-        text = feedback_text(state.goal, views, outputs=outputs_of(views, {e.id: e for e in state.results.values()}))
+        text = feedback_text(state.goal, views, outputs=outputs_of(views, {e.id: e for e in state.check_evidence}))
         return f"The last turn failed: {state.last_error}\n\n{text}" if state.last_error else text
 
     def _append(self, event: e.Event) -> None:

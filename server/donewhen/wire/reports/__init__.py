@@ -97,6 +97,6 @@ def cited(view: RunView) -> tuple[str, ...]:
     """The ids of the evidence that a receipt shows: what requirements cite, the latest result of each check, and
     what the last trials saw."""
     ids = dict.fromkeys(identity for one in view.views for identity in one.evidence_ids)
-    ids.update(dict.fromkeys(evidence.id for evidence in view.state.results.values()))
+    ids.update(dict.fromkeys(evidence.id for evidence in view.state.check_evidence))
     ids.update(dict.fromkeys(view.state.trials))
     return tuple(ids)
