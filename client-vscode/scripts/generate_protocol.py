@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
+import re
 import sys
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -205,7 +208,7 @@ class Writer:
         if name not in self._written:
             self._written[name] = ""  # types may name themselves
             fields = "".join(f"  {line};\n" for line in self._fields(source))
-            self._written[name] = f"export interface {name} {{\n{fields}}}\n"
+            self._written[name] = f"{comment(source)}export interface {name} {{\n{fields}}}\n"
         return name
 
     def text(self) -> str:
@@ -278,6 +281,18 @@ def name_of(source: type[Any]) -> str:
     if issubclass(source, Strict):
         return name if source in PARAMS or name.startswith("Editor") else f"{name}Argument"
     return {"Usage": "CallUsage", "Problem": "EvidenceProblem"}.get(name, name)
+
+
+def comment(source: type[Any]) -> str:
+    """What the type is for: the first paragraph of its docstring, where it has one."""
+    said = " ".join(inspect.cleandoc(source.__doc__ or "").partition("\n\n")[0].split())
+    if not said or said.startswith(f"{source.__name__}("):  # which dataclasses write themselves
+        return ""
+    said = re.sub(r"\bNone\b", "null", said)
+    for name in typing.get_type_hints(source):
+        said = said.replace(f"`{name}`", f"`{to_camel(name)}`")
+    lines = textwrap.wrap(said, 116)
+    return f"/** {said} */\n" if len(lines) == 1 else "".join(["/**\n", *(f" * {one}\n" for one in lines), " */\n"])
 
 
 def quoted(value: object) -> str:

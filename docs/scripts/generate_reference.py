@@ -1,5 +1,5 @@
-"""Writes docs/reference from the code: command line, types of the protocol, names of the Python library, and the schema
-of the JSON receipt.
+"""Writes docs/reference from the code: command line, names of the Python library, and the schema of the JSON
+receipt.
 
 `--check` only says whether they are fresh. Run it with the Python that has donewhen:
 `.venv/bin/python docs/scripts/generate_reference.py`.
@@ -8,15 +8,12 @@ of the JSON receipt.
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import inspect
 import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import donewhen
 import donewhen.plugins
@@ -126,56 +123,6 @@ def _row(action: argparse.Action) -> str:
     return f"| `{code}` | {help_text.replace('<', '&lt;')} |"
 
 
-# ---------------------------------------------------------------------------------------- types of the protocol
-
-
-def protocol_types() -> Iterator[str]:
-    """What the types are for, from their docstrings, and those of commands; the extension is compiled with the types
-    themselves."""
-    generator = _script(ROOT / "client-vscode" / "scripts" / "generate_protocol.py")
-
-    class Documented(generator.Writer):
-        def __init__(self) -> None:
-            super().__init__()
-            self.sources: dict[str, type[Any]] = {}
-
-        def interface(self, source: type[Any]) -> str:
-            self.sources[generator.name_of(source)] = source
-            return super().interface(source)
-
-    yield MARK.format(source="the server's wire types")
-    yield "# Types of the protocol\n"
-    yield "For authors of clients: the types of what goes over the wire are TypeScript, in"
-    yield "[protocol.ts](../../client-vscode/src/protocol.ts), which is generated from the server's own. This page"
-    yield "says what each is for; `CommandArguments` and `CommandResults` there have what each command takes and gives."
-    yield "Readers accept fields and kinds that they don't know; what they mean: [the protocol](../protocol.md).\n"
-    for title, sources in {
-        "Results": (generator.WireSnapshot, generator.WireStep, generator.IterationDetail, generator.Evidence),
-        "Notifications from the client": generator.PARAMS,
-        "Arguments of commands": [command.argument for command in generator.COMMANDS.values()],
-    }.items():
-        writer = Documented()
-        for source in sources:
-            writer.interface(source)
-        yield f"## {title}\n"
-        for name, source in writer.sources.items():
-            text = " ".join(inspect.cleandoc(source.__doc__ or "").partition("\n\n")[0].split())
-            if text and not text.startswith(f"{source.__name__}("):  # which dataclasses write themselves
-                yield f"- `{name}`: {text}"
-        yield ""
-
-
-def _script(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Looked up there by what reads the types of its classes.
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 # ------------------------------------------------------------------------------------------------------ library
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -241,7 +188,6 @@ def receipt_schema() -> Iterator[str]:
 
 PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "command-line.md": command_line,
-    "protocol-types.md": protocol_types,
     "library.md": library,
     "receipt.schema.json": receipt_schema,
 }
