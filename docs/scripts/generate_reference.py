@@ -11,7 +11,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -35,18 +35,8 @@ GROUPS = {
     "Many goals": ("fleet",),
     "Around it": ("gate", "demo", "doctor", "models", "settings", "completion", "bench", "serve", "mcp"),
 }
-EXIT_CODES = """\
-## Exit codes
-
-| code | means |
-|---|---|
-| 0 | complete; `status`, `list`, `report` and `init`: could answer |
-| 1 | ended without completion, or `check` found something unproven |
-| 2 | the command line or the goal file is wrong |
-| 3 | a person is needed: a question is open, or the run is paused or interrupted |
-| 4 | crashed |
-| 130 | paused by Ctrl-C |
-"""
+SETTING = re.compile(r"\[DONEWHEN_(\w+)\]$")
+"""How the help of an option that is a setting ends."""
 
 
 def command_line() -> Iterator[str]:
@@ -60,30 +50,16 @@ def command_line() -> Iterator[str]:
     yield "before or after it:\n"
     common = [action for action in parser._actions if action.dest in ("workspace", "state_dir", "json", "version")]
     yield from _table(common)
-    yield "What the commands promise, in full: [the protocol](../protocol.md#command-line).\n"
+    yield "What the commands promise, and exit with: [the protocol](../protocol.md#command-line).\n"
     known = {action.dest for action in common}
-    settings = _settings(commands.values())
-    yield "## Options that are settings\n"
-    yield "Each is a [setting](../settings.md) too, and means the same for every command that lists it:\n"
-    yield from _table([*settings.values()])
+    yield "An option that is a [setting](../settings.md) is described there, and means the same for every command.\n"
     for title, names in GROUPS.items():
         yield f"## {title}\n"
         for name in names:
-            yield from _command(name, commands[name], known, settings)
-    yield EXIT_CODES
+            yield from _command(name, commands[name], known)
 
 
-def _settings(commands: Iterable[argparse.ArgumentParser]) -> dict[str, argparse.Action]:
-    """The options that stand for a setting, which their help names as a variable, and that several commands take in
-    the same words: by all that is shown of one."""
-    taken = [action for command in commands for action in command._actions if "[DONEWHEN_" in (action.help or "")]
-    shown = [_row(action) for action in taken]
-    return {row: action for row, action in zip(shown, taken, strict=True) if shown.count(row) > 1}
-
-
-def _command(
-    name: str, parser: argparse.ArgumentParser, known: set[str], settings: Mapping[str, argparse.Action]
-) -> Iterator[str]:
+def _command(name: str, parser: argparse.ArgumentParser, known: set[str]) -> Iterator[str]:
     own = [one for one in parser._actions if one.dest not in {*known, "help"} and one.help != argparse.SUPPRESS]
     arguments = [one for one in own if not one.option_strings]
     shown = " ".join(
@@ -95,9 +71,11 @@ def _command(
     if f"`donewhen {name}`" in _not_yet():
         yield "**Not in this version**, which refuses it.\n"
     yield f"```text\n{shown}\n```\n"
-    yield from _table([one for one in own if (one.option_strings or one.help) and _row(one) not in settings])
-    if shared := [f"`{one.option_strings[0]}`" for one in own if _row(one) in settings]:
-        yield f"[Settings](#options-that-are-settings): {', '.join(shared)}.\n"
+    settings = {one.option_strings[0]: found[1].lower() for one in own if (found := SETTING.search(one.help or ""))}
+    yield from _table([one for one in own if (one.option_strings or one.help) and not SETTING.search(one.help or "")])
+    if settings:
+        links = ", ".join(f"[`{option}`](../settings.md#{setting})" for option, setting in settings.items())
+        yield f"Settings: {links}.\n"
 
 
 def _not_yet() -> str:
@@ -115,7 +93,7 @@ def _table(actions: list[argparse.Action]) -> Iterator[str]:
 
 
 def _row(action: argparse.Action) -> str:
-    name = ", ".join(action.option_strings) or str(action.metavar)
+    name = ", ".join(action.option_strings) or str(action.metavar or "|".join(action.choices or ()))
     value = "|".join(action.choices) if action.choices else action.metavar
     takes = f" {value}" if action.option_strings and action.nargs != 0 and value else ""
     code = f"{name}{takes}".replace("|", "\\|")

@@ -20,7 +20,6 @@ from donewhen.settings import kinds
 from donewhen.settings.table import (
     GROUPS,
     JUDGE,
-    KEYS,
     LIMITS,
     RECORD,
     ROOMS,
@@ -44,8 +43,8 @@ HEADER = """\
 For whoever looks up a setting: what it means, where it is written, and which source counts. The nearest source wins: a
 command-line option, an environment variable, the goal file, `[tool.donewhen]` in the workspace's `pyproject.toml`, your
 own settings, the default. Your own settings are `config.toml` in the platform's configuration folder, and what you set
-in an editor. What the workspace's settings files say, those of an editor included, never loosens what protects you: the
-table says what they may do with each setting.
+in an editor. What the workspace's settings files say, those of an editor included, never loosens what protects you:
+where a section names no workspace, they can't set it.
 
 One name leads to the others: `judge_calls` in `config.toml` is the variable `DONEWHEN_JUDGE_CALLS`, `judgeCalls` in an
 editor, and the option `--judge-calls` of those commands that [take it](reference/command-line.md). A section names what
@@ -63,26 +62,10 @@ workspace sets.
 """
 
 OTHER = "the rest"
-REACH = {
-    "may": "may set it",
-    "tighten": "may only tighten it",
-    "never": "no",
-}
 
 
 def page() -> str:
-    return "\n".join([HEADER, *_overview(), *_sections(), *_tables()]) + "\n"
-
-
-def _overview() -> Iterator[str]:
-    yield "## All of them\n"
-    yield "| setting | if absent | workspace |"
-    yield "|---|---|---|"
-    for one in SETTINGS:
-        default = f"`{one.default}`" if one.default else ""
-        workspace = REACH[one.of_workspace] if one.own else "in the goal file"
-        yield f"| [`{one.name}`](#{one.name}) | {default} | {workspace} |"
-    yield ""
+    return "\n".join([HEADER, *_sections(), *_tables()]) + "\n"
 
 
 def _sections() -> Iterator[str]:
@@ -119,9 +102,9 @@ def _own(one: Setting) -> Iterator[str]:
         yield f"- Your settings: `{one.name}` in `config.toml`, `{one.variable}`, `{one.in_editor}` in an editor"
     if one.of_workspace == "tighten":
         order = ", ".join(f"`{choice}`" for choice in one.kind.choices)
-        yield f"- Workspace: {REACH[one.of_workspace]}, from the loosest to the strictest: {order}"
-    elif one.adds:
-        yield f"- Workspace: {REACH[one.of_workspace]}, and adds to yours"
+        yield f"- Workspace: may only tighten it, from the loosest to the strictest: {order}"
+    elif one.of_workspace == "may":
+        yield f"- Workspace: may set it{', and adds to yours' if one.adds else ''}"
 
 
 def _usual_names(name: str) -> tuple[str, str]:
@@ -135,8 +118,6 @@ def _tables() -> Iterator[str]:
     yield "These stand in `config.toml`, and in no other place.\n"
     for name, meaning in TABLES.items():
         yield f"- `{name}`: {meaning}"
-    keys = ", ".join(f"`{name}`" for name in KEYS)
-    yield f"\nThe keys of a goal file are {keys}; see [goal-file.md](goal-file.md)."
 
 
 # ------------------------------------------------------------------------------- the extension's settings
