@@ -3,7 +3,7 @@ import { askModel } from './choosing';
 import { ownText, setForUser } from './configuration';
 import { saveGoal } from './goalFiles';
 import { label } from './plainText';
-import { editButton, type Live, type Proposed, textStep } from './quickSteps';
+import { editButton, type Proposed, textStep } from './quickSteps';
 import type { Services } from './services';
 import { goalUri, type Target } from './targets';
 
@@ -42,38 +42,15 @@ async function amend(services: AmendingServices, about: { goalUri: string; requi
   await saveGoal(about.goalUri);
 }
 
-async function askCheck(services: AmendingServices, uri: string): Promise<string | undefined> {
+/** The checks of the goal's folder are proposed as soon as they are known. */
+async function askCheck({ request, log }: AmendingServices, uri: string): Promise<string | undefined> {
   const changed = new vscode.EventEmitter<void>();
-  const checks = new Detected(changed);
-  void checks.look(services, uri);
-  const asked = await textStep({
-    title: vscode.l10n.t('Add a check: which command passes once it is done?'),
-    step: 1,
-    totalSteps: 1,
-    value: '',
-    placeholder: 'python -m pytest -q tests/test_export.py',
-    proposed: checks,
-    typed: vscode.l10n.t('press Enter'),
-  });
-  changed.dispose();
-  return typeof asked === 'string' ? asked : undefined;
-}
-
-/** The checks of a goal's folder, as far as they are known. */
-class Detected implements Live<Proposed> {
-  items: readonly Proposed[] = [];
-  busy = true;
-  readonly onDidChange: vscode.Event<void>;
-
-  constructor(private readonly changed: vscode.EventEmitter<void>) {
-    this.onDidChange = changed.event;
-  }
-
-  async look({ request, log }: AmendingServices, uri: string): Promise<void> {
+  let found: readonly Proposed[] | undefined;
+  const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri));
+  const look = async (): Promise<void> => {
     try {
-      const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri));
       const { checks } = await request('donewhen.goal.detect', folder === undefined ? {} : { workspaceUri: folder.uri.toString() });
-      this.items = checks.map((check) => ({
+      found = checks.map((check) => ({
         label: label(check.command),
         description: label(check.state),
         iconPath: new vscode.ThemeIcon('beaker'),
@@ -82,8 +59,20 @@ class Detected implements Live<Proposed> {
       }));
     } catch (problem) {
       log.warn(`no checks are proposed: ${String(problem)}`);
+      found = [];
     }
-    this.busy = false;
-    this.changed.fire();
-  }
+    changed.fire();
+  };
+  void look();
+  const asked = await textStep({
+    title: vscode.l10n.t('Add a check: which command passes once it is done?'),
+    step: 1,
+    totalSteps: 1,
+    value: '',
+    placeholder: 'python -m pytest -q tests/test_export.py',
+    proposed: { items: () => found ?? [], busy: () => found === undefined, onDidChange: changed.event },
+    typed: vscode.l10n.t('press Enter'),
+  });
+  changed.dispose();
+  return typeof asked === 'string' ? asked : undefined;
 }

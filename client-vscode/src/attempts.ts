@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { attemptUri } from './documents';
+import { attemptUri, openChanges } from './documents';
 import { confirm, say } from './notices';
 import { label } from './plainText';
 import type { Attempt, AttemptGroup, AttemptsCompared } from './protocol';
@@ -127,13 +127,8 @@ async function showChanges({ request }: Pick<Services, 'request'>, { id }: Attem
     say('information', vscode.l10n.t('This attempt changed no file: {0}', label(view.label)));
     return false;
   }
-  const sides = files.map(({ uri, before, now }) => {
-    const file = vscode.Uri.parse(uri, true);
-    // Its own path on both sides: another one is shown as a renaming.
-    const side = (of: 'before' | 'after') => attemptUri(id, number, runId ?? id, uri, of).with({ path: file.path });
-    return [file, before ? side('before') : undefined, now ? side('after') : undefined];
-  });
-  await vscode.commands.executeCommand('vscode.changes', title, sides);
+  const side = (of: 'before' | 'after') => (uri: string) => attemptUri(id, number, runId ?? id, uri, of);
+  await openChanges(title, files, side('before'), side('after'));
   return false;
 }
 

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { isOn } from './configuration';
+import { isOn, onSettings } from './configuration';
 import { fileUri } from './documents';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
@@ -16,11 +16,9 @@ export function registerChangeMarks(services: ChangeMarksServices): vscode.Dispo
     services.snapshots.onDidChange(() => {
       marks.update();
     }),
-    vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration(`donewhen.${SETTING}`)) {
-        marks.update();
-      }
-    }),
+    onSettings(() => {
+      marks.update();
+    }, SETTING),
   );
 }
 

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { findGoals, saveGoal, textOf } from './goalFiles';
+import { checkGoal, findGoals, mustBeTrusted, textOf } from './goalFiles';
 import { fenced, messageOf, visible } from './plainText';
 import type { RunTellArgument, Snapshot } from './protocol';
 import type { Services } from './services';
@@ -29,7 +29,7 @@ export function registerChat(services: ChatServices): vscode.Disposable {
       prepareInvocation: () => ({ invocationMessage: vscode.l10n.t('Reading the status of the goals') }),
     }),
     vscode.lm.registerTool<Input>('check_goal', {
-      invoke: async ({ input }, token) => result(await tell(services, await checked(services, await namedGoal(input.goal), token), 'model')),
+      invoke: async ({ input }, token) => result(await tell(services, await checkGoal(services, (await namedGoal(input.goal)).toString(), token), 'model')),
       prepareInvocation: ({ input }) => askFirst(input),
     }),
   );
@@ -82,7 +82,7 @@ async function why(services: ChatServices, asked: Asked): Promise<void> {
 async function check(services: ChatServices, { prompt, stream, token }: Asked): Promise<void> {
   const uri = await namedGoal(prompt === '' ? undefined : prompt);
   stream.progress(vscode.l10n.t('Checking {0}', vscode.workspace.asRelativePath(uri)));
-  const run = await checked(services, uri, token);
+  const run = await checkGoal(services, uri.toString(), token);
   stream.markdown(await tell(services, run, run.complete ? 'status' : 'why'));
 }
 
@@ -152,19 +152,6 @@ async function askFirst({ goal }: Input): Promise<vscode.PreparedToolInvocation>
 
 function runsOf({ snapshots }: ChatServices, files: readonly vscode.Uri[]): Snapshot[] {
   return files.flatMap((uri) => snapshots.ofGoal(uri.toString()) ?? []);
-}
-
-/** Runs the checks of a goal. Rejects where the workspace is not trusted. */
-async function checked({ request }: ChatServices, uri: vscode.Uri, token: vscode.CancellationToken): Promise<Snapshot> {
-  mustBeTrusted();
-  await saveGoal(uri.toString());
-  return request('donewhen.goal.check', { goalUri: uri.toString() }, token);
-}
-
-function mustBeTrusted(): void {
-  if (!vscode.workspace.isTrusted) {
-    throw new Error(vscode.l10n.t('The workspace is not trusted, so nothing in it is run.'));
-  }
 }
 
 /** The goal file that is meant. Rejects with what to say instead. */

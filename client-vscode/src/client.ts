@@ -4,7 +4,7 @@ import { FollowedSnapshots } from './changes';
 import { completeWithEditorModel } from './editorModels';
 import type { EditorModelAsked } from './editorModelWords';
 import type { ConnectionEvents } from './connection';
-import type { Activity, CommandArguments, CommandName, CommandResults, Snapshot, SnapshotChanged, VersionedSnapshot } from './protocol';
+import type { Activity, CommandArguments, CommandName, CommandResults, RunStatusArgument, Snapshot, SnapshotChanged, VersionedSnapshot } from './protocol';
 import { Backoff, type Remedy, type ServerCommand, sameCommand, SetupProblem } from './serverCommand';
 import type { ServerState } from './services';
 
@@ -303,10 +303,8 @@ export class Server implements vscode.Disposable {
   }
 
   private async fetchRuns(): Promise<void> {
-    const params = { command: 'donewhen.run.status', arguments: [{}] };
     try {
-      const found = await this.client?.sendRequest<CommandResults['donewhen.run.status']>(EXECUTE, params);
-      const snapshots = found?.snapshots ?? [];
+      const snapshots = this.client === undefined ? [] : await runsOf(this.client, {});
       this.snapshots.replace(snapshots);
       this.log.info(`the server is ready, version ${this.version ?? 'unknown'}; runs known: ${snapshots.length}`);
     } catch (problem) {
@@ -316,10 +314,8 @@ export class Server implements vscode.Disposable {
 
   /** The run as a whole: the next change of it comes as a whole, too. */
   private async fetchRun(client: LanguageClient, runId: string): Promise<void> {
-    const params = { command: 'donewhen.run.status', arguments: [{ runId }] };
     try {
-      const { snapshots } = await client.sendRequest<CommandResults['donewhen.run.status']>(EXECUTE, params);
-      for (const snapshot of snapshots) {
+      for (const snapshot of await runsOf(client, { runId })) {
         this.snapshots.take(snapshot);
       }
     } catch (problem) {
@@ -360,6 +356,11 @@ export class Server implements vscode.Disposable {
       this.stateChanged.fire(state);
     }
   }
+}
+
+async function runsOf(client: LanguageClient, which: RunStatusArgument): Promise<readonly Snapshot[]> {
+  const params = { command: 'donewhen.run.status', arguments: [which] };
+  return (await client.sendRequest<CommandResults['donewhen.run.status']>(EXECUTE, params)).snapshots;
 }
 
 /** A client that is starting can't be disposed of, but its process can be ended. */

@@ -4,12 +4,12 @@ import { compareAttempts } from './attempts';
 import { askForModels, chooseModels, chooseWorker, setAddress } from './choosing';
 import { type Limits, startAndAsk, until } from './consent';
 import { ownText, text } from './configuration';
-import { fileUri } from './documents';
+import { fileUri, openChanges, openReport } from './documents';
 import { findGoals, isGoalFile, saveGoal } from './goalFiles';
 import { answer, answerWith, choose } from './interrupts';
 import { confirm, say } from './notices';
 import { harmless, label } from './plainText';
-import type { CommandResults, Repair, Snapshot } from './protocol';
+import type { CommandResults, Repair, RunRevertArgument, Snapshot } from './protocol';
 import { saveReceipt } from './receipts';
 import { keyName } from './secrets';
 import type { Services } from './services';
@@ -55,9 +55,7 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.commit': ofCompleteRun(commit),
   'donewhen.copyReceipt': ofCompleteRun(copyReceipt),
   'donewhen.saveReceipt': ofRun(() => true, () => vscode.l10n.t('No goal has been started here yet.'), saveReceipt),
-  'donewhen.report': ofRun(() => true, () => vscode.l10n.t('No goal has been started here yet.'), async (_, { runId }) => {
-    await vscode.commands.executeCommand('donewhen.openReport', { runId });
-  }),
+  'donewhen.report': ofRun(() => true, () => vscode.l10n.t('No goal has been started here yet.'), openReport),
   'donewhen.revertToIteration': revertToIteration,
   'donewhen.waive': waive,
   'donewhen.unwaive': unwaive,
@@ -407,11 +405,15 @@ export function tellReverted(outcome: Reverted, force: () => Promise<Reverted>, 
   say('warning', vscode.l10n.t('{0} Kept, since you edited them: {1}.', done, list), { buttons });
 }
 
-async function revertFinding({ request }: Services, target: Target | undefined): Promise<void> {
+async function revert({ request }: Services, about: RunRevertArgument): Promise<void> {
+  const force = () => request('donewhen.run.revert', { ...about, force: true });
+  tellReverted(await request('donewhen.run.revert', about), force, about.uris === undefined ? about.iteration : undefined);
+}
+
+async function revertFinding(services: Services, target: Target | undefined): Promise<void> {
   const { runId, findingId } = target ?? {};
   if (runId !== undefined && findingId !== undefined) {
-    const about = { runId, findingId };
-    tellReverted(await request('donewhen.run.revert', about), () => request('donewhen.run.revert', { ...about, force: true }));
+    await revert(services, { runId, findingId });
   }
 }
 
@@ -423,9 +425,7 @@ async function revertToIteration(services: Services, target: Target | undefined)
   if (run === undefined || iteration === undefined || !trusted()) {
     return;
   }
-  const about = { runId: run.runId, iteration };
-  const revert = (more: { force?: boolean }) => services.request('donewhen.run.revert', { ...about, ...more });
-  tellReverted(await revert({}), () => revert({ force: true }), iteration);
+  await revert(services, { runId: run.runId, iteration });
 }
 
 async function pickIteration({ view }: Snapshot): Promise<number | undefined> {
@@ -451,17 +451,13 @@ async function reviewChanges({ request }: Services, { runId, view }: Snapshot): 
     say('information', vscode.l10n.t('Nothing is changed: the files are as they were before the first turn.'));
     return;
   }
-  const sides = files.map(({ uri, before, now }) => {
-    const file = vscode.Uri.parse(uri, true);
-    // Its own path on both sides: another one is shown as a renaming.
-    return [file, before ? fileUri(runId, 0, uri).with({ path: file.path }) : undefined, now ? file : undefined];
-  });
-  await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes: {0}', view.title), sides);
+  const before = (uri: string) => fileUri(runId, 0, uri);
+  await openChanges(vscode.l10n.t('Changes: {0}', view.title), files, before, (uri) => vscode.Uri.parse(uri, true));
 }
 
 /** Puts files back as they were before the first turn; what they proved is proven again. */
-async function rejectFiles({ request }: Services, { runId, view }: Snapshot): Promise<void> {
-  const { files } = await request('donewhen.run.changes', { runId });
+async function rejectFiles(services: Services, { runId, view }: Snapshot): Promise<void> {
+  const { files } = await services.request('donewhen.run.changes', { runId });
   const items = files.map(({ uri, before, now }) => {
     const what = before ? (now ? vscode.l10n.t('changed') : vscode.l10n.t('deleted')) : vscode.l10n.t('added');
     return { label: harmless(vscode.workspace.asRelativePath(vscode.Uri.parse(uri, true))), description: what, uri };
@@ -471,9 +467,7 @@ async function rejectFiles({ request }: Services, { runId, view }: Snapshot): Pr
   if (chosen === undefined || chosen.length === 0 || !trusted()) {
     return;
   }
-  const about = { runId, iteration: 0, uris: chosen.map(({ uri }) => uri) };
-  const revert = (more: { force?: boolean }) => request('donewhen.run.revert', { ...about, ...more });
-  tellReverted(await revert({}), () => revert({ force: true }));
+  await revert(services, { runId, iteration: 0, uris: chosen.map(({ uri }) => uri) });
 }
 
 /** Opens source control with the receipt as the message; what a person has written there stays, and nothing is committed. */

@@ -38,8 +38,13 @@ export function programSettings(): ProgramSettings {
   return { serverPath: ownText('serverPath'), interpreter: ownText('interpreter') };
 }
 
-export function affects(change: vscode.ConfigurationChangeEvent): boolean {
-  return change.affectsConfiguration(SECTION);
+/** Told of each change of our settings, or of the one that is named. */
+export function onSettings(changed: () => void, name?: string): vscode.Disposable {
+  return vscode.workspace.onDidChangeConfiguration((change) => {
+    if (change.affectsConfiguration(name === undefined ? SECTION : `${SECTION}.${name}`)) {
+      changed();
+    }
+  });
 }
 
 export async function setForUser(name: string, value: unknown): Promise<void> {

@@ -3,14 +3,11 @@ import {
   CloseAction,
   ErrorAction,
   ExecuteCommandRequest,
-  type FeatureState,
   LanguageClient,
   type LanguageClientOptions,
   type MessageSignature,
   ResponseError,
   RevealOutputChannelOn,
-  type ServerCapabilities,
-  type StaticFeature,
   TransportKind,
 } from 'vscode-languageclient/node';
 import { GOAL_DOCUMENTS } from './goalFiles';
@@ -91,32 +88,20 @@ export function makeClient(
     },
   };
   const client = new QuietClient('donewhen', 'Done When', executable, options);
-  client.registerFeature(new PushOnly());
+  pullNothing(client);
   synchronizeEveryFile(client);
   return client;
 }
 
 /** Diagnostics are pushed as soon as they change: pulling the same ones would only be later. */
-class PushOnly implements StaticFeature {
-  fillClientCapabilities(): void {
-    // Nothing to declare.
-  }
-
-  preInitialize(capabilities: ServerCapabilities): void {
-    delete capabilities.diagnosticProvider;
-  }
-
-  initialize(): void {
-    // Nothing to begin.
-  }
-
-  getState(): FeatureState {
-    return { kind: 'static' };
-  }
-
-  clear(): void {
-    // Nothing to end.
-  }
+function pullNothing(client: LanguageClient): void {
+  const feature = client.getFeature('textDocument/diagnostic');
+  const initialize = feature.initialize.bind(feature);
+  feature.initialize = (capabilities, selector) => {
+    const others = { ...capabilities };
+    delete others.diagnosticProvider;
+    initialize(others, selector);
+  };
 }
 
 const EVERY_FILE = [{ scheme: 'file' }];

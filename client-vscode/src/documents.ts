@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
 import { goalsText } from './chat';
 import { asBytes, documentUri, type EvidenceName, GOALS, OPEN_EVIDENCE, SCHEME, type Shown, shownBy } from './documentUris';
-import { say, told } from './notices';
+import { told } from './notices';
 import { baseName, messageOf } from './plainText';
-import type { Asked } from './protocol';
+import type { Asked, ChangedFile, Snapshot } from './protocol';
 import type { Services } from './services';
 
 type DocumentsServices = Pick<Services, 'request' | 'want' | 'onDidStart' | 'snapshots' | 'log'>;
@@ -26,7 +26,6 @@ export function registerDocuments(services: DocumentsServices): vscode.Disposabl
         await show(uriOf(shown, `${stepId}.${shown.diff ? 'diff' : 'txt'}`));
       }
     }),
-    opens('donewhen.openReport', (given) => openReport(services, given)),
     opens('donewhen.goalStatus', () => {
       services.want();
       return showPage(services, uriOf(GOALS, vscode.l10n.t('Goal Status.md')));
@@ -41,7 +40,7 @@ export function registerDocuments(services: DocumentsServices): vscode.Disposabl
 }
 
 function opens(command: string, perform: (given: Given) => Promise<void>): vscode.Disposable {
-  return vscode.commands.registerCommand(command, (about: unknown) => told(perform(read(about))));
+  return vscode.commands.registerCommand(command, (given: Given = {}) => told(perform(given)));
 }
 
 /** The fields of a tree node, or of an argument that a lens or the timeline gives. */
@@ -54,10 +53,6 @@ interface Given {
   readonly iteration?: number;
   readonly path?: string;
   readonly uri?: string;
-}
-
-function read(about: unknown): Given {
-  return typeof about === 'object' && about !== null ? about : {};
 }
 
 /** The document that shows one evidence, however it is come to. */
@@ -80,23 +75,17 @@ function uriOf(shown: Shown, name: string): vscode.Uri {
 }
 
 /** As a page: whoever wants its text finds it in the menu of the page. */
-async function openReport(services: DocumentsServices, given: Given): Promise<void> {
-  const runId = given.runId ?? services.snapshots.all()[0]?.runId;
-  if (runId === undefined) {
-    say('information', vscode.l10n.t('There is no run to report on yet.'));
-    return;
-  }
-  const uri = uriOf({ kind: 'report', runId }, 'report.md');
+export async function openReport(services: Pick<Services, 'request' | 'log'>, { runId }: Snapshot): Promise<void> {
   // Rejects where it can't be made, which the page would only say.
   await services.request('donewhen.run.report', { runId, format: 'markdown' });
-  await showPage(services, uri);
+  await showPage(services, uriOf({ kind: 'report', runId }, 'report.md'));
 }
 
-async function showPage(services: DocumentsServices, uri: vscode.Uri): Promise<void> {
+async function showPage({ log }: Pick<Services, 'log'>, uri: vscode.Uri): Promise<void> {
   try {
     await vscode.commands.executeCommand('markdown.showPreview', uri);
   } catch (problem) {
-    services.log.warn(`no preview of Markdown: ${String(problem)}`);
+    log.warn(`no preview of Markdown: ${String(problem)}`);
     await show(uri);
   }
 }
@@ -114,6 +103,15 @@ async function openDiff(services: DocumentsServices, given: Given): Promise<void
   }
   const title = vscode.l10n.t('{0} (iteration {1})', baseName(uri), iteration);
   await vscode.commands.executeCommand('vscode.diff', fileUri(runId, iteration - 1, uri), fileUri(runId, iteration, uri), title, { preview: true });
+}
+
+/** Files that changed, in one editor. Both sides have the file's own path: another one is shown as a renaming. */
+export async function openChanges(title: string, files: readonly ChangedFile[], before: (uri: string) => vscode.Uri, now: (uri: string) => vscode.Uri): Promise<void> {
+  const sides = files.map((one) => {
+    const file = vscode.Uri.parse(one.uri, true);
+    return [file, ...[one.before && before(one.uri), one.now && now(one.uri)].map((side) => (side ? side.with({ path: file.path }) : undefined))];
+  });
+  await vscode.commands.executeCommand('vscode.changes', title, sides);
 }
 
 /** A report that is open follows its run, no faster than it can be read. */

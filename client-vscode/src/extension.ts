@@ -4,7 +4,7 @@ import { Server } from './client';
 import { registerChangeMarks } from './changeMarks';
 import { registerChat } from './chat';
 import { registerCommands } from './commands';
-import { affects, configured, ownText } from './configuration';
+import { configured, onSettings, ownText } from './configuration';
 import { Environment } from './environment';
 import { registerDocuments } from './documents';
 import { registerForwarding } from './forwarding';
@@ -125,11 +125,7 @@ function follow(server: Server, snapshots: SnapshotStore, interpreter: ProjectIn
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       server.notify('donewhen/didChangeTrust', { trusted: true });
     }),
-    vscode.workspace.onDidChangeConfiguration((change) => {
-      if (affects(change)) {
-        void server.reconfigure();
-      }
-    }),
+    onSettings(() => void server.reconfigure()),
     interpreter.onDidChange(() => void server.reconfigure()),
     snapshots.onDidChange(() => {
       server.takeUp();

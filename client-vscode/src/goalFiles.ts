@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { baseName } from './plainText';
+import type { Snapshot } from './protocol';
 import type { Services } from './services';
 
 const GOALS = '**/{GOAL.md,*.goal.md}';
@@ -26,6 +27,19 @@ export async function findGoals(most = MOST): Promise<vscode.Uri[]> {
 export async function saveGoal(goalUri: unknown): Promise<void> {
   if (isUnsaved(goalUri)) {
     await opened(goalUri)?.save();
+  }
+}
+
+/** Runs the checks of a goal, as it stands in the editor. Rejects where the workspace is not trusted. */
+export async function checkGoal({ request }: Pick<Services, 'request'>, goalUri: string, token?: vscode.CancellationToken): Promise<Snapshot> {
+  mustBeTrusted();
+  await saveGoal(goalUri);
+  return request('donewhen.goal.check', { goalUri }, token);
+}
+
+export function mustBeTrusted(): void {
+  if (!vscode.workspace.isTrusted) {
+    throw new Error(vscode.l10n.t('The workspace is not trusted, so nothing in it is run.'));
   }
 }
 

@@ -163,9 +163,9 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
     return nodes.flatMap(({ id }) => this.elements.get(id) ?? []);
   }
 
-  /** Goal files without a run or a check. The server may write the same uri with other escapes. */
+  /** Goal files without a run or a check. */
   private untouched(snapshots: readonly Snapshot[]): Node[] {
-    const known = new Set(snapshots.flatMap(({ goalUri }) => (goalUri === null ? [] : [vscode.Uri.parse(goalUri).toString()])));
+    const known = new Set(snapshots.map(({ goalUri }) => goalUri));
     const state = vscode.l10n.t('not started');
     return this.files.all
       .filter(({ uri }) => !known.has(uri))

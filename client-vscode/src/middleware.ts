@@ -17,12 +17,12 @@ import type { Snapshot } from './protocol';
 import { askReason } from './targets';
 import { onGoal } from './trouble';
 
-/** The commands that people must give a reason for; lenses and code actions leave it to the client to ask. */
-const REASONS: ReadonlySet<string> = new Set([
-  'donewhen.run.override',
-  'donewhen.run.dispute',
-  'donewhen.run.acceptIntegrity',
-]);
+/** What people must give a reason for; lenses and code actions leave it to the client to ask. */
+const QUESTIONS: Readonly<Record<string, () => string>> = {
+  'donewhen.run.override': () => vscode.l10n.t('Why does it need no proof?'),
+  'donewhen.run.dispute': () => vscode.l10n.t('What should the judge look at again?'),
+  'donewhen.run.acceptIntegrity': () => vscode.l10n.t('Why is it right?'),
+};
 
 /** The commands that read the goal file. */
 const READING: ReadonlySet<string> = new Set(['donewhen.run.start', 'donewhen.goal.check']);
@@ -178,8 +178,9 @@ async function execute(command: string, args: unknown[], next: ExecuteCommandSig
   if (READING.has(command)) {
     await saveGoal(argument['goalUri']);
   }
-  if (REASONS.has(command) && argument['reason'] === undefined) {
-    const reason = await askReason(whyTitle(command));
+  const question = QUESTIONS[command];
+  if (question !== undefined && argument['reason'] === undefined) {
+    const reason = await askReason(question());
     return reason === undefined ? undefined : next(command, [{ ...argument, reason }]);
   }
   const outcome: unknown = await next(command, args);
@@ -187,12 +188,4 @@ async function execute(command: string, args: unknown[], next: ExecuteCommandSig
     tellReverted(outcome as Reverted, async () => (await next(command, [{ ...argument, force: true }])) as Reverted);
   }
   return outcome;
-}
-
-function whyTitle(command: string): string {
-  const titles: Readonly<Record<string, string>> = {
-    'donewhen.run.override': vscode.l10n.t('Why does it need no proof?'),
-    'donewhen.run.dispute': vscode.l10n.t('What should the judge look at again?'),
-  };
-  return titles[command] ?? vscode.l10n.t('Why is it right?');
 }

@@ -203,58 +203,59 @@ function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {
 }
 
 /** Asks until it is over. */
-async function ask(services: NotificationServices, notice: Notice): Promise<void> {
-  let stop = (): void => undefined;
-  const never = new Promise<void>((resolve) => {
-    stop = resolve;
-  });
+async function ask({ snapshots }: NotificationServices, notice: Notice): Promise<void> {
+  const end = endOf(snapshots, notice);
   try {
-    await askIt(notice.message, notice.buttons, () => notice.holds(), over(services, notice, never));
+    await askIt(notice.message, notice.buttons, () => notice.holds(), end.reached);
   } finally {
-    stop();
+    end.dispose();
   }
 }
 
 /** Resolves once it was closed, or is over; a button that is pressed later still counts. */
-async function tell(services: NotificationServices, notice: Notice, asksBeside: () => boolean): Promise<void> {
+async function tell({ snapshots }: NotificationServices, notice: Notice, asksBeside: () => boolean): Promise<void> {
   const state = { shown: false, left: false };
-  let close = (): void => undefined;
-  const closed = new Promise<void>((resolve) => {
-    close = resolve;
-  });
   const holds = (): boolean => {
     state.shown = !state.left && notice.holds();
     return state.shown;
   };
-  const done = said(notice.kind ?? 'information', notice.message, { buttons: notice.buttons, holds, closed: close });
-  const first = await Promise.race([closed.then(() => 'closed' as const), over(services, notice, closed)]);
-  if (first === 'over') {
+  const end = endOf(snapshots, notice);
+  let done: Promise<void> = Promise.resolve();
+  const closed = new Promise<'closed'>((resolve) => {
+    const told = { buttons: notice.buttons, holds, closed: () => { resolve('closed'); } };
+    done = said(notice.kind ?? 'information', notice.message, told);
+  });
+  try {
+    if ((await Promise.race([closed, end.reached])) === 'closed') {
+      await Promise.race([done, end.reached]);
+      return;
+    }
     state.left = true;
     if (state.shown && !asksBeside()) {
       // This hides all that are in view, and keeps them in the list: nothing that is asked may hide with them.
       await vscode.commands.executeCommand('notifications.hideToasts');
     }
-    return;
+  } finally {
+    end.dispose();
   }
-  await Promise.race([done, over(services, notice, done)]);
 }
 
-/** Until it no longer holds, or nobody waits for that any more. */
-function over(services: NotificationServices, notice: Notice, until: Promise<unknown>): Promise<'over'> {
-  return new Promise((resolve) => {
+/** When a notice no longer holds; looked for until it is disposed of. */
+function endOf(snapshots: Services['snapshots'], notice: Notice): { readonly reached: Promise<'over'>; dispose(): void } {
+  let stop = (): void => undefined;
+  const reached = new Promise<'over'>((resolve) => {
     const look = (): void => {
       if (!notice.holds()) {
-        stop();
         resolve('over');
       }
     };
     const later = setTimeout(look, IN_VIEW);
-    const watching = services.snapshots.onDidChange(look);
-    const stop = (): void => {
+    const watching = snapshots.onDidChange(look);
+    stop = () => {
       clearTimeout(later);
       watching.dispose();
     };
-    until.then(stop, stop);
     look();
   });
+  return { reached, dispose: () => { stop(); } };
 }

@@ -44,10 +44,10 @@ export function withoutOpenBracket(text: string): string {
 }
 
 /** A fenced block of Markdown that its text can't leave. */
-export function fenced(text: string, language = ''): string {
+export function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/gu)].map((run) => run[0].length));
   const fence = '`'.repeat(longest + 1);
-  return `${fence}${language}\n${text}\n${fence}`;
+  return `${fence}\n${text}\n${fence}`;
 }
 
 /** The last part of a uri's path, readable. */

@@ -12,9 +12,9 @@ interface Step {
 
 /** A list that may still grow, or be told anew, while a person looks at it. */
 export interface Live<T> {
-  readonly items: readonly T[];
+  items(): readonly T[];
   /** Whether more is to come. */
-  readonly busy: boolean;
+  busy(): boolean;
   readonly onDidChange: vscode.Event<void>;
 }
 
@@ -41,8 +41,8 @@ export function textStep(options: TextOptions): Promise<string | typeof Back | u
   pick.value = options.value;
   const show = (): void => {
     const text = pick.value.trim();
-    pick.busy = options.proposed.busy;
-    pick.items = text === '' ? options.proposed.items : [{ label: text, description: options.typed, text, alwaysShow: true }];
+    pick.busy = options.proposed.busy();
+    pick.items = text === '' ? options.proposed.items() : [{ label: text, description: options.typed, text, alwaysShow: true }];
   };
   show();
   return shown(pick, options, (accept) => [
@@ -65,8 +65,6 @@ export function textStep(options: TextOptions): Promise<string | typeof Back | u
 export interface Choice extends vscode.QuickPickItem {
   /** Changes what is chosen and stays; without it, the item is what the step ends with. */
   toggle?(): void;
-  /** After it was toggled, Enter ends the step. */
-  readonly settles?: boolean;
 }
 
 interface ChoicesOptions<T extends Choice> extends Step {
@@ -81,33 +79,25 @@ interface ChoicesOptions<T extends Choice> extends Step {
 /** A list in which some items switch something, and others end the step; the first one is active. */
 export function choicesStep<T extends Choice>(options: ChoicesOptions<T>): Promise<T | typeof Back | undefined> {
   const pick = vscode.window.createQuickPick<T>();
-  let active = 0;
   const show = (): void => {
-    pick.busy = options.choices.busy;
+    pick.busy = options.choices.busy();
     pick.keepScrollPosition = true;
     const text = pick.value.trim();
     const added = text === '' ? [] : [{ ...options.adding(text), alwaysShow: true }];
-    pick.items = [...added, ...options.choices.items];
-    const item = pick.items[text === '' ? active : 0];
-    pick.activeItems = item === undefined ? [] : [item];
+    pick.items = [...added, ...options.choices.items()];
+    pick.activeItems = pick.items.slice(0, 1);
   };
   show();
   return shown(pick, options, (accept, fail) => [
     options.choices.onDidChange(show),
-    pick.onDidChangeActive(([item]) => {
-      const index = item === undefined ? -1 : options.choices.items.indexOf(item);
-      active = index < 0 ? active : index;
-    }),
     pick.onDidChangeValue(show),
     pick.onDidAccept(() => {
       const text = pick.value.trim();
       const [item] = pick.selectedItems;
       if (text !== '' && !isToggled(item, text)) {
         pick.value = '';
-        active = 0;
         options.add(text);
       } else if (item?.toggle !== undefined) {
-        active = item.settles === true ? 0 : active;
         pick.value = '';
         item.toggle();
       } else if (item !== undefined) {

@@ -152,23 +152,21 @@ function askName(): Thenable<string | undefined> {
   });
 }
 
-async function askOptionalValue(name: string, provider: string): Promise<string | undefined> {
-  const given = await vscode.window.showInputBox({
+function askOptionalValue(name: string, provider: string): Promise<string | undefined> {
+  return askHidden({
     title: vscode.l10n.t('The API key for {0}', provider),
     prompt: vscode.l10n.t('Kept in the secret storage of the editor as {0}. Leave it empty to go without.', name),
-    password: true,
-    ignoreFocusOut: true,
   });
-  return given?.trim();
 }
 
-async function askValue(name: string): Promise<string | undefined> {
-  const given = await vscode.window.showInputBox({
+function askValue(name: string): Promise<string | undefined> {
+  return askHidden({
     title: name,
     prompt: vscode.l10n.t('Kept in the secret storage of the editor.'),
-    password: true,
-    ignoreFocusOut: true,
     validateInput: (given) => (given.trim() === '' ? vscode.l10n.t('A key is needed.') : undefined),
   });
-  return given?.trim();
+}
+
+async function askHidden(options: vscode.InputBoxOptions): Promise<string | undefined> {
+  return (await vscode.window.showInputBox({ ...options, password: true, ignoreFocusOut: true }))?.trim();
 }

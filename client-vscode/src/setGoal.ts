@@ -70,7 +70,7 @@ async function ask(goal: NewGoal): Promise<GoalChoice['ends']> {
     if (objective === undefined || objective === Back) {
       return undefined;
     }
-    goal.typed = goal.objectives.items.some((one) => one.text === objective) ? '' : objective;
+    goal.typed = goal.objectives.items().some((one) => one.text === objective) ? '' : objective;
     goal.objective = objective;
     const chosen = await askProof(goal);
     if (chosen !== Back) {
@@ -298,16 +298,7 @@ class NewGoal implements vscode.Disposable {
   }
 
   private live<T>(items: () => readonly T[]): Live<T> {
-    const busy = (): boolean => this.waiting !== undefined;
-    return {
-      get items() {
-        return items();
-      },
-      get busy() {
-        return busy();
-      },
-      onDidChange: this.changed.event,
-    };
+    return { items, busy: () => this.waiting !== undefined, onDidChange: this.changed.event };
   }
 
   private all(): readonly OfferedCheck[] {
@@ -449,7 +440,6 @@ class NewGoal implements vscode.Disposable {
           label: name,
           description: vscode.l10n.t('not installed: {0}', install),
           iconPath: OPEN,
-          settles: true,
           toggle: () => {
             void vscode.env.clipboard.writeText(install);
             say('information', vscode.l10n.t('Copied: {0}', install));
@@ -465,7 +455,6 @@ class NewGoal implements vscode.Disposable {
         label: name,
         description: chosen ? vscode.l10n.t('chosen · {0}', description) : description,
         iconPath: chosen ? TICKED : OPEN,
-        settles: true,
         toggle: () => {
           this.worker = worker;
           this.changed.fire();

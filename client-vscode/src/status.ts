@@ -25,14 +25,22 @@ export function registerStatus(services: StatusServices): vscode.Disposable {
     showServer(server, services);
   };
   showBoth();
-  const contexts = new Contexts(services);
-  contexts.update();
+  const told = new Map<string, string>();
+  const tellContexts = (): void => {
+    for (const [name, value] of Object.entries(contextsOf(services.snapshots.all()))) {
+      if (told.get(name) !== JSON.stringify(value)) {
+        told.set(name, JSON.stringify(value));
+        void vscode.commands.executeCommand('setContext', `donewhen.${name}`, value);
+      }
+    }
+  };
+  tellContexts();
   return vscode.Disposable.from(
     goal,
     server,
     services.snapshots.onDidChange(() => {
       showGoal();
-      contexts.update();
+      tellContexts();
     }),
     services.onDidChangeState(showBoth),
     vscode.window.onDidChangeActiveTextEditor(showGoal),
@@ -99,31 +107,19 @@ function stateWords(state: ServerState): { icon: string; text: string; tooltip: 
 }
 
 /** What `when` clauses ask: only what can be done is offered. */
-class Contexts {
-  private readonly told = new Map<string, string>();
-
-  constructor(private readonly services: StatusServices) {}
-
-  update(): void {
-    const runs = this.services.snapshots.all();
-    // By path: to a window of a remote machine the same file has another uri than here.
-    const active = runs.flatMap(({ view, goalUri }) => (view.active && goalUri !== null ? [vscode.Uri.parse(goalUri)] : []));
-    this.tell('runs', runs.length > 0);
-    this.tell('active', runs.some(({ view }) => view.active));
-    this.tell('activeGoals', active.flatMap((uri) => [uri.fsPath, uri.path]));
-    this.tell('resumable', runs.some(({ view }) => view.goesOn));
-    this.tell('takeOver', runs.some(({ takeOver }) => takeOver));
-    this.tell('guardable', runs.some(({ view }) => view.guardable));
-    this.tell('complete', runs.some(({ status }) => status === 'complete'));
-    this.tell('guarded', runs.some(({ guard }) => guard !== null));
-    this.tell('judged', runs.some(({ judge }) => judge !== null));
-    this.tell('asks', runs.some(({ view }) => view.asking));
-  }
-
-  private tell(name: string, value: boolean | readonly string[]): void {
-    if (this.told.get(name) !== JSON.stringify(value)) {
-      this.told.set(name, JSON.stringify(value));
-      void vscode.commands.executeCommand('setContext', `donewhen.${name}`, value);
-    }
-  }
+function contextsOf(runs: readonly Snapshot[]): Readonly<Record<string, boolean | readonly string[]>> {
+  // By path: to a window of a remote machine the same file has another uri than here.
+  const active = runs.flatMap(({ view, goalUri }) => (view.active && goalUri !== null ? [vscode.Uri.parse(goalUri)] : []));
+  return {
+    runs: runs.length > 0,
+    active: runs.some(({ view }) => view.active),
+    activeGoals: active.flatMap((uri) => [uri.fsPath, uri.path]),
+    resumable: runs.some(({ view }) => view.goesOn),
+    takeOver: runs.some(({ takeOver }) => takeOver),
+    guardable: runs.some(({ view }) => view.guardable),
+    complete: runs.some(({ status }) => status === 'complete'),
+    guarded: runs.some(({ guard }) => guard !== null),
+    judged: runs.some(({ judge }) => judge !== null),
+    asks: runs.some(({ view }) => view.asking),
+  };
 }

@@ -1,6 +1,8 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { isOn } from './configuration';
+import { isOn, onSettings } from './configuration';
+
+const SETTING = 'addToPath';
 
 /** The folder with nothing but the program `donewhen`, so that no Python comes along to a terminal. */
 export function terminalFolder(context: vscode.ExtensionContext): string {
@@ -15,16 +17,12 @@ export function registerTerminal(context: vscode.ExtensionContext): vscode.Dispo
     const added = path.delimiter + terminalFolder(context);
     const present = variables.get('PATH')?.value;
     // Open terminals are said to be out of date whenever something is set, even to what it was.
-    if (!isOn('addToPath')) {
+    if (!isOn(SETTING)) {
       variables.clear();
     } else if (present !== added) {
       variables.append('PATH', added);
     }
   };
   update();
-  return vscode.workspace.onDidChangeConfiguration((change) => {
-    if (change.affectsConfiguration('donewhen.addToPath')) {
-      update();
-    }
-  });
+  return onSettings(update, SETTING);
 }

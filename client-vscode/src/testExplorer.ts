@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import { isOn } from './configuration';
-import { GoalFiles, saveGoal, textOf } from './goalFiles';
+import { isOn, onSettings } from './configuration';
+import { checkGoal, GoalFiles, textOf } from './goalFiles';
 import { messageOf } from './plainText';
 import type { CheckResult, Evidence, Location, Requirement, RequirementShown, Snapshot } from './protocol';
 import type { Services } from './services';
@@ -26,12 +26,7 @@ export function registerTestExplorer(services: TestExplorerServices): vscode.Dis
     }
   };
   update();
-  const changes = vscode.workspace.onDidChangeConfiguration((change) => {
-    if (change.affectsConfiguration(`donewhen.${SETTING}`)) {
-      update();
-    }
-  });
-  return vscode.Disposable.from(changes, { dispose: () => explorer?.dispose() });
+  return vscode.Disposable.from(onSettings(update, SETTING), { dispose: () => explorer?.dispose() });
 }
 
 /** What an item stands for. */
@@ -225,12 +220,8 @@ class TestExplorer implements vscode.Disposable {
       run.started(item);
     });
     try {
-      if (!vscode.workspace.isTrusted) {
-        throw new Error(vscode.l10n.t('The workspace is not trusted, so nothing in it is run.'));
-      }
       this.checked.add(goalUri);
-      await saveGoal(goalUri);
-      const snapshot = await this.services.request('donewhen.goal.check', { goalUri }, token);
+      const snapshot = await checkGoal(this.services, goalUri, token);
       await this.tell();
       for (const [at, one] of snapshot.requirements.entries()) {
         const item = goal.children.get(`${goal.id}#${one.id}`);

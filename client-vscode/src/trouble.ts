@@ -109,17 +109,12 @@ export class Trouble {
 
   private remediesOf(problem: unknown, again?: () => Promise<void>): readonly Remedy[] {
     const { lacks } = dataOf(problem);
-    const command = (label: string, id: string): Remedy => ({
-      label,
-      again: false,
-      perform: async () => vscode.commands.executeCommand(id),
-    });
     return [
       ...(problem instanceof SetupProblem ? problem.remedies : []),
       ...(lacks === 'model' ? [command(vscode.l10n.t('Choose Models'), 'donewhen.chooseModels')] : []),
       ...(lacks === 'models' && this.environment.installsModels() ? [this.install(again)] : []),
       ...(lacks === 'key' ? [command(vscode.l10n.t('Set API Key'), 'donewhen.setApiKey')] : []),
-      command(vscode.l10n.t('Show Logs'), 'donewhen.showLogs'),
+      showLogs(),
     ];
   }
 
@@ -147,7 +142,8 @@ export class Trouble {
       return { message: problem?.message ?? '', offers };
     }
     if (this.server.outdated) {
-      return { message: restartNeeded(), offers: [restart] };
+      const message = vscode.l10n.t('These settings take effect once no run is in progress. Restart the server to use them now: the run is interrupted, and can be resumed.');
+      return { message, offers: [restart] };
     }
     return this.server.state === 'running' ? this.otherVersion() : undefined;
   }
@@ -198,16 +194,9 @@ export class Trouble {
     if (this.telling === message) {
       return;
     }
-    const logs = {
-      label: vscode.l10n.t('Show Logs'),
-      perform: () => {
-        this.log.show();
-        return Promise.resolve();
-      },
-    };
     this.telling = message;
     say('error', message, {
-      buttons: [...(problem?.offers ?? []), logs],
+      buttons: [...(problem?.offers ?? []), this.button(showLogs())],
       holds: () => this.server.failure?.message === message,
       closed: () => {
         // It stands there no more: what fails in the same way again is told again.
@@ -236,8 +225,12 @@ export class Trouble {
   }
 }
 
-function restartNeeded(): string {
-  return vscode.l10n.t('These settings take effect once no run is in progress. Restart the server to use them now: the run is interrupted, and can be resumed.');
+function command(label: string, id: string): Remedy {
+  return { label, again: false, perform: async () => vscode.commands.executeCommand(id) };
+}
+
+function showLogs(): Remedy {
+  return command(vscode.l10n.t('Show Logs'), 'donewhen.showLogs');
 }
 
 /** What is wrong in a goal file, and the way to that line. */

@@ -13,6 +13,13 @@ type TimelineServices = Pick<Services, 'request' | 'want' | 'serverState' | 'onD
 
 const VIEW = 'donewhen.timeline';
 
+/** What a tree node, a lens, or the page of before a reload names. */
+interface Given {
+  readonly runId?: string;
+  /** Beside what the person looks at, and without the focus. */
+  readonly aside?: boolean;
+}
+
 /** The timeline of a run: score and cost over its iterations, each of them in full on demand. */
 export function registerTimeline(services: TimelineServices): vscode.Disposable {
   let timeline: Timeline | undefined;
@@ -25,27 +32,27 @@ export function registerTimeline(services: TimelineServices): vscode.Disposable 
     });
   };
   return vscode.Disposable.from(
-    vscode.commands.registerCommand('donewhen.showTimeline', async (about: unknown) => {
-      const runId = runOf(about) ?? (await chosenRun(services));
-      const aside = isAside(about);
+    vscode.commands.registerCommand('donewhen.showTimeline', async (given: Given = {}) => {
+      const runId = given.runId ?? (await chosenRun(services));
+      const aside = given.aside === true;
       if (runId !== undefined && timeline !== undefined) {
         timeline.show(runId, aside);
       } else if (runId !== undefined) {
         adopt(createPanel(services, aside), runId);
       }
     }),
-    vscode.commands.registerCommand('donewhen.hint', async (about: unknown) => {
-      const runId = runOf(about) ?? (await hintableRun(services));
+    vscode.commands.registerCommand('donewhen.hint', async (given: Given = {}) => {
+      const runId = given.runId ?? (await hintableRun(services));
       if (runId !== undefined) {
         await vscode.commands.executeCommand('donewhen.showTimeline', { runId });
         timeline?.hint();
       }
     }),
     vscode.window.registerWebviewPanelSerializer(VIEW, {
-      deserializeWebviewPanel: (panel, state) => {
+      deserializeWebviewPanel: (panel, state: Given | undefined) => {
         if (timeline === undefined) {
           panel.webview.options = webviewOptions(services);
-          adopt(panel, runOf(state));
+          adopt(panel, state?.runId);
         } else {
           // The tab of before the reload, which is made only when it is looked at: there is another one by now.
           panel.dispose();
@@ -332,19 +339,6 @@ function webviewOptions({ context }: TimelineServices): vscode.WebviewOptions {
   return { enableScripts: true, localResourceRoots: [pageFolder(context.extensionUri)] };
 }
 
-function runOf(about: unknown): string | undefined {
-  const given = typeof about === 'object' && about !== null && 'runId' in about ? about.runId : undefined;
-  return typeof given === 'string' ? given : undefined;
-}
-
-function isAside(about: unknown): boolean {
-  return typeof about === 'object' && about !== null && 'aside' in about && about.aside === true;
-}
-
-function placeOf({ goalUri }: Snapshot): string {
-  return goalUri === null ? '' : vscode.workspace.asRelativePath(vscode.Uri.parse(goalUri));
-}
-
 async function hintableRun(services: TimelineServices): Promise<string | undefined> {
   const none = vscode.l10n.t('No worker is running. Start a run with an agent or a command first.');
   return (await pickRun(services, undefined, ({ view }) => view.hintable, none))?.runId;
@@ -358,7 +352,10 @@ async function chosenRun({ snapshots }: TimelineServices): Promise<string | unde
     }
     return runs[0]?.runId;
   }
-  const picks = runs.map((run) => ({ label: label(run.title), description: placeOf(run), runId: run.runId }));
+  const picks = runs.map(({ title, goalUri, runId }) => {
+    const description = goalUri === null ? '' : vscode.workspace.asRelativePath(vscode.Uri.parse(goalUri));
+    return { label: label(title), description, runId };
+  });
   const title = vscode.l10n.t('Show the timeline of which goal?');
   return (await vscode.window.showQuickPick(picks, { title }))?.runId;
 }
