@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -16,6 +17,7 @@ from donewhen.ports import Live
 from donewhen.store.memory import MemoryLedger
 from tests.core.builders import goal, requirement
 from tests.engine.world import GOAL, Player, World, contains, ended, fails, idle, pursue, returns, until, writes
+from tests.tools import in_flight
 
 
 @pytest.mark.conformance("C2")
@@ -47,15 +49,19 @@ async def test_a08_a_claim_is_no_proof(world: World) -> None:
 @pytest.mark.conformance("C4")
 async def test_c04_the_timeout_interrupts_a_turn_in_flight(world: World) -> None:
     world.worker.gate = asyncio.Event()
-    view = await pursue(world, limits=LimitChanges(timeout=0.3))
+    view = await in_flight(limited(world), lambda _: world.worker.cancelled)
     assert (view.state.status, world.worker.cancelled) == ("timed_out", 1)
 
 
 @pytest.mark.conformance("C4")
 async def test_c04_the_timeout_interrupts_a_check_in_flight(world: World) -> None:
     world.checker.gate = asyncio.Event()
-    view = await pursue(world, limits=LimitChanges(timeout=0.3))
+    view = await in_flight(limited(world), lambda _: world.checker.cancelled)
     assert (view.state.status, world.checker.cancelled) == ("timed_out", 1)
+
+
+def limited(world: World) -> Callable[[float], Awaitable[RunView]]:
+    return lambda seconds: pursue(world, limits=LimitChanges(timeout=seconds))
 
 
 @pytest.mark.conformance("C8")

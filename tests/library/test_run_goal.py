@@ -23,7 +23,7 @@ from donewhen import (
     run_goal,
 )
 from donewhen.callables.judges import AuditTask
-from tests.tools import each_row
+from tests.tools import each_row, in_flight
 
 Prompts = list[str]
 
@@ -146,20 +146,25 @@ async def test_c04_the_time_limit_interrupts_whatever_is_in_flight(stuck: str) -
     async def judge(task: AuditTask) -> Any:
         return await hang("judge")
 
-    outcome = await arun_goal("Do it", worker, judge, checks=[check], timeout=0.2)
+    outcome = await in_flight(
+        lambda seconds: arun_goal("Do it", worker, judge, checks=[check], timeout=seconds), lambda _: ended
+    )
     assert (outcome.status, ended) == ("timed_out", [stuck])
 
 
 @pytest.mark.conformance("C4", "C19")
 async def test_c04_a_sync_worker_is_left_behind_and_its_late_result_changes_nothing() -> None:
-    leave, left = threading.Event(), threading.Event()
+    begun, leave, left = threading.Event(), threading.Event(), threading.Event()
 
     def worker(prompt: str) -> str:
+        begun.set()
         leave.wait(30)
         left.set()
         return "done"
 
-    outcome = await arun_goal("Do it", worker, checks=[is_done], timeout=0.2)
+    outcome = await in_flight(
+        lambda seconds: arun_goal("Do it", worker, checks=[is_done], timeout=seconds), lambda _: begun.is_set()
+    )
     leave.set()
     assert await asyncio.to_thread(left.wait, 10)
     assert (outcome.status, outcome.response) == ("timed_out", None)
