@@ -12,7 +12,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.evidence import CheckResult, Evidence, Observation, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.work import Usage
-from donewhen.ports import JudgeTask, Model, ModelFacts, ModelReply, ModelRequest
+from donewhen.ports import Calls, JudgeTask, Model, ModelFacts, ModelReply, ModelRequest
 
 REVISION = "rev-1"
 Answer = str | Exception | ModelReply | tuple[ToolCall, ...] | Callable[[ModelRequest], Any]
@@ -70,7 +70,7 @@ def prompt_size(request: ModelRequest) -> int:
 
 
 @dataclass
-class MemoryCalls:
+class MemoryCalls(Calls):
     begun: list[str] = field(default_factory=list[str])
     ended: list[Usage] = field(default_factory=list[Usage])
     refuse: Exception | None = None

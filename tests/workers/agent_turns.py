@@ -15,7 +15,7 @@ from donewhen.core.events import AgentOptions
 from donewhen.core.evidence import ObservedCommand
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer, Interrupt, TurnResult, Usage, WorkerStep
-from donewhen.ports import ModelReply, PluginTool, ToolDoer, Turn, TurnContext
+from donewhen.ports import Calls, ModelReply, PluginTool, ToolDoer, Turn, TurnContext
 from donewhen.store.model_notes import MemoryModelNotes
 from donewhen.workers.agent.worker import AgentWorker
 from donewhen.workspace.guarded import GuardedFolder
@@ -40,7 +40,7 @@ class Files:
 
 
 @dataclass
-class Account:
+class Account(Calls):
     """`ports.Calls`: keeps what was begun and ended; `allowed` calls may be made."""
 
     context: AgentContext

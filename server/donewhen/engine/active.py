@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from donewhen.core.calls import CallStarted
 from donewhen.core.changing import replace
@@ -522,26 +522,10 @@ class Stopwatch:
 # What the plugins of one run may use (`ports.PluginHost`).
 
 
-class HostedRun(Protocol):
-    """A run, as far as its plugins reach it."""
-
-    @property
-    def run_id(self) -> str: ...
-
-    @property
-    def state(self) -> RunState: ...
-
-    def set_activity(self, activity: str | None) -> None: ...
-
-    async def append(self, event: Event, *, durable: bool = True) -> RunState: ...
-
-    async def ask(self, interrupt: Interrupt) -> Answer: ...
-
-
 class RunHost:
     """Implements `ports.PluginHost` on one run."""
 
-    def __init__(self, run: HostedRun, root: Path, mask: Callable[[str], str]) -> None:
+    def __init__(self, run: ActiveRun, root: Path, mask: Callable[[str], str]) -> None:
         self._run = run
         self._root = root
         self._mask = mask

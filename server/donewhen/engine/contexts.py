@@ -45,7 +45,7 @@ class CallAccount:
         self._role: CallRole = role
 
     def left(self) -> Left:
-        """See `ports.Budgeted`."""
+        """See `ports.Calls`."""
         state = self._run.state
         limits, ahead = state.goal.limits, Usage()
         for worst in (*(call.worst for call in state.open_calls.values()), *self._ahead()):

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from donewhen.core import events as e
 from donewhen.core.acts import REFUSED, UNASKED, hint_in
@@ -25,6 +25,7 @@ from donewhen.core.trials.outcome import TRIED
 from donewhen.core.words import sentence
 from donewhen.engine.active import ActiveRun, turn_stream
 from donewhen.engine.api import RunStep, RunSteps, StepKind, StepState
+from donewhen.ports import Workspace
 from donewhen.regular import read_text
 
 MAX_STEPS = 500
@@ -47,12 +48,6 @@ _KINDS: Mapping[str, StepKind] = {
     "search": "reads",
     "report": "reports",
 }
-
-
-class FileSource(Protocol):
-    """A run's files as they were: in a checkpoint's tree."""
-
-    async def file_at(self, checkpoint: str, path: str) -> bytes | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +126,7 @@ class Steps:
         """True if there are edits whose diffs are to be worked out."""
         return bool(self._edits)
 
-    async def work_out(self, files: FileSource, *, live: bool) -> None:
+    async def work_out(self, files: Workspace, *, live: bool) -> None:
         """Works out the diffs of the edits that were added since. The files on disk tell only what the latest edit of
         each made of it, and only while the run is `live`."""
         edits, self._edits = self._edits, []
@@ -167,7 +162,7 @@ class Steps:
         if by and edit.path not in self._by_tool:
             self._put(edit.step, at, "edits", f"{'you ' if by == 'person' else ''}{word} {edit.path}", path=edit.path)
 
-    async def _text_in_tree(self, tree: str | None, path: str, files: FileSource, *, known: bool = False) -> str | None:
+    async def _text_in_tree(self, tree: str | None, path: str, files: Workspace, *, known: bool = False) -> str | None:
         """What a file holds in a tree, or as it was last `known`. Raises ValueError if that is not text to show."""
         if known and path in self._texts:
             return self._texts[path]

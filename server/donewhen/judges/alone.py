@@ -23,7 +23,7 @@ from donewhen.core.globs import literal
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.verdict import Finding, GoalVerdict, RequirementVerdict
 from donewhen.core.work import Usage
-from donewhen.ports import Judge, Judgement, JudgeTask
+from donewhen.ports import Calls, Judge, Judgement, JudgeTask
 
 _REVISION = "alone"
 CLAIMS_ALONE = "only messages were given, and they are claims"
@@ -211,7 +211,7 @@ class _Alone:
 # An account of model calls outside of any run: counted in memory, without a limit.
 
 
-class Account:
+class Account(Calls):
     """`ports.Calls` for a caller that waits for one answer. Concurrent calls are counted too."""
 
     def __init__(self) -> None:

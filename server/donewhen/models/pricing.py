@@ -12,7 +12,7 @@ from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed
 from donewhen.core.work import Usage
 from donewhen.models.protocol import Answered
-from donewhen.ports import Budgeted, Calls, Left, Model, ModelFacts, ModelReply, ModelRequest, Price, Retried
+from donewhen.ports import Calls, Left, Model, ModelFacts, ModelReply, ModelRequest, Price
 
 _MILLION = 1_000_000
 _BYTES_PER_TOKEN = 3.0
@@ -140,12 +140,10 @@ async def ask(
 ) -> ModelReply:
     """The model's reply, limited to what is left of the budget. Raises OverBudget before the call, ModelFailed after
     it. If the call is cut off, it stays open in the account, which then counts its prompt."""
-    if isinstance(calls, Budgeted):
-        request = within(model, request, calls.left())
+    request = within(model, request, calls.left())
     prompt, worst = model.estimate(request)
     call_id = await calls.begin(model.name, prompt, worst)
-    if isinstance(calls, Retried):
-        request = replace(request, on_failed_try=partial(calls.retried, call_id))
+    request = replace(request, on_failed_try=partial(calls.retried, call_id))
     try:
         reply = await model.complete(request, on_text)
     except ModelFailed as failure:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.plugging import PluginState
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 LARGEST_STATE = 262_144
@@ -20,14 +23,6 @@ Upgrade = Callable[[int, Any], Any]
 
 class StateError(DoneWhenError):
     """A plugin's state can't be read or kept; the message says why, and what to do."""
-
-
-class Adapter(Protocol):
-    """The two methods of pydantic's TypeAdapter that are used here."""
-
-    def validate_json(self, data: str, /, *, strict: bool | None = None) -> Any: ...
-
-    def dump_json(self, instance: Any, /) -> bytes: ...
 
 
 def read_state(plugin: str, state: PluginState, kind: type[T], version: int, upgrade: Upgrade | None) -> T:
@@ -83,19 +78,19 @@ def _no_number(text: str) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _anything() -> Adapter:
+def _anything() -> TypeAdapter[Any]:
     """For any value that pydantic can write; NaN and infinities stay distinct from null."""
     from pydantic import ConfigDict, TypeAdapter  # see below
 
-    return cast("Adapter", TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan="constants")))
+    return TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan="constants"))
 
 
 @lru_cache(maxsize=128)
-def _adapter(kind: Any) -> Adapter:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     # Imported when needed: the library has to start quickly.
     from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
     try:
-        return cast("Adapter", TypeAdapter(kind))
+        return TypeAdapter(kind)
     except (PydanticSchemaGenerationError, PydanticUserError) as error:  # a TypedDict of `typing` before Python 3.12
         raise StateError(f"{kind!r} can't be the shape of a plugin's state: {error.message}") from error

@@ -47,7 +47,6 @@ from donewhen.ports.plugging import (
 )
 from donewhen.ports.proving import (
     AuditContext,
-    Budgeted,
     Calls,
     Checker,
     FilesOf,
@@ -63,7 +62,6 @@ from donewhen.ports.proving import (
     Left,
     OnChange,
     Probes,
-    Retried,
     Turn,
     TurnContext,
     Worker,
@@ -87,7 +85,6 @@ __all__ = [
     "AskEditor",
     "AuditAhead",
     "AuditContext",
-    "Budgeted",
     "Calling",
     "Calls",
     "Checker",
@@ -138,7 +135,6 @@ __all__ = [
     "Processes",
     "Reply",
     "Request",
-    "Retried",
     "Room",
     "RoomLimits",
     "Rooms",

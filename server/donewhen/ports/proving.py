@@ -92,25 +92,6 @@ class Turn:
     feedback; files stay as they are."""
 
 
-class Calls(Protocol):
-    """The account of calls to models: on record before each call and after it."""
-
-    async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
-        """Intent; returns the call's id. Raises OverBudget if `worst` could pass a budget: then no call is made."""
-        ...
-
-    async def end(
-        self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None
-    ) -> None: ...
-
-
-@runtime_checkable
-class Retried(Protocol):
-    """An account that also keeps what went wrong before a call is made again."""
-
-    async def retried(self, call_id: str, failed: FailedTry) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Left:
     """What is left of the budgets, calls under way taken off at their worst case; None: there is no such budget."""
@@ -119,11 +100,23 @@ class Left:
     usd: float | None = None
 
 
-@runtime_checkable
-class Budgeted(Protocol):
-    """An account that knows what is left: calls can be kept within it by bounding their replies."""
+class Calls(Protocol):
+    """The account of calls to models: on record before each call and after it."""
 
-    def left(self) -> Left: ...
+    def left(self) -> Left:
+        """Calls are kept within it by bounding their replies."""
+        return Left()
+
+    async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
+        """Intent; returns the call's id. Raises OverBudget if `worst` could pass a budget: then no call is made."""
+        ...
+
+    async def retried(self, call_id: str, failed: FailedTry) -> None:
+        """What went wrong before the call is made again; an account need not keep it."""
+
+    async def end(
+        self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None
+    ) -> None: ...
 
 
 class TurnContext(Protocol):

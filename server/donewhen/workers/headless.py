@@ -21,7 +21,7 @@ from donewhen.core.decoding import json_object
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
-from donewhen.ports import Budgeted, Grants, LiveRoom, LiveRooms, ProcessResult, Turn, TurnContext
+from donewhen.ports import Grants, LiveRoom, LiveRooms, ProcessResult, Turn, TurnContext
 from donewhen.workers import WorkerParts
 from donewhen.workers.activity import activity_line, turn_room, without_control
 from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, call_with, end_line, unfinished
@@ -176,7 +176,7 @@ class _Run:
 
     def _within_budget(self) -> None:
         calls, spent = self._context.calls, self._usage.usd if self._usage is not None else None
-        left = calls.left().usd if isinstance(calls, Budgeted) else None
+        left = calls.left().usd
         if left is not None and spent is not None and spent > left:
             self._updates.fail(OverBudget(f"the agent has spent ${spent:.4f} in this turn, and ${left:.4f} were left"))
 

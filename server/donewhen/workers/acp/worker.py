@@ -18,7 +18,6 @@ from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
 from donewhen.ports import (
-    Budgeted,
     FilesOf,
     Grants,
     LiveRoom,
@@ -299,7 +298,7 @@ class _AcpTurn:
 
     def _within_budget(self, spent: float) -> None:
         calls = self._context.calls
-        left = calls.left().usd if isinstance(calls, Budgeted) else None
+        left = calls.left().usd
         if left is not None and spent > left:
             self._updates.fail(OverBudget(f"the agent has spent ${spent:.4f} in this turn, and ${left:.4f} were left"))
 

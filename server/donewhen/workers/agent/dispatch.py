@@ -15,11 +15,12 @@ from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Claim, WorkerStep
 from donewhen.ports import ToolDoer
 from donewhen.workers.activity import activity_line
+from donewhen.workers.tools.plugged import PluggedTool
 from donewhen.workers.tools.tool import (
     Arguments,
     CallPreview,
     Invocation,
-    OfferedTool,
+    Tool,
     ToolContext,
     WrongArguments,
     read_object,
@@ -48,7 +49,7 @@ class ToolRound:
 class ToolRunner:
     """Runs the tools of one turn, within its limit of calls. `steps` are the latest, for people."""
 
-    def __init__(self, context: ToolContext, tools: Mapping[str, OfferedTool], limit: int) -> None:
+    def __init__(self, context: ToolContext, tools: Mapping[str, Tool | PluggedTool], limit: int) -> None:
         self.steps: deque[WorkerStep] = deque(maxlen=MAX_STEPS)
         self._context = context
         self._tools = tools
@@ -111,7 +112,7 @@ class ToolRunner:
         result = await turn.use_tool(use, self._doer(tool, arguments, preview))
         return result, (call.name, repr(sorted(arguments.items())), result.digest)
 
-    def _doer(self, tool: OfferedTool, sent: Arguments, preview: CallPreview) -> ToolDoer:
+    def _doer(self, tool: Tool | PluggedTool, sent: Arguments, preview: CallPreview) -> ToolDoer:
         """Makes the call with the input that the plugins let through, as often as they ask for it."""
 
         async def do(use: ToolUse) -> ToolOutcome:
@@ -140,7 +141,7 @@ class ToolRunner:
             return call
         return replace(call, name=activity_line(call.name)[:LONGEST_NAME] or "(no name)")
 
-    def _understood(self, call: ToolCall) -> tuple[OfferedTool, Arguments]:
+    def _understood(self, call: ToolCall) -> tuple[Tool | PluggedTool, Arguments]:
         """The tool that a call names and its arguments. Raises WrongArguments with what to send."""
         tool = self._tools.get(call.name)
         if tool is None:

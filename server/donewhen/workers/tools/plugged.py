@@ -33,7 +33,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class PluggedTool:
-    """Implements `OfferedTool` on a tool that a plugin registered."""
+    """A tool that a plugin registered, used as `Tool` is."""
 
     tool: PluginTool
 

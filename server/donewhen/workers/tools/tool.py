@@ -7,7 +7,7 @@ import os
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.words import shortened
@@ -115,27 +115,6 @@ class Tool:
     def checked(self, given: Arguments) -> Arguments:
         """The arguments by their own names. Raises WrongArguments."""
         return checked_arguments(given, self.arguments)
-
-
-class OfferedTool(Protocol):
-    """A tool as the agent uses it: a built-in one, or a plugin's."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def spec(self) -> ToolSpec: ...
-
-    @property
-    def line(self) -> Callable[[Arguments], str]: ...
-
-    @property
-    def run(self) -> Callable[[ToolContext, Invocation], Awaitable[ToolOutcome]]: ...
-
-    @property
-    def preview(self) -> Callable[[ToolContext, Arguments], Awaitable[CallPreview]]: ...
-
-    def checked(self, given: Arguments) -> Arguments: ...
 
 
 # The arguments of a tool call, as a model wrote them: checked strictly, and where they are wrong the message says
