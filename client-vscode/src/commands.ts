@@ -191,7 +191,7 @@ async function possible(services: Services, run: Snapshot | undefined): Promise<
 
 async function withoutRun(): Promise<string[]> {
   const active = vscode.window.activeTextEditor?.document.uri;
-  const goals = (active !== undefined && isGoalFile(active)) || (await findGoals(1)).length > 0;
+  const goals = (active !== undefined && isGoalFile(active)) || (await findGoals()).length > 0;
   return goals ? ['start', 'checkNow'] : [];
 }
 

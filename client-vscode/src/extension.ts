@@ -8,7 +8,7 @@ import { configured, onSettings, ownText } from './configuration';
 import { Environment } from './environment';
 import { registerDocuments } from './documents';
 import { registerForwarding } from './forwarding';
-import { registerWanted } from './goalFiles';
+import { GoalFiles, registerWanted } from './goalFiles';
 import { goalPreview, type PreviewPlugin } from './goalPreview';
 import { registerGoalsView } from './goalsView';
 import { registerMcp } from './mcp';
@@ -31,6 +31,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
   const begun = performance.now();
   const log = vscode.window.createOutputChannel('Done When', { log: true });
   const snapshots = new SnapshotStore((uri) => vscode.Uri.parse(uri).toString());
+  const goalFiles = new GoalFiles(log);
   const secrets = new Secrets(context.secrets, (secret) => { started.notify('donewhen/setSecret', secret); });
   const interpreter = new ProjectInterpreter(log);
   const environment = new Environment(context, log);
@@ -71,6 +72,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
     onDidStart: started.onDidStart,
     onActivity: started.onActivity,
     snapshots,
+    goalFiles,
     keys: secrets,
     problem: trouble.problem.bind(trouble),
     tell: trouble.tell.bind(trouble),
@@ -79,7 +81,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
     log,
     context,
   };
-  context.subscriptions.push(log, started, interpreter, follow(started, snapshots, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow());
+  context.subscriptions.push(log, goalFiles, started, interpreter, follow(started, snapshots, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow());
   context.subscriptions.push(registerTerminal(context), registerMcp(environment));
   const features = [
     registerStatus,

@@ -18,8 +18,8 @@ export function isGoalFile(uri: vscode.Uri): boolean {
 }
 
 /** The goal files of the workspace, in the order of their paths. */
-export async function findGoals(most = MOST): Promise<vscode.Uri[]> {
-  const found = await vscode.workspace.findFiles(GOALS, NOT_GOALS, most);
+export async function findGoals(): Promise<vscode.Uri[]> {
+  const found = await vscode.workspace.findFiles(GOALS, NOT_GOALS, MOST);
   return found.sort((one, other) => one.path.localeCompare(other.path));
 }
 
@@ -61,19 +61,14 @@ export async function textOf(file: vscode.Uri): Promise<string | undefined> {
   }
 }
 
-interface GoalFile {
-  readonly uri: string;
-  readonly title: string;
-}
-
-/** The goal files with their titles, whether pursued or not. */
+/** The goal files of the workspace, watched and read once for all features. */
 export class GoalFiles implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly watching: vscode.Disposable;
   private timer: ReturnType<typeof setTimeout> | undefined;
   readonly onDidChange = this.changed.event;
   /** In the order of their paths. */
-  all: readonly GoalFile[] = [];
+  all: Services['goalFiles']['all'] = [];
 
   constructor(private readonly log: vscode.LogOutputChannel) {
     const watcher = vscode.workspace.createFileSystemWatcher(GOALS);
@@ -121,31 +116,25 @@ async function titleOf(uri: vscode.Uri): Promise<string> {
  * Starts the server once there is a goal file: one that stands in the workspace, that is made later, or that is opened.
  * What is asked for in the view or by a command starts it besides; a window without goals has no server.
  */
-export function registerWanted({ want, log }: Pick<Services, 'want' | 'log'>): vscode.Disposable {
-  const watcher = vscode.workspace.createFileSystemWatcher(GOALS, false, true, true);
+export function registerWanted({ want, goalFiles }: Pick<Services, 'want' | 'goalFiles'>): vscode.Disposable {
   const opened = (document: vscode.TextDocument): void => {
     if (isGoalFile(document.uri)) {
       want();
     }
   };
-  const look = async (): Promise<void> => {
-    try {
-      if ((await standsOnTop()) || (await findGoals(1)).length > 0) {
+  vscode.workspace.textDocuments.forEach(opened);
+  void standsOnTop().then((stands) => {
+    if (stands) {
+      want();
+    }
+  });
+  return vscode.Disposable.from(
+    goalFiles.onDidChange(() => {
+      if (goalFiles.all.length > 0) {
         want();
       }
-    } catch (problem) {
-      log.warn(`the goal files are not known: ${String(problem)}`);
-    }
-  };
-  vscode.workspace.textDocuments.forEach(opened);
-  void look();
-  return vscode.Disposable.from(
-    watcher,
-    watcher.onDidCreate(() => {
-      want();
     }),
     vscode.workspace.onDidOpenTextDocument(opened),
-    vscode.workspace.onDidChangeWorkspaceFolders(() => void look()),
   );
 }
 

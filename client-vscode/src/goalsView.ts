@@ -1,11 +1,10 @@
 import * as vscode from 'vscode';
-import { GoalFiles } from './goalFiles';
 import { goalTree, treeChanges } from './goalTree';
 import { Pace } from './pace';
 import type { Node, Range, Snapshot } from './protocol';
 import type { Services } from './services';
 
-type GoalsViewServices = Pick<Services, 'request' | 'want' | 'snapshots' | 'log'>;
+type GoalsViewServices = Pick<Services, 'request' | 'want' | 'snapshots' | 'goalFiles'>;
 
 /**
  * What the editor holds on to for one node: the same object as long as the node's id is there. It carries the fields of
@@ -42,7 +41,6 @@ function setBadge(view: vscode.TreeView<Element>, { snapshots }: GoalsViewServic
 
 class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Element[] | undefined>();
-  private readonly files: GoalFiles;
   private readonly subscriptions: vscode.Disposable;
   private readonly pace = new Pace(() => {
     this.redraw();
@@ -58,8 +56,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
     const later = (): void => {
       this.pace.want();
     };
-    this.files = new GoalFiles(services.log);
-    this.subscriptions = vscode.Disposable.from(this.files, services.snapshots.onDidChange(later), this.files.onDidChange(later));
+    this.subscriptions = vscode.Disposable.from(services.snapshots.onDidChange(later), services.goalFiles.onDidChange(later));
     this.replace();
   }
 
@@ -167,7 +164,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   private untouched(snapshots: readonly Snapshot[]): Node[] {
     const known = new Set(snapshots.map(({ goalUri }) => goalUri));
     const state = vscode.l10n.t('not started');
-    return this.files.all
+    return this.services.goalFiles.all
       .filter(({ uri }) => !known.has(uri))
       .map(({ uri, title }) => {
         const folder = folderName(uri);

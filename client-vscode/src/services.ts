@@ -14,6 +14,12 @@ interface Snapshots {
   onDidChange(listener: (runId: string | undefined) => void): vscode.Disposable;
 }
 
+/** The goal files with their titles, whether pursued or not, in the order of their paths. */
+interface GoalFilesKnown {
+  readonly all: readonly { readonly uri: string; readonly title: string }[];
+  readonly onDidChange: vscode.Event<void>;
+}
+
 /** API keys; each resolves to false where the person leaves. */
 interface Keys {
   /** Asks for a key, the one that is known to be meant, and hands it over, or forgets it. */
@@ -54,6 +60,7 @@ export interface Services {
   /** What is new of the runs that are followed, step by step. */
   readonly onActivity: vscode.Event<Activity>;
   readonly snapshots: Snapshots;
+  readonly goalFiles: GoalFilesKnown;
   readonly keys: Keys;
   /** What keeps the server from running, from running what the settings name, or from being the one that fits. */
   readonly problem: () => ServerProblem | undefined;

@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
 import { isOn, onSettings } from './configuration';
-import { checkGoal, GoalFiles, textOf } from './goalFiles';
+import { checkGoal, textOf } from './goalFiles';
 import { messageOf } from './plainText';
 import type { CheckResult, Evidence, Location, Requirement, RequirementShown, Snapshot } from './protocol';
 import type { Services } from './services';
 
-type TestExplorerServices = Pick<Services, 'request' | 'snapshots' | 'log'>;
+type TestExplorerServices = Pick<Services, 'request' | 'snapshots' | 'goalFiles' | 'log'>;
 
 const SETTING = 'testExplorer';
 /** Snapshots come ten times a second: the Testing view is told as often as it can be read. */
@@ -37,7 +37,6 @@ interface Meant {
 
 class TestExplorer implements vscode.Disposable {
   private readonly controller = vscode.tests.createTestController('donewhen.goals', vscode.l10n.t('Goals (Done When)'));
-  private readonly files: GoalFiles;
   private readonly subscriptions: vscode.Disposable;
   private readonly meant = new WeakMap<vscode.TestItem, Meant>();
   /** What was told of each requirement, by the id of its item. */
@@ -51,7 +50,6 @@ class TestExplorer implements vscode.Disposable {
   private disposed = false;
 
   constructor(private readonly services: TestExplorerServices) {
-    this.files = new GoalFiles(services.log);
     const { controller } = this;
     controller.createRunProfile(
       vscode.l10n.t('Check Now'),
@@ -74,10 +72,10 @@ class TestExplorer implements vscode.Disposable {
     };
     this.subscriptions = vscode.Disposable.from(
       controller,
-      this.files,
-      this.files.onDidChange(later),
+      services.goalFiles.onDidChange(later),
       services.snapshots.onDidChange(later),
     );
+    later();
   }
 
   dispose(): void {
@@ -99,7 +97,7 @@ class TestExplorer implements vscode.Disposable {
   }
 
   private async update(): Promise<void> {
-    const { all } = this.files;
+    const { all } = this.services.goalFiles;
     const isOne = (title: string): boolean => all.filter((file) => file.title === title).length === 1;
     const goals = await Promise.all(
       all.map(({ uri, title }) => this.goalItem(uri, isOne(title) ? title : `${title} (${vscode.workspace.asRelativePath(vscode.Uri.parse(uri))})`)),
