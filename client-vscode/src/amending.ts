@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import { askModel } from './choosing';
-import { ownText, setForUser } from './configuration';
+import { askKeys, askModel } from './choosing';
+import { setForUser } from './configuration';
 import { saveGoal } from './goalFiles';
 import { label } from './plainText';
 import { editButton, type Proposed, textStep } from './quickSteps';
@@ -29,8 +29,7 @@ export async function chooseJudge(services: AmendingServices, target: Target | u
   if (judgeModel === undefined || judgeModel === '') {
     return;
   }
-  // What is served from an address of the person's own rarely needs a key.
-  if (await services.keys.askMissing(ownText('judgeApiBase') === '' ? [judgeModel] : [])) {
+  if (await askKeys(services, { judgeModel })) {
     await amend(services, { goalUri: uri, judgeModel });
     await setForUser('judgeModel', judgeModel);
   }

@@ -4,7 +4,7 @@ import { confirm, say } from './notices';
 import { label } from './plainText';
 import type { Attempt, AttemptGroup, AttemptsCompared } from './protocol';
 import type { Services } from './services';
-import { trusted } from './targets';
+import { pickOne, trusted } from './targets';
 
 type AttemptsServices = Pick<Services, 'request' | 'serverState' | 'onDidStart' | 'log'>;
 
@@ -76,15 +76,12 @@ export async function compareAttempts(services: Pick<Services, 'request'>): Prom
 
 /** The only group, or the one that a person picks. */
 async function pickGroup({ request }: Pick<Services, 'request'>): Promise<string | undefined> {
-  const groups = await groupsOf(request);
-  if (groups.length === 0) {
-    say('information', vscode.l10n.t('There are no attempts here. “donewhen run --attempts 3” in a terminal makes some.'));
-  }
-  if (groups.length <= 1) {
-    return groups[0]?.id;
-  }
-  const items = groups.map(({ id, startedAt, view }) => ({ ...view, label: label(view.label), detail: new Date(startedAt).toLocaleString(), id }));
-  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which attempts?') }))?.id;
+  const group = await pickOne(await groupsOf(request), {
+    none: vscode.l10n.t('There are no attempts here. “donewhen run --attempts 3” in a terminal makes some.'),
+    title: vscode.l10n.t('Which attempts?'),
+    item: ({ startedAt, view }) => ({ ...view, label: label(view.label), detail: new Date(startedAt).toLocaleString() }),
+  });
+  return group?.id;
 }
 
 async function pickAct(group: AttemptsCompared): Promise<{ attempt: Attempt; perform: Act } | undefined> {

@@ -81,7 +81,7 @@ export async function chooseModels(services: ChoosingServices): Promise<boolean>
     return false;
   }
   const judge = await askModel('judgeModel', vscode.l10n.t('The model that judges what checks can’t decide (2/2)'));
-  return judge !== undefined && keep(services, { model, judgeModel: judge });
+  return judge !== undefined && keep(services, model, judge);
 }
 
 /** Where a model is served: at an address of the person's own, or, where it is empty, at its provider's. */
@@ -105,23 +105,24 @@ export async function setAddress(role: 'worker' | 'judge' | null): Promise<boole
 /** What a goal for the agent can't do without: a judge is asked for where something needs one. */
 async function chooseWorkersModel(services: ChoosingServices): Promise<boolean> {
   const model = await askModel('model', vscode.l10n.t('The model of the built-in agent'));
-  return model !== undefined && model.trim() !== '' && keep(services, { model });
+  return model !== undefined && model.trim() !== '' && keep(services, model);
 }
 
 interface Models {
-  readonly model: string;
-  readonly judgeModel?: string;
+  readonly model?: string | undefined;
+  readonly judgeModel?: string | undefined;
+}
+
+/** Asks for the keys of models; what is served from an address of the person's own rarely needs one. */
+export function askKeys({ keys }: Pick<Services, 'keys'>, { model, judgeModel }: Models): Promise<boolean> {
+  const called = [ownText('apiBase') === '' ? model : undefined, ownText('judgeApiBase') === '' ? judgeModel : undefined];
+  return keys.askMissing(called.filter((one) => one !== undefined));
 }
 
 /** Keeps the models once their keys are there; false where the person leaves. */
-async function keep(services: ChoosingServices, { model, judgeModel }: Models): Promise<boolean> {
-  // What is served from an address of the person's own rarely needs a key.
-  const models = [
-    ...(ownText('apiBase') === '' ? [model] : []),
-    ...(ownText('judgeApiBase') === '' && judgeModel !== undefined ? [judgeModel] : []),
-  ];
+async function keep(services: ChoosingServices, model: string, judgeModel?: string): Promise<boolean> {
   const allowedHere = await allowed(services.context, [model, ...judges(judgeModel ?? '')]);
-  if (!allowedHere || !(await services.keys.askMissing(models))) {
+  if (!allowedHere || !(await askKeys(services, { model, judgeModel }))) {
     return false;
   }
   await setForUser('model', model);

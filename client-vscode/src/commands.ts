@@ -10,7 +10,7 @@ import { answer, answerWith, choose } from './interrupts';
 import { confirm, say } from './notices';
 import { harmless, label } from './plainText';
 import type { CommandResults, Repair, RunRevertArgument, Snapshot } from './protocol';
-import { saveReceipt } from './receipts';
+import { copyReceipt, saveReceipt } from './receipts';
 import { keyName } from './secrets';
 import type { Services } from './services';
 import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
@@ -478,13 +478,6 @@ async function commit({ request }: Services, run: Snapshot): Promise<void> {
     repository.inputBox.value = `${run.view.title}\n\n${receipt}`;
   }
   await vscode.commands.executeCommand('workbench.view.scm');
-}
-
-/** The run's receipt, a few lines of Markdown for a pull request; the report has all of it. */
-async function copyReceipt(services: Services, run: Snapshot): Promise<void> {
-  const { text } = await services.request('donewhen.run.report', { runId: run.runId, format: 'short' });
-  await vscode.env.clipboard.writeText(text);
-  vscode.window.setStatusBarMessage(vscode.l10n.t('The receipt is on the clipboard.'), 5_000);
 }
 
 async function repositoryOf({ goalUri: uri }: Snapshot): Promise<{ readonly inputBox: { value: string } } | undefined> {

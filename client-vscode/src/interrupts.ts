@@ -3,7 +3,7 @@ import { say, ask } from './notices';
 import { harmless, label } from './plainText';
 import type { Asked, Choice, Interrupt, RunAnswerArgument, Snapshot } from './protocol';
 import type { Services } from './services';
-import { type Target, trusted } from './targets';
+import { pickOne, type Target, trusted } from './targets';
 
 type InterruptServices = Pick<Services, 'request' | 'snapshots'>;
 
@@ -177,15 +177,12 @@ export async function send(services: InterruptServices, open: Open, given: Choic
 }
 
 async function pickOpen(services: InterruptServices, target: Target | undefined): Promise<Open | undefined> {
-  const all = openInterrupts(services).filter(({ run }) => target?.runId === undefined || run.runId === target.runId);
-  const named = all.find(({ interrupt }) => interrupt.id === target?.interruptId);
-  if (named !== undefined || target?.interruptId !== undefined || all.length <= 1) {
-    const open = target?.interruptId === undefined ? all[0] : named;
-    if (open === undefined) {
-      say('information', vscode.l10n.t('There are no open questions.'));
-    }
-    return open;
-  }
-  const items = all.map((open) => ({ label: label(open.asked.title), description: open.run.title, open }));
-  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which question?') }))?.open;
+  const { runId, interruptId } = target ?? {};
+  const fits = ({ run, interrupt }: Open): boolean =>
+    (runId === undefined || run.runId === runId) && (interruptId === undefined || interrupt.id === interruptId);
+  return pickOne(openInterrupts(services).filter(fits), {
+    none: vscode.l10n.t('There are no open questions.'),
+    title: vscode.l10n.t('Which question?'),
+    item: ({ run, asked }) => ({ label: label(asked.title), description: run.title }),
+  });
 }

@@ -77,14 +77,23 @@ export async function pickRun(
   if (current !== undefined && found.includes(current)) {
     return current;
   }
-  if (found.length <= 1) {
-    if (found.length === 0) {
-      say('information', none);
-    }
-    return found[0];
+  const item = (run: Snapshot) => ({ label: label(run.title), description: `${run.view.state} · ${run.view.tally}` });
+  return pickOne(found, { none, title: vscode.l10n.t('Which run?'), item });
+}
+
+interface OneOf<T> {
+  /** What is said where there is none. */
+  readonly none: string;
+  readonly title: string;
+  readonly item: (one: T) => vscode.QuickPickItem;
+}
+
+/** The only one, or the one that a person picks. */
+export async function pickOne<T>(all: readonly T[], { none, title, item }: OneOf<T>): Promise<T | undefined> {
+  if (all.length === 0) {
+    say('information', none);
   }
-  const items = found.map((run) => ({ label: label(run.title), description: `${run.view.state} · ${run.view.tally}`, run }));
-  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which run?') }))?.run;
+  return all.length <= 1 ? all[0] : (await vscode.window.showQuickPick(all.map((one) => ({ ...item(one), one })), { title }))?.one;
 }
 
 /** The run that is named; for a check, the run that was checked, where that is what fits. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
-import { say, told } from '../notices';
+import { told } from '../notices';
 import { label, messageOf } from '../plainText';
 import type { Row, Snapshot, Step } from '../protocol';
 import type { Services } from '../services';
 import { pursuit, shownRuns } from '../snapshots';
-import { pickRun } from '../targets';
+import { pickOne, pickRun } from '../targets';
 import { type Action, type ChartRow, type FromPage, type ToPage, wordsOf } from './messages';
 import { changedRows, chartRows, headerOf } from './model';
 
@@ -345,17 +345,13 @@ async function hintableRun(services: TimelineServices): Promise<string | undefin
 }
 
 async function chosenRun({ snapshots }: TimelineServices): Promise<string | undefined> {
-  const runs = shownRuns(snapshots.all());
-  if (runs.length <= 1) {
-    if (runs[0] === undefined) {
-      say('information', vscode.l10n.t('There is no run to show yet. Set a goal first.'));
-    }
-    return runs[0]?.runId;
-  }
-  const picks = runs.map(({ title, goalUri, runId }) => {
-    const description = goalUri === null ? '' : vscode.workspace.asRelativePath(vscode.Uri.parse(goalUri));
-    return { label: label(title), description, runId };
+  const chosen = await pickOne(shownRuns(snapshots.all()), {
+    none: vscode.l10n.t('There is no run to show yet. Set a goal first.'),
+    title: vscode.l10n.t('Show the timeline of which goal?'),
+    item: ({ title, goalUri }) => {
+      const description = goalUri === null ? '' : vscode.workspace.asRelativePath(vscode.Uri.parse(goalUri));
+      return { label: label(title), description };
+    },
   });
-  const title = vscode.l10n.t('Show the timeline of which goal?');
-  return (await vscode.window.showQuickPick(picks, { title }))?.runId;
+  return chosen?.runId;
 }
