@@ -47,7 +47,7 @@ in an editor. What the workspace's settings files say, those of an editor includ
 where a section names no workspace, they can't set it.
 
 One name leads to the others: `judge_calls` in `config.toml` is the variable `DONEWHEN_JUDGE_CALLS`, `judgeCalls` in an
-editor, and the option `--judge-calls` of those commands that [take it](reference/command-line.md). A section names what
+editor, and the option `--judge-calls` of those commands that take it (`donewhen help COMMAND`). A section names what
 differs from that.
 
 `donewhen settings` prints what is in force in a folder, where each value comes from, and what the workspace's files may
