@@ -248,6 +248,50 @@ async def test_what_git_and_editors_keep_further_down_stays_too(tmp_path: Path, 
     assert not (live.root / "of-the-person").exists()
 
 
+DATA = ("HEAD", "config", "hooks/pre-push", "objects/one", "refs/heads/main")
+ELSEWHERE = {
+    "a bare repository": "a/mirror.git/hooks/pre-push",
+    "its configuration": "a/mirror.git/config",
+    "data beside the working tree": "store/hooks/pre-push",
+    "named by the home folder": "dotfiles/pre-commit",
+    "named by a link": "real/pre-commit",
+    "named by XDG_CONFIG_HOME": "by-xdg/pre-commit",
+    "named by GIT_CONFIG_GLOBAL": "by-global/pre-commit",
+}
+"""Where git finds hooks besides `.git`."""
+
+
+@pytest.mark.parametrize("kind", CONTAINED[:1])
+async def test_hooks_are_found_wherever_git_finds_them(tmp_path: Path, kind: str) -> None:
+    live = live_at(tmp_path, kind)
+    work, xdg, named = live.root, live.home / "xdg", live.home / "global"
+    for folder in ("a/mirror.git", "store"):
+        for name in DATA:
+            (work / folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / folder / name).write_text("x")
+    for file in ELSEWHERE.values():
+        (work / file).parent.mkdir(parents=True, exist_ok=True)
+        (work / file).write_text("x")
+    (live.home / "own").symlink_to(work / "dotfiles")
+    (live.home / "hooks").symlink_to(work / "real")
+    configs = {
+        live.home / ".gitconfig": "~/own",
+        work / ".git" / "config": f"{live.home}/hooks",
+        xdg / "git" / "config": "by-xdg",
+        named: "by-global",
+    }
+    for config, hooks in configs.items():
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(f"[core]\n\thooksPath = {hooks}\n")
+    (work / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    live.variables.update(XDG_CONFIG_HOME=str(xdg), GIT_CONFIG_GLOBAL=str(named))
+    script = "".join(f"(echo y > {file}) 2>/dev/null && echo wrote {file}\n" for file in ELSEWHERE.values())
+    async with live.rooms.open(Grants()) as room:
+        done = await live.run(room, f"echo y > a/mirror.git/objects/one && echo y > store/HEAD && (:\n{script}:)")
+    assert done.output == ""
+    assert done.exit_code == 0
+
+
 # Folders of ours in place of what is missing.
 
 

@@ -61,6 +61,10 @@ IN_GIT = ("hooks", "config", "config.worktree", "info", "modules", "worktrees")
 _ABSENT_IN_GIT = ("hooks", "modules", "worktrees", "commondir")
 """`commondir` is a file that makes git look for its configuration elsewhere: if a command creates it, it is removed
 when the room closes."""
+_GIT_DATA = frozenset({"HEAD", "objects", "refs"})
+"""What makes a folder of any name one of git's data: a bare repository, or one that a `.git` file leads to."""
+_NAMING_CONFIGS = {"GIT_CONFIG_GLOBAL": "", "GIT_CONFIG_SYSTEM": "", "XDG_CONFIG_HOME": "git/config"}
+"""Variables that lead git to configuration, and the path below what they name."""
 _INSTALLED = ("site-packages", "dist-packages")
 _HOOKS_PATH = re.compile(rb'(?im)^[^#;\n]*\bhookspath[ \t]*=[ \t]*"?([^"#;\r\n]+)')
 
@@ -154,15 +158,18 @@ class Guarded:
 
     def _hooks(self, top: str) -> list[str]:
         """The folders of hooks that git is told to use in a repository."""
-        home = home_of(self._variables())
+        variables = self._variables()
+        home = home_of(variables)
         configs = [one for git in git_folders(self._root / top) for one in (git / "config", git / "config.worktree")]
         configs += [home / name for name in (".gitconfig", ".config/git/config")] if home is not None else []
+        configs += [Path(variables[name]) / rest for name, rest in _NAMING_CONFIGS.items() if variables.get(name)]
         found: list[str] = []
         for config in (*configs, Path("/etc/gitconfig")):
             with contextlib.suppress(OSError):
                 for named in _HOOKS_PATH.findall(read_bytes(config)):
-                    path = os.path.relpath(self._root / top / os.fsdecode(named.strip()), self._root)
-                    found.append(path)
+                    path = _with_home(os.fsdecode(named.strip()), home)
+                    place = os.path.normpath(self._root / top / path)
+                    found += [os.path.relpath(one, self._root) for one in (place, os.path.realpath(place))]
         return found
 
 
@@ -183,19 +190,28 @@ def git_folders(top: Path) -> tuple[Path, ...]:
 def _read_entries(state: tuple[int, int, int, int], entries: Iterable[os.DirEntry[str]], *, top: bool) -> _Seen:
     guarded: list[str] = []
     folders: list[str] = []
+    names: set[str] = set()
     for entry in entries:
         name = entry.name
+        names.add(name)
         own = top and (name == "GOAL.md" or name.endswith(".goal.md"))
         if own or name in ANYWHERE or name.endswith(".code-workspace"):
             guarded.append(name)
         elif name not in CACHE_FOLDERS and name not in _INSTALLED and entry.is_dir(follow_symlinks=False):
             folders.append(name)
+    if names >= _GIT_DATA:
+        guarded += names.intersection(IN_GIT)
     return _Seen(state, tuple(guarded), tuple(folders))
 
 
 def _is_inside(root: Path, path: str) -> bool:
     """Whether a path names something in the workspace, or that may be made there, and no folder above it is a link."""
     return path != "." and not path.startswith("../") and has_real_folders(root, path)
+
+
+def _with_home(path: str, home: Path | None) -> str:
+    """A path as git's configuration writes it, which may begin in the home folder."""
+    return f"{home}{path[1:]}" if home is not None and path.startswith("~/") else path
 
 
 def _joined(folder: str, name: str) -> str:
