@@ -10,14 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
-from donewhen.plugins.opening import open_plugins
 from donewhen.settings.loading import load_settings
 from tests import forked
-from tests.plugins.hosts import MemoryHost
 from tests.tools import each_row, needs
 
 ROOT = Path(__file__).parents[2]
@@ -115,26 +112,14 @@ def test_no_command_of_the_tutorial_fails_unsaid(told: list[tuple[str, str, str]
 # --------------------------------------------------------------------------------------------------- the guides
 
 
-async def test_the_worker_of_the_guide_is_loaded_and_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = BLOCK.findall((DOCS / "how-to" / "own-workers.md").read_text(encoding="utf-8"))
-    (code,) = (text for _, kind, text in blocks if kind == "python")
-    file = tmp_path / "secretary.py"
-    file.write_text(code, encoding="utf-8")
-    plugins = open_plugins([f"{file}:Secretary"], installed=False, workspace=tmp_path / "workspace")
-    worker: Any = plugins.workers["secretary"].record.make(MemoryHost().options)
-    monkeypatch.chdir(tmp_path)
-    assert worker("do it") == "I wrote it down."
-    assert (tmp_path / "asked.txt").read_text(encoding="utf-8") == "do it\n"
-
-
 def test_settings_that_the_guides_show_can_be_read(tmp_path: Path) -> None:
     shown = [
         text
         for page in (DOCS / "how-to").glob("*.md")
         for _, kind, text in BLOCK.findall(page.read_text(encoding="utf-8"))
-        if kind == "toml" and "entry-points" not in text
+        if kind == "toml"
     ]
-    assert len(shown) == 3
+    assert len(shown) == 2
     for text in shown:
         file = tmp_path / "config.toml"
         file.write_text(text, encoding="utf-8")
