@@ -140,12 +140,12 @@ async def test_a_worker_that_cant_save_is_not_called_for_what_only_a_person_can_
 
 async def test_an_audit_waits_for_the_quiet_and_says_so_where_there_is_none(world: World) -> None:
     world.checker.problems = ()
-    supervisor, activity = one_process(world, quiet=0.05, patience=0.1)
+    supervisor, activity = one_process(world, quiet=0.3, patience=0.4)
 
     async def flicker() -> None:
         while True:
             activity.note()
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
 
     flickering = asyncio.ensure_future(flicker())
     await asyncio.sleep(0)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import secrets
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -25,7 +24,6 @@ from donewhen.core.events import (
     RunOptions,
     RunStarted,
 )
-from donewhen.core.evidence import CheckResult
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold.dispatch import begin, fold
 from donewhen.core.goal import Goal
@@ -33,18 +31,13 @@ from donewhen.core.integrity import ChangedProof
 from donewhen.core.plugging import PluginOff, PluginState, PluginStateSet, ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt, Usage
-from donewhen.engine.setup import EditorActivity
+from donewhen.engine.setup import EngineSetup
 from donewhen.engine.tasks import Preemption, cancel_all, result_of
 from donewhen.ports import (
-    Checker,
     Clock,
-    GoalFiles,
     Judge,
-    Ledger,
     Live,
     Plugins,
-    Probes,
-    Rooms,
     TreeState,
     Worker,
     Workspace,
@@ -70,33 +63,14 @@ def turn_stream(iteration: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a run works with. `worker` is None for a bare audit, `judge` where none is configured."""
+    """What one run works with: the parts of the engine, and its own. `worker` is None for a bare audit and on guard,
+    `judge` where none is configured."""
 
-    clock: Clock
-    ledger: Ledger
+    setup: EngineSetup
     workspace: Workspace
-    checker: Checker
-    probes: Probes
-    goal_files: GoalFiles
     worker: Worker | None = None
     judge: Judge | None = None
-    judge_of: Callable[[RunOptions], Judge | None] = lambda options: None
-    """Makes the judge that the options name, for a run that takes one up later."""
-    descriptors: Callable[[], tuple[int, ...]] = lambda: ()
-    mask: Callable[[str], str] = lambda text: text
-    retry_prompt: Callable[[str | None], str] | None = None
-    unsaved: Callable[[str], str | None] = lambda path: None
-    observe: Callable[[str, Entry], None] = lambda run_id, entry: None
     plugins: Plugins | None = None
-    rooms: Rooms | None = None
-    """Where checks are tried before a run completes; None: nowhere."""
-    hidden_checks: Callable[[], Mapping[str, str]] = dict
-    """The commands of the checks that the person holds out from workers, by name."""
-    editor_activity: EditorActivity = field(default_factory=EditorActivity)
-    affected_command: Callable[[CheckResult, Sequence[str]], str] = lambda last, changed: ""
-    """The command for the tests of a check, which gave `last`, that changes of these paths may affect; empty: none. It
-    may read files."""
-    random_hex: Callable[[int], str] = secrets.token_hex
 
 
 class ActiveRun:
@@ -108,7 +82,7 @@ class ActiveRun:
         self.state = state
         self._snapshot = 0
         """The sequence of the last state that was kept beside the entries."""
-        self.watch = Stopwatch(parts.clock)
+        self.watch = Stopwatch(parts.setup.clock)
         self.activity: str | None = None
         self._asked_at: float | None = None
         """When a model was asked that has said nothing since."""
@@ -163,9 +137,9 @@ class ActiveRun:
         cls, parts: Parts, token: str, on_change: Callable[[ActiveRun], None], started: RunStarted
     ) -> ActiveRun:
         """Records a new run."""
-        entry = await parts.ledger.append(started.run_id, started, parts.clock.now(), seconds=0.0)
+        entry = await parts.setup.ledger.append(started.run_id, started, parts.setup.clock.now(), seconds=0.0)
         run = cls(parts, token, on_change, begin(entry))
-        parts.observe(started.run_id, entry)
+        parts.setup.observe(started.run_id, entry)
         on_change(run)
         return run
 
@@ -185,7 +159,7 @@ class ActiveRun:
     @cached_property
     def host(self) -> RunHost:
         """What its plugins may use."""
-        return RunHost(self, self.parts.workspace.root, self.parts.mask)
+        return RunHost(self, self.parts.workspace.root, self.parts.setup.mask)
 
     @property
     def run_id(self) -> str:
@@ -194,9 +168,9 @@ class ActiveRun:
     async def append(self, event: Event, *, durable: bool = True) -> RunState:
         """Records an event, then applies it to the state. Once begun it ends, even if the caller is cancelled: what is
         on disk is always in the state too."""
-        at_once = self.parts.ledger.append_at_once
+        at_once = self.parts.setup.ledger.append_at_once
         if at_once is not None:
-            return await self._apply_entry(at_once(self.run_id, event, self.parts.clock.now(), self.watch.lap()))
+            return await self._apply_entry(at_once(self.run_id, event, self.parts.setup.clock.now(), self.watch.lap()))
         return await asyncio.shield(asyncio.ensure_future(self._append(event, durable)))
 
     async def append_next(self, event: Event) -> bool:
@@ -213,9 +187,9 @@ class ActiveRun:
         return True
 
     async def _append(self, event: Event, durable: bool, after: int | None = None) -> RunState:
-        now, seconds = self.parts.clock.now(), self.watch.lap()
+        now, seconds = self.parts.setup.clock.now(), self.watch.lap()
         try:
-            entry = await self.parts.ledger.append(
+            entry = await self.parts.setup.ledger.append(
                 self.run_id, event, now, durable=durable, seconds=seconds, after=after, alone=self.alone
             )
         except BaseException as error:
@@ -236,7 +210,7 @@ class ActiveRun:
 
     async def _read_on(self) -> None:
         """Brings the state up to the record."""
-        for one in await self.parts.ledger.entries(self.run_id, self.state.sequence):
+        for one in await self.parts.setup.ledger.entries(self.run_id, self.state.sequence):
             if one.sequence > self.state.sequence:
                 self._appended(one)
 
@@ -244,7 +218,7 @@ class ActiveRun:
         self.state = fold(self.state, entry)
         if isinstance(entry.event, CallStarted):
             self._asked_at = entry.at
-        self.parts.observe(self.run_id, entry)
+        self.parts.setup.observe(self.run_id, entry)
         self.touch()
         return self.state
 
@@ -259,7 +233,7 @@ class ActiveRun:
 
     def set_activity(self, activity: str | None) -> None:
         """What it is doing now, in one line; not an event."""
-        shown = None if activity is None else self.parts.mask(activity)
+        shown = None if activity is None else self.parts.setup.mask(activity)
         if shown != self.activity:
             self.activity, self._asked_at = shown, None
             self._stirred.set()
@@ -276,7 +250,7 @@ class ActiveRun:
         """What the worker's command prints or its model says, as it comes: bounded, and no event."""
         before = "" if whole else self.streamed.get(self._streaming, "")
         # Cut well above the bound, so that a flood of output isn't copied for each of its lines.
-        now = before + self.parts.mask(text)
+        now = before + self.parts.setup.mask(text)
         self.streamed[self._streaming] = keep_ends(now, MAX_STREAMED) if len(now) > 2 * MAX_STREAMED else now
         if self._stream_told is None:
             self._stream_told = asyncio.get_running_loop().call_later(STREAM_EVERY, self._tell_stream)
@@ -335,7 +309,7 @@ class ActiveRun:
         return tree.changed
 
     async def _record_revision(self, revision: str, paths: tuple[str, ...], by: Actor) -> None:
-        self.parts.editor_activity.note()
+        self.parts.setup.editor_activity.note()
         kept = paths[: MAX_PERSONS_PATHS if by == "person" else MAX_PATHS]
         await self.append(RevisionChanged(revision, kept, by, len(paths)), durable=False)
 
@@ -366,12 +340,15 @@ class ActiveRun:
 
     def numbered(self, interrupt: Interrupt) -> Interrupt:
         """The interrupt with the next free id and the time."""
-        number = self.state.interrupt_count + 1
-        return Interrupt(
-            f"I{number}", interrupt.kind, self.parts.mask(interrupt.title), interrupt.about, interrupt.tool,
-            masked_input(interrupt.input, self.parts.mask), self.parts.mask(interrupt.preview), self.parts.clock.now(),
-            interrupt.remembers,
-        )  # fmt: skip
+        number, mask = self.state.interrupt_count + 1, self.parts.setup.mask
+        return replace(
+            interrupt,
+            id=f"I{number}",
+            title=mask(interrupt.title),
+            input=masked_input(interrupt.input, mask),
+            preview=mask(interrupt.preview),
+            asked_at=self.parts.setup.clock.now(),
+        )
 
     def deliver(self, interrupt_id: str, answer: Answer) -> None:
         """Delivers a recorded answer to whoever waits for it."""
@@ -399,7 +376,7 @@ class ActiveRun:
     @property
     def live(self) -> Live:
         """What it is doing now, how long a model has said nothing meanwhile, and since when."""
-        now = self.parts.clock.now()
+        now = self.parts.setup.clock.now()
         retrying, activity, silent = self.state.retrying, self.activity, 0
         if retrying is not None:
             activity = retrying.text(now)
@@ -421,7 +398,7 @@ class ActiveRun:
             # If it can't be written, the next append fails with the reason and ends the run; a record that is gone
             # doesn't come back.
             try:
-                await self.parts.ledger.set_live(self.run_id, live)
+                await self.parts.setup.ledger.set_live(self.run_id, live)
                 await self._keep_snapshot()
             except RecordGone:
                 raise
@@ -438,7 +415,7 @@ class ActiveRun:
         if state.sequence - self._snapshot >= SNAPSHOT_EVERY:
             self._snapshot = state.sequence
             with contextlib.suppress(ValueError):
-                await self.parts.ledger.keep_snapshot(state)
+                await self.parts.setup.ledger.keep_snapshot(state)
 
     async def _tick(self, every: float, activity: str | None) -> None:
         for _ in range(10):
@@ -459,9 +436,9 @@ class ActiveRun:
     async def crash(self, error: RecordChanged) -> None:
         """What is on record of the run was changed by something else: the run ends there, for whoever reads it later
         too. An entry that was added shows by nothing else that it isn't Done When's."""
-        now, ended = self.parts.clock.now(), RunEnded("crashed", error.why, broken=True)
+        now, ended = self.parts.setup.clock.now(), RunEnded("crashed", error.why, broken=True)
         with contextlib.suppress(DoneWhenError):
-            await self.parts.ledger.append(self.run_id, ended, now, seconds=0.0)
+            await self.parts.setup.ledger.append(self.run_id, ended, now, seconds=0.0)
         self.state = fold(self.state, Entry(self.state.sequence + 1, now, ended, 0.0))
         self.touch()
 

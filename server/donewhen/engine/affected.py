@@ -61,7 +61,7 @@ def _commands(run: ActiveRun, checks: Sequence[Check], changed: Sequence[str]) -
     found: list[tuple[Check, CheckResult, str]] = []
     for check in checks:
         last = _last(run, check)
-        if last is not None and _worth(run, check) and (command := run.parts.affected_command(last, changed)):
+        if last is not None and _worth(run, check) and (command := run.parts.setup.affected_command(last, changed)):
             found.append((check, last, command))
     return found
 
@@ -98,7 +98,7 @@ async def _run_affected(run: ActiveRun, check: Check, last: CheckResult, command
     limit = min(run.state.goal.limits.check_timeout, last.seconds * PART)
     # Under a name of its own: what is known of how the whole check reports stays as it is.
     narrower = Check(f"{check.id}-affected", command)
-    result = await run.parts.checker.run(narrower, timeout=limit, token=run.token, test_run=True)
+    result = await run.parts.setup.checker.run(narrower, timeout=limit, token=run.token, test_run=True)
     await run.record_tree(await run.parts.workspace.current(), "person")
     after = run.state.revision
     if after != before:

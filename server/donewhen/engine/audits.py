@@ -87,7 +87,7 @@ def _other_environment(run: ActiveRun) -> Sequence[Check]:
     wanted: list[Check] = []
     for check in run.state.goal.checks:
         result = run.state.check(check.id).result
-        if result is not None and result.environment != run.parts.checker.environment(check):
+        if result is not None and result.environment != run.parts.setup.checker.environment(check):
             wanted.append(check)
     return wanted
 
@@ -149,7 +149,7 @@ async def _run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
     before, turn = state.revision, state.turns_ended
     await run.append(CheckStarted(check.id, before), durable=False)  # what it is a part of is on disk
     there = None if turn else frozenset(parts.workspace.files())
-    result = await parts.checker.run(
+    result = await parts.setup.checker.run(
         check,
         timeout=state.goal.limits.check_timeout,
         token=run.token,
@@ -195,12 +195,12 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
         # Nothing is compared: an audit has no baseline, and what worker `human` changes is the person's.
         if state.options.judge is None:
             return ()
-        facts = await run.parts.probes.addressing(state.goal, run.parts.workspace, results)
+        facts = await run.parts.setup.probes.addressing(state.goal, run.parts.workspace, results)
         return shown_addressing(facts, state.goal.path, BY_A_PERSON if state.waits_for_person else STOOD_THERE)
-    now = await run.parts.probes.facts(state.goal, run.parts.workspace)
+    now = await run.parts.setup.probes.facts(state.goal, run.parts.workspace)
     if state.options.judge is not None:
         commands = [e.observation for e in state.commands if isinstance(e.observation, ObservedCommand)]
-        addressing = await run.parts.probes.addressing(
+        addressing = await run.parts.setup.probes.addressing(
             state.goal, run.parts.workspace, results, since=state.first_checkpoint, commands=commands
         )
         now = replace(now, addressing=addressing)
@@ -228,7 +228,7 @@ async def _with_diffs(run: ActiveRun, findings: Sequence[IntegrityFinding]) -> t
         if key not in made:
             made[key] = await _diff(workspace, *key, min(MAX_DIFF, left))
             left -= len(made[key])
-        found.append(replace(finding, diff=run.parts.mask(made[key])))
+        found.append(replace(finding, diff=run.parts.setup.mask(made[key])))
     return tuple(found)
 
 

@@ -81,11 +81,11 @@ class CallAccount:
         return call_id
 
     async def retried(self, call_id: str, failed: FailedTry) -> None:
-        trouble = replace(failed.trouble, said=self._run.parts.mask(failed.trouble.said))
+        trouble = replace(failed.trouble, said=self._run.parts.setup.mask(failed.trouble.said))
         await self._run.append(CallRetried(call_id, replace(failed, trouble=trouble)), durable=False)
 
     async def end(self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None) -> None:
-        mask = self._run.parts.mask
+        mask = self._run.parts.setup.mask
         said = None if error is None else mask(error)
         kept = None
         if message is not None and self._role == "worker":
@@ -291,25 +291,25 @@ class Context:
         return self._run.host
 
     def inherited_descriptors(self) -> tuple[int, ...]:
-        return self._run.parts.descriptors()
+        return self._run.parts.setup.lock.inherited_descriptors()
 
     def unsaved(self, path: str) -> str | None:
-        return self._run.parts.unsaved(path)
+        return self._run.parts.setup.unsaved(path)
 
     async def keep(self, message: Message) -> None:
-        masked = replace(message, text=self._run.parts.mask(message.text))
+        masked = replace(message, text=self._run.parts.setup.mask(message.text))
         await self._run.append(MessageKept(masked), durable=False)
 
     async def compact(self, messages: Sequence[Message], dropped: int) -> None:
         await self._run.append(ConversationCompacted(tuple(messages), dropped))
 
     async def tool_started(self, call: ToolCall, summary: str) -> None:
-        await self._run.append(ToolStarted(call.id, call.name, self._run.parts.mask(summary)))
+        await self._run.append(ToolStarted(call.id, call.name, self._run.parts.setup.mask(summary)))
         self._run.streams(call.id)
 
     async def tool_finished(self, call: ToolCall, step: WorkerStep, message: Message) -> None:
         """The result goes to disk with the next intent or reply: until then the turn would run again anyway."""
-        mask = self._run.parts.mask
+        mask = self._run.parts.setup.mask
         shown = replace(step, summary=mask(step.summary))
         await self._run.append(ToolFinished(call.id, shown, replace(message, text=mask(message.text))), durable=False)
 
@@ -319,7 +319,7 @@ class Context:
         before, turn = run.state.revision, run.state.turns_ended
         seen = await command
         await run.look(self._by)
-        mask = run.parts.mask
+        mask = run.parts.setup.mask
         kept = replace(seen, command=mask(seen.command), output=keep_ends(mask(seen.output), MAX_OBSERVED))
         evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, kept)
         await run.append(EvidenceRecorded(evidence), durable=False)

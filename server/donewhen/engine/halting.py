@@ -25,7 +25,7 @@ async def halted(run: ActiveRun, halt: Halt, stage: Stage, result: TurnResult | 
     """Puts a halt on record: with what ran although its wrapper halted, and the plugins that were called by then."""
     completed = dict(run.completed)
     run.completed.clear()
-    mask = run.parts.mask
+    mask = run.parts.setup.mask
     kept = Halted(
         halt.plugin or WORKER,
         mask(halt.reason) or "no reason was given",

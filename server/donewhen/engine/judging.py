@@ -39,8 +39,8 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
     if reply is None:
         return
     await _notice_changes(run)
-    reason = run.parts.mask(reply.reason)
-    verdict = _masked(reply.verdict, run.parts.mask)
+    reason = run.parts.setup.mask(reply.reason)
+    verdict = _masked(reply.verdict, run.parts.setup.mask)
     await run.append(
         JudgeFinished(
             asked,
@@ -74,7 +74,7 @@ async def _ask_about_claim(run: ActiveRun) -> None:
     reply = await _judgement(run, task, "judging the worker's claim")
     if reply is not None:
         await _notice_changes(run)
-        reason = run.parts.mask(reply.reason) or "the judge could not tell"
+        reason = run.parts.setup.mask(reply.reason) or "the judge could not tell"
         await run.append(ClaimJudged(reply.confirmed, reason, reply.evidence_ids, reply.usage))
 
 
@@ -96,7 +96,7 @@ async def _judgement(run: ActiveRun, task: JudgeTask, activity: str) -> Judgemen
     try:
         return await judge.judge(task, RevisionView(run, task.revision))
     except JudgeOutage as outage:
-        mask, trouble = run.parts.mask, outage.trouble
+        mask, trouble = run.parts.setup.mask, outage.trouble
         if trouble is not None:
             trouble = replace(trouble, said=mask(trouble.said))
         await run.append(JudgeFailed(mask(str(outage)), outage.usage, outage.final, trouble))
@@ -180,11 +180,11 @@ def _unnumbered_requirement(identity: str, text: str, details: Sequence[str], pa
 
 
 def _special(run: ActiveRun, said: RequirementVerdict | None) -> str:
-    return "" if said is None or said.finding != "unmet" else run.parts.mask(said.reason) or "it gave no reason"
+    return "" if said is None or said.finding != "unmet" else run.parts.setup.mask(said.reason) or "it gave no reason"
 
 
 def _advice(run: ActiveRun, said: RequirementVerdict | None) -> str:
     if said is None:
         return ""
-    reason = run.parts.mask(said.reason).strip()
+    reason = run.parts.setup.mask(said.reason).strip()
     return f"{_SAID[said.finding]}{f': {reason}' if reason else ''}".rstrip(".") + "."

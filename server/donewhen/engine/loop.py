@@ -102,7 +102,7 @@ async def _audited(run: ActiveRun, iteration: int) -> None:
 
 async def _hindrance(run: ActiveRun) -> str:
     """What will keep trials from deciding anything, found out before anybody works."""
-    rooms = run.parts.rooms
+    rooms = run.parts.setup.rooms
     return await rooms.hindrance(run.parts.workspace) if rooms is not None and run.state.options.trials else ""
 
 

@@ -371,28 +371,8 @@ class Supervisor(Control):
 
     def _parts(self, options: e.RunOptions, worker: Worker | None) -> Parts:
         setup = self._setup
-        return Parts(
-            clock=setup.clock,
-            ledger=setup.ledger,
-            workspace=setup.workspace(),
-            checker=setup.checker,
-            probes=setup.probes,
-            goal_files=setup.goal_files,
-            worker=worker,
-            judge=setup.judge(options),
-            judge_of=setup.judge,
-            descriptors=setup.lock.inherited_descriptors,
-            mask=setup.mask,
-            retry_prompt=setup.retry_prompt,
-            unsaved=setup.unsaved,
-            observe=setup.observe,
-            plugins=setup.plugins(options) if options.worker is not None else None,
-            rooms=setup.rooms,
-            hidden_checks=setup.hidden_checks,
-            editor_activity=setup.editor_activity,
-            affected_command=setup.affected_command,
-            random_hex=setup.random_hex,
-        )
+        plugins = setup.plugins(options) if options.worker is not None else None
+        return Parts(setup, setup.workspace(), worker, setup.judge(options), plugins)
 
     # ------------------------------------------------------------------------------------- guarding
 
@@ -461,7 +441,7 @@ class Supervisor(Control):
         try:
             state = await self._records.state(run_id)
             if state.guard is not None:
-                run = ActiveRun(self._guard_parts(workspace), token, self._run_changed, state)
+                run = ActiveRun(Parts(self._setup, workspace), token, self._run_changed, state)
                 await self._proven_again(run, by)
         finally:
             if lock is not None:
@@ -485,23 +465,6 @@ class Supervisor(Control):
             self._active.pop(run.run_id, None)
             await remember(run.state, run.parts.workspace)
             run.touch()
-
-    def _guard_parts(self, workspace: Workspace) -> Parts:
-        setup = self._setup
-        return Parts(
-            clock=setup.clock,
-            ledger=setup.ledger,
-            workspace=workspace,
-            checker=setup.checker,
-            probes=setup.probes,
-            goal_files=setup.goal_files,
-            mask=setup.mask,
-            unsaved=setup.unsaved,
-            observe=setup.observe,
-            editor_activity=setup.editor_activity,
-            affected_command=setup.affected_command,
-            random_hex=setup.random_hex,
-        )
 
     # ---------------------------------------------------------------------------------- supervising
 

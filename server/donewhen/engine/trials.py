@@ -89,7 +89,7 @@ _SPECIAL = {
 
 async def try_checks(run: ActiveRun) -> None:
     """All trials of the current revision. Cut off, or where files change meanwhile, they don't count."""
-    rooms, base = run.parts.rooms, run.state.first_checkpoint or await keep_tree(run)
+    rooms, base = run.parts.setup.rooms, run.state.first_checkpoint or await keep_tree(run)
     state = run.state
     finished: TrialsFinished | None = None
     reason = "they were cut off"
@@ -124,7 +124,7 @@ def _held_out_untried(run: ActiveRun, why: str) -> TrialsFinished:
 
 def _hidden(run: ActiveRun, name: str, kind: FindingKind, what: str, command: str) -> IntegrityFinding:
     """What is said about a held-out check: its name, never its command."""
-    message = _sentence(run.parts.mask(f"“{name}”: a check that is held out from the worker {what}"))
+    message = _sentence(run.parts.setup.mask(f"“{name}”: a check that is held out from the worker {what}"))
     fact = hashlib.sha256(command.encode()).hexdigest()
     return IntegrityFinding(f"held_out:{name}", kind, run.state.goal.path or "", 0, message, fact)
 
@@ -180,7 +180,7 @@ class _Tree:
 def _unreadable(run: ActiveRun, error: WorkspaceError) -> IntegrityFinding:
     """The tree of the start can't be read, so nothing is known about what changed, and a person is asked."""
     message = _sentence(
-        run.parts.mask(f"nothing could be tried, because nothing can be compared with the start: {error}")
+        run.parts.setup.mask(f"nothing could be tried, because nothing can be compared with the start: {error}")
     )
     return IntegrityFinding("not_tried:", "not_tried", run.state.goal.path or "", 0, message, run.state.revision)
 
@@ -327,7 +327,7 @@ class _Trials:
         parts = self._run.parts
         if not any(part.words and part.words[0] in ("make", "gmake") for part in segments(check.command)):
             return False
-        started = await parts.probes.started(self._run.state.goal, parts.workspace)
+        started = await parts.setup.probes.started(self._run.state.goal, parts.workspace)
         commands = [part for line in started.get(check.id, ()) for part in segments(line)]
         programs = (part.words[0] for part in commands if part.words)
         inside = {normpath(word) for word in programs if "/" in word and not word.startswith(("/", "~", "$"))}
@@ -351,7 +351,7 @@ class _Trials:
         ran = [test.path for test in result.tests if test.path and test.outcome != "skipped"]
         others = [path for path in present if has_role(path, "test", "inline")] if not ran else []
         candidates = list(dict.fromkeys(path for path in (*ran, *others) if path in present))
-        name = f"case_{self._run.parts.random_hex(4)}"
+        name = f"case_{self._run.parts.setup.random_hex(4)}"
         # A package's `__init__` or a helper that lies with the tests is run by no runner.
         # A file whose product changed, and whose tests did not, is as good as one that didn't change.
         wrote = frozenset(path for path, one in tree.parts.items() if one.proof or tree.contents[path][0] is None)
@@ -373,7 +373,7 @@ class _Trials:
             for path, (before, now) in tree.contents.items()
             if before is not None and now is not None and tree.parts[path].product
         }
-        name = f"case_{self._run.parts.random_hex(4)}"
+        name = f"case_{self._run.parts.setup.random_hex(4)}"
         workspace = self._run.parts.workspace
         for path in sorted(tree.scripts - tree.parts.keys()) if helpers else ():
             content = await asyncio.to_thread(workspace.read, path)
@@ -487,7 +487,7 @@ class _Trials:
 
     async def _held_out(self, tree: _Tree) -> list[IntegrityFinding]:
         """What the person's own checks say, which the worker doesn't see: of one that fails it hears the name alone."""
-        commands = self._run.parts.hidden_checks()
+        commands = self._run.parts.setup.hidden_checks()
         names = self._run.state.options.hidden_checks
         found = await _side_by_side(self._held(name, commands.get(name), tree) for name in names)
         return [one for one in found if one is not None]
@@ -525,9 +525,9 @@ class _Trials:
             kind=kind,
             path=path,
             line=_first_changed_line(path, tree),
-            message=_sentence(self._run.parts.mask(message)),
+            message=_sentence(self._run.parts.setup.mask(message)),
             fact=_fact(proof, tree),
-            diff=self._run.parts.mask(_diffs(proof, tree)),
+            diff=self._run.parts.setup.mask(_diffs(proof, tree)),
             places=self._places_of(outcome, tree) if kind == "original_fails" else (),
         )
 
@@ -542,7 +542,7 @@ class _Trials:
             for test in result.tests
             if test.path and test.line is not None and test.outcome in ("failed", "error")
         ] or [(one.path, one.line, "as it was at the start this fails", one.message) for one in result.problems]
-        covered, mask = frozenset(self._run.parts.workspace.files()), self._run.parts.mask
+        covered, mask = frozenset(self._run.parts.workspace.files()), self._run.parts.setup.mask
         kept = [one for one in dict.fromkeys(said) if one[0] in covered][:MAX_PLACES]
         now = {path: _moves(path, tree) for path in {path for path, *_ in kept}}
         return tuple(
@@ -562,9 +562,9 @@ class _Trials:
             kind="special_case",
             path=paths[0] if paths else (self._run.state.goal.path or ""),
             line=asking[0][1] if asking else 0,
-            message=_sentence(self._run.parts.mask(message)),
+            message=_sentence(self._run.parts.setup.mask(message)),
             fact=_fact(paths, tree),
-            diff=self._run.parts.mask(_diffs(paths, tree)),
+            diff=self._run.parts.setup.mask(_diffs(paths, tree)),
         )
 
     def _doubt(self, one: Divided, tree: _Tree) -> IntegrityFinding:
@@ -575,16 +575,16 @@ class _Trials:
             line=_first_changed_line(one.path, tree),
             message=_sentence(one.doubt),
             fact=_fact((one.path,), tree),
-            diff=self._run.parts.mask(_diffs((one.path,), tree)),
+            diff=self._run.parts.setup.mask(_diffs((one.path,), tree)),
         )
 
     async def _suppressed(self, checks: Sequence[Check], tree: _Tree) -> list[IntegrityFinding]:
         """What a tool that a check starts passes over since the start: one finding for each file."""
         parts = self._run.parts
-        started = await parts.probes.started(self._run.state.goal, parts.workspace)
+        started = await parts.setup.probes.started(self._run.state.goal, parts.workspace)
         tools = heeded(line for check in checks for line in started.get(check.id, (check.command,)))
         came = await asyncio.to_thread(more_suppressed, {path: tree.contents[path] for path in tree.parts}, tools)
-        mask = self._run.parts.mask
+        mask = self._run.parts.setup.mask
         gone = list[IntegrityFinding]()
         failed = any(record.at_start == "failed" for record in self._run.state.checks.values())
         if failed and all(checks_files(check.command) for check in checks):
@@ -642,10 +642,10 @@ class _Trials:
             return []
         first, lines = told[0], "; ".join(f"{one.path}:{one.line + 1}: {one.text}" for one in told[:MAX_TOLD])
         what = f"code of the product {_SPECIAL[first.kind]}: {lines}"
-        message = self._run.parts.mask(f"{what}. The judge sees a special case: {judged}" if judged else what)
+        message = self._run.parts.setup.mask(f"{what}. The judge sees a special case: {judged}" if judged else what)
         paths = list(dict.fromkeys(one.path for one in told))
         fact = hashlib.sha256("\0".join(one.text for one in told).encode()).hexdigest()
-        diff = self._run.parts.mask(_diffs(paths, tree))
+        diff = self._run.parts.setup.mask(_diffs(paths, tree))
         return [
             IntegrityFinding(
                 "special_case:", "special_case", first.path, first.line, _sentence(message), fact, diff=diff

@@ -129,7 +129,7 @@ def _turn(run: ActiveRun, iteration: int) -> Turn:
 def _retry(run: ActiveRun) -> str:
     """The feedback, or what a template of the caller's makes of it."""
     feedback = _feedback(run)
-    template = run.parts.retry_prompt
+    template = run.parts.setup.retry_prompt
     return feedback if template is None else template(feedback)
 
 
@@ -248,7 +248,7 @@ async def _recall_changed_proof(run: ActiveRun, worker: Worker) -> None:
 
 def _lost(run: ActiveRun) -> list[str]:
     lost = (run.changed_proof or ChangedProof()).lost
-    return [run.parts.mask(lost_text(path, names)) for path, names in lost.items()][:MAX_LISTED]
+    return [run.parts.setup.mask(lost_text(path, names)) for path, names in lost.items()][:MAX_LISTED]
 
 
 async def _looked_into(run: ActiveRun, base: str, paths: list[str]) -> ChangedProof:
@@ -362,7 +362,7 @@ def _joined(first: TurnResult, then: TurnResult) -> TurnResult:
 
 
 async def _worked(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult | None:
-    context, mask = Context(run), run.parts.mask
+    context, mask = Context(run), run.parts.setup.mask
     try:
         if worker.waits_for_person:
             return await worker.work(turn, context)

@@ -69,7 +69,7 @@ async def amend(run: ActiveRun, path: str) -> None:
     """Takes the goal file as it is now; a file that can't be used changes nothing, its diagnostics say why."""
     run.goal_edited = False
     try:
-        goal = run.parts.goal_files.load(path)
+        goal = run.parts.setup.goal_files.load(path)
     except GoalFileError as error:
         if not goal_file_gone(run):
             await run.append(
@@ -87,8 +87,9 @@ async def amend(run: ActiveRun, path: str) -> None:
 
 async def _amend_goal(run: ActiveRun, goal: Goal) -> None:
     await run.append(GoalAmended(goal))
-    if run.parts.judge is None and run.state.options.judge is not None:
-        run.parts = replace(run.parts, judge=run.parts.judge_of(run.state.options))
+    on_guard = run.state.guard is not None  # where no judge is asked
+    if run.parts.judge is None and run.state.options.judge is not None and not on_guard:
+        run.parts = replace(run.parts, judge=run.parts.setup.judge(run.state.options))
     await run.parts.workspace.name(named_globs(run.state.goal))
 
 
@@ -118,7 +119,7 @@ def _same_goal_in(run: ActiveRun, path: str) -> Goal | None:
     if not path.endswith(".md") or run.parts.workspace.digest(path) is None:
         return None
     try:
-        goal = run.parts.goal_files.load(path)
+        goal = run.parts.setup.goal_files.load(path)
     except GoalFileError:
         return None
     return goal if same_goal(run.state, goal) else None
@@ -156,10 +157,10 @@ async def read_editor(run: ActiveRun, requirements: Sequence[Requirement]) -> No
     if not requirements:
         return
     run.set_activity("waiting for the editor's diagnostics")
-    settled = await run.parts.editor_activity.quiet()
+    settled = await run.parts.setup.editor_activity.quiet()
     run.set_activity(None)
     for requirement in requirements:
-        report = await run.parts.checker.editor_report(requirement)
+        report = await run.parts.setup.checker.editor_report(requirement)
         await _record_report(run, report if settled else replace(report, settled=False))
 
 
@@ -169,12 +170,12 @@ async def renew_editor(run: ActiveRun) -> bool:
     One that is in doubt is left: what is on record was seen of the files as they are on the disk.
     """
     watched = [one for one in run.state.goal.requirements if one.problems and one.id in run.state.editor]
-    if not watched or not await run.parts.editor_activity.quiet():
+    if not watched or not await run.parts.setup.editor_activity.quiet():
         return False
     passes = False
     for requirement in watched:
         known = run.state.editor[requirement.id].observation
-        report = await run.parts.checker.editor_report(requirement)
+        report = await run.parts.setup.checker.editor_report(requirement)
         if report.doubt or not isinstance(known, EditorReport) or _same(known, report):
             continue
         await _record_report(run, report)
@@ -186,7 +187,7 @@ async def renew_editor(run: ActiveRun) -> bool:
 async def follow_editor(run: ActiveRun) -> None:
     """Renews the reports at all news, until it is cancelled, or the end of the turn is due: something passes now, and
     either all is proven or the judge is to be asked."""
-    activity = run.parts.editor_activity
+    activity = run.parts.setup.editor_activity
     while True:
         seen = activity.count
         passes = await renew_editor(run)
