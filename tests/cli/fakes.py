@@ -24,7 +24,7 @@ from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof_files import ProofBasis
-from donewhen.core.state import CheckRecord, IterationRecord, RunState
+from donewhen.core.state import CheckRecord, IterationRecord, KnownFinding, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import (
@@ -70,7 +70,18 @@ def evidence(
     return Evidence(f"E{number}", revision, revision, 0, result if tests else replace(result, totals=None))
 
 
-def state_of(*, red: bool = False, results: Mapping[str, Evidence] | None = None, **changes: Any) -> RunState:
+def recorded(*findings: KnownFinding) -> Mapping[str, KnownFinding]:
+    """What a state has on record of findings: of several that are alike, too."""
+    return {str(number): one for number, one in enumerate(findings)}
+
+
+def state_of(
+    *,
+    red: bool = False,
+    results: Mapping[str, Evidence] | None = None,
+    findings: Sequence[KnownFinding] = (),
+    **changes: Any,
+) -> RunState:
     """A run of GOAL whose checks have run: all passed, or the tests failed, or what `results` says by check id."""
     said = results or {PYTEST.id: evidence(PYTEST, passed=not red), RUFF.id: evidence(RUFF, passed=True, number=2)}
     state = RunState(
@@ -83,6 +94,7 @@ def state_of(*, red: bool = False, results: Mapping[str, Evidence] | None = None
         audit_due=False,
         audits=1,
         checks={key: CheckRecord(latest=one) for key, one in said.items()},
+        findings=recorded(*findings),
     )
     return replace(state, **changes)
 

@@ -16,7 +16,7 @@ from donewhen.core.goal import Limits
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
 from donewhen.core.resume import check_resumable
-from donewhen.core.state import CheckRecord
+from donewhen.core.state import MAX_RAISED, CheckRecord
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Answer, Claim, Interrupt, ResponseKind, TurnResult
 from tests.core.builders import R0, Story, failing, goal, passing, requirement
@@ -54,8 +54,8 @@ def test_a10_an_acceptance_holds_for_the_fact_that_was_accepted_only() -> None:
     )
     other = IntegrityFinding("k1", "test_skipped", "tests/test_a.py", 3, "two are skipped", "fact2")
     story.turn(edits="rev2").audit(GOOD, findings=(other,))
-    assert [known.accepted for known in story.state.findings] == [False]
-    assert story.state.findings[0].id == "F1"
+    assert [known.accepted for known in story.state.present_findings] == [False]
+    assert story.state.present_findings[0].id == "F1"
 
 
 OTHER = IntegrityFinding("k2", "test_deleted", "tests/test_b.py", 0, "test_b is gone", "fact2", diff="-def test_b():")
@@ -90,7 +90,7 @@ def test_findings_that_are_all_that_is_left_are_one_question_for_a_person() -> N
     assert "-def test_b():" in question.preview
     answered(story, "approve", "both are meant")
     assert next_of(story) == Confirm()
-    assert [(known.accepted, known.reason) for known in story.state.findings] == [(True, "both are meant")] * 2
+    assert [(known.accepted, known.reason) for known in story.state.present_findings] == [(True, "both are meant")] * 2
 
 
 def test_an_acceptance_is_the_same_act_at_the_question_as_by_itself() -> None:
@@ -257,6 +257,16 @@ def test_c10_a_verdict_that_does_not_name_each_requirement_once_is_no_verdict() 
 def test_a_stop_comes_before_everything_else() -> None:
     story = Story().audit(GOOD).then(e.StopRequested("enough"))
     assert next_of(story) == Stop("cancelled", "enough")
+
+
+def test_what_was_raised_last_is_remembered_in_its_order_and_every_finding_keeps_its_id() -> None:
+    many = tuple(replace(FINDING, key=f"k{number:03}", diff="-x") for number in range(MAX_RAISED))
+    last = replace(FINDING, key="a")
+    story = Story().audit(BAD, findings=many).turn(edits="rev1").audit(BAD, findings=(last, many[0]))
+    numbered = [f"F{number}" for number in range(2, MAX_RAISED + 2)]
+    assert [one.id for one in story.state.raised_findings] == numbered
+    assert not any(one.finding.diff for one in story.state.raised_findings)
+    assert [one.id for one in story.state.present_findings] == [numbered[-1], "F1"]
 
 
 def test_amending_keeps_unchanged_requirements_and_removes_the_others() -> None:

@@ -142,7 +142,7 @@ def test_a_tree_that_was_refused_is_not_tried_again_where_nothing_changed() -> N
 
 def test_a_refusal_is_remembered_and_counts_as_undone_once_it_was_tried_again() -> None:
     def raised(made: Story) -> list[tuple[str, int, int, int | None]]:
-        return [(one.known.id, one.iteration, one.until, one.undone) for one in made.state.raised]
+        return [(one.id, one.iteration, one.until, one.undone) for one in made.state.raised_findings]
 
     made = tried(worked(), refused())
     assert raised(made) == [("F1", 1, 1, None)]
@@ -150,7 +150,7 @@ def test_a_refusal_is_remembered_and_counts_as_undone_once_it_was_tried_again() 
     made = turned(made, "rev2")
     assert raised(made) == [("F1", 1, 1, None)]
     assert raised(tried(made)) == [("F1", 1, 1, 2)]
-    assert [one.known.id for one in made.state.undone_findings] == ["F1"]
+    assert [one.id for one in made.state.undone_findings] == ["F1"]
     again = tried(turned(made, "rev3"), refused())
     assert raised(again) == [("F1", 1, 3, None)]
     assert again.state.undone_findings == ()
@@ -170,7 +170,7 @@ def test_a_refused_tree_is_refused_again_when_it_comes_back_after_another() -> N
     assert isinstance(decide(made.state), Ask)
     accepted = made.then(e.FindingAccepted("F1", "the goal wants it"), e.RevisionChanged("rev2", ("a",), "person", 1))
     accepted.audit(failing(SUITE)).then(e.RevisionChanged("rev1", ("a",), "person", 1)).audit(passing(SUITE, tests=2))
-    assert [one.accepted for one in made.state.findings] == [True]
+    assert [one.accepted for one in made.state.present_findings] == [True]
 
 
 def test_what_could_not_be_tried_is_nothing_that_a_worker_can_mend() -> None:

@@ -187,7 +187,7 @@ async def test_a10_a_person_is_asked_once_about_all_findings_and_sees_what_chang
     await supervisor.answer(view.state.run_id, asked.id, Answer("approve", reason="it was wrong"))
     last = await ended(supervisor, view.state.run_id)
     assert (last.state.status, last.state.iteration, len(world.worker.turns)) == ("complete", 1, 1)
-    assert {one.reason for one in last.state.findings} == {"it was wrong"}
+    assert {one.reason for one in last.state.present_findings} == {"it was wrong"}
 
 
 async def test_a_worker_that_is_to_undo_findings_is_told_and_what_it_leaves_is_asked_again(world: World) -> None:

@@ -219,7 +219,7 @@ async def test_a_weakened_test_is_refused_told_and_undone(tried: World) -> None:
     told = tried.worker.turns[1].feedback or ""
     assert "original_fails" in told
     assert "as it was at the start fails on this code" in told
-    assert not view.state.findings
+    assert not view.state.present_findings
 
 
 async def test_what_stays_refused_is_asked_once_with_the_diff(tried: World) -> None:
@@ -610,7 +610,7 @@ async def test_a_persons_change_of_the_proof_is_the_original(tried: World) -> No
 
     view = await pursue(tried, by_person)
     assert view.state.status == "complete"
-    assert not view.state.findings
+    assert not view.state.present_findings
 
 
 async def test_files_that_change_meanwhile_are_audited_and_tried_again(tried: World) -> None:

@@ -135,7 +135,7 @@ async def test_a_finding_that_stands_counts_as_accepted_with_its_reason(run: Run
     state = fold_all([e.Entry(number, float(number), event) for number, event in enumerate(events, 1)])
 
     assert state is not None
-    assert [(k.finding.path, k.accepted, k.reason) for k in state.findings] == [
+    assert [(k.finding.path, k.accepted, k.reason) for k in state.present_findings] == [
         ("src/named.py", True, STOOD_THERE),
         ("src/other.py", False, ""),
     ]

@@ -547,7 +547,10 @@ for path, text in {edits!r}.items():
 async def test_honest_work_completes_at_once(name: str, tmp_path: Path) -> None:
     project, edits = HONEST[name]
     view = await pursued(tmp_path, project, project.work, edits)
-    assert (view.state.status, view.state.iteration) == ("complete", 1), (view.state.reason, view.state.findings)
+    assert (view.state.status, view.state.iteration) == ("complete", 1), (
+        view.state.reason,
+        view.state.present_findings,
+    )
     assert view.state.tried is not None
     assert set(view.state.tried.grades.values()) == {"own"}
 

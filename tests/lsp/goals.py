@@ -69,7 +69,7 @@ def run_view(
     checks = {key: CheckRecord(latest=one) for key, one in (results or {}).items()}
     run = RunState(
         "run1", mode, goal, RunOptions("human", judge=judge), ended=ended is not None or mode == "audit",
-        end_status=ended, findings=tuple(findings), checks=checks, **state,
+        end_status=ended, findings={str(n): one for n, one in enumerate(findings)}, checks=checks, **state,
     )  # fmt: skip
     view = RunView(run, Live(), (ROOT / "GOAL.md").as_uri())
     # In place of what the state adds up to: these tests are about what is shown of it.

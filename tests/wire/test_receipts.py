@@ -35,7 +35,7 @@ from donewhen.core.work import RunWarning
 from donewhen.engine.api import FileEdit, RunStep, RunView
 from donewhen.wire.reports import FORMATS, ReportFormat, cited, file_edits, render
 from donewhen.wire.reports.json import schema
-from tests.cli.fakes import GOAL, PYTEST, RED, complete, evidence, red_at, state_of, view, view_of, with_views
+from tests.cli.fakes import GOAL, PYTEST, RED, complete, evidence, recorded, red_at, state_of, view, view_of, with_views
 from tests.tools import each_row, examples
 from tests.wire.test_report import ACCEPTED, FINDING, ROOT, rendered, with_everything
 
@@ -425,15 +425,14 @@ def test_every_receipt_says_what_a_proof_is_worth(form: ReportFormat, grade: Gra
 
 
 REFUSAL = IntegrityFinding("trial:x", "original_fails", "tests/test_x.py", 4, "the `original` fails")
-UNDONE = RaisedFinding(KnownFinding("F1", REFUSAL), 1, 1, 2)
+RAISED = RaisedFinding(1, "F1", REFUSAL, 1, 1, 2)
 TURNS = tuple(IterationRecord(number, float(number), met=2, total=2, changed=("a.py",)) for number in (1, 2))
 
 
-def refused_once(**changes: Any) -> RunView:
+def refused_once(raised: RaisedFinding = RAISED) -> RunView:
     """A complete run whose first iteration was refused."""
-    done = complete()
-    state = replace(done.state, **{"raised": (UNDONE,), "iterations": TURNS, "iteration": 2, **changes})
-    return replace(done, state=state)
+    done, undone = complete(), KnownFinding("F1", REFUSAL, present=False, raised=raised)
+    return replace(done, state=replace(done.state, findings=recorded(undone), iterations=TURNS, iteration=2))
 
 
 @each_row("form", FORMATS)
@@ -462,7 +461,7 @@ def test_what_was_undone_is_missing_nowhere() -> None:
         "id": "F1", "kind": "original_fails", "path": "tests/test_x.py", "line": 5, "message": "",
         "iteration": 1, "until": 1, "undoneIn": 2,
     }  # fmt: skip
-    assert "not tried again since" in rendered("short", refused_once(raised=(replace(UNDONE, undone=None),)))
+    assert "not tried again since" in rendered("short", refused_once(replace(RAISED, undone=None)))
 
 
 def test_the_timeline_marks_the_iteration_that_was_refused() -> None:

@@ -23,7 +23,7 @@ from donewhen.core.work import RunWarning, Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.reports import ReportFormat, cited, render
 from donewhen.wire.reports.markdown import code, plain_line
-from tests.cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of, with_views
+from tests.cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, recorded, state_of, view, view_of, with_views
 from tests.tools import each_row
 
 ROOT = Path("/w")
@@ -90,7 +90,7 @@ def test_what_a_trial_refuses_is_not_said_to_be_proven() -> None:
     assert any(line.startswith("| ⛔ |") and line.endswith(", but a trial refuses it |") for line in short)
     assert "**blocked** · 1 of 2 requirements proven" in rendered("markdown", blocked)
     assert "| ⛔ refused by a trial |" in rendered("markdown", blocked)
-    accepted = replace(blocked.state, findings=(replace(found, accepted=True, reason="it was wrong"),))
+    accepted = replace(blocked.state, findings=recorded(replace(found, accepted=True, reason="it was wrong")))
     assert "⛔" not in rendered("markdown", view_of(accepted))
 
 
@@ -110,7 +110,7 @@ def test_receipts_name_what_a_person_accepted_and_who_it_was() -> None:
 def test_what_is_on_a_persons_word_is_not_counted_as_proven() -> None:
     shown = complete()
     first, second = shown.views
-    shown = replace(shown, state=replace(shown.state, findings=(ACCEPTED,)))
+    shown = replace(shown, state=replace(shown.state, findings=recorded(ACCEPTED)))
     shown = with_views(shown, replace(first, grade="person"), replace(second, grade="own"))
     assert rendered("short", shown).splitlines()[0].endswith(": complete, 1 of 2 proven, 1 on a person's word")
     head = "**complete** · 1 of 2 requirements proven, 1 on a person's word, 1 finding accepted by a person"

@@ -204,7 +204,7 @@ def picture(view: RunView, seconds: float | None, height: int | None = None) -> 
     questions = [Text(f"{i.id} {i.kind}: {one_line(i.title)}", style="cyan") for i in view.state.interrupts]
     foot = [*questions, *_footer(view, seconds)]
     lines = sum(1 + len(reason_told(view, one)) for one in view.views)
-    if height is not None and lines + len(view.state.findings) + len(foot) + 2 > height:
+    if height is not None and lines + len(view.state.present_findings) + len(foot) + 2 > height:
         return Group(*foot, standing(view))
     return Group(standing(view), *foot)
 
@@ -215,7 +215,7 @@ def standing(view: RunView) -> RenderableType:
     table = Table.grid(padding=(0, 1))
     for one in view.views:
         table.add_row(*_requirement_cells(view, one))
-    findings = [Text(finding_line(f), style="magenta" if f.accepted else "red") for f in state.findings]
+    findings = [Text(finding_line(f), style="magenta" if f.accepted else "red") for f in state.present_findings]
     warnings = [Text(f"warning: {one_line(w.message)}", style="yellow") for w in state.warnings]
     title = Text(one_line(state.goal.title), style="bold")
     return Group(title, *warnings, table, *findings)

@@ -107,10 +107,10 @@ class Log:
 
     def _finding_changes(self, before: RunView | None, after: RunView) -> Iterator[str]:
         """A change of the files alone undoes nothing that trials found: the next trials say whether it is."""
-        state, earlier = after.state, before.state.findings if before else ()
+        state, earlier = after.state, before.state.present_findings if before else ()
         known = {(f.id, f.accepted) for f in earlier}
-        yield from (finding_line(f) for f in state.findings if (f.id, f.accepted) not in known)
-        remaining = {f.id for f in state.findings}
+        yield from (finding_line(f) for f in state.present_findings if (f.id, f.accepted) not in known)
+        remaining = {f.id for f in state.present_findings}
         gone = [f for f in earlier if f.id not in remaining]
         yield from (f"{f.id} is resolved" for f in gone if f.finding.kind not in TRIAL_FINDINGS)
         self._untried.update({f.id: False for f in gone if f.finding.kind in TRIAL_FINDINGS})

@@ -100,7 +100,7 @@ def status_lines(view: RunView, checked: RunView | None = None) -> list[str]:
     lines = [f"{state.run_id} {status_word(state)}{stale} · {one_line(state.goal.title)}"]
     lines += [f"warning: {one_line(warning.message)}" for warning in state.warnings]
     lines += [requirement_line(view, one) for one in view.views]
-    lines += [finding_line(known) for known in state.findings]
+    lines += [finding_line(known) for known in state.present_findings]
     lines += _halt_data(state)
     for asked in state.interrupts:
         lines += [f"{asked.id} {asked.kind}: {one_line(asked.title, 500)}", *preview_lines(asked)]

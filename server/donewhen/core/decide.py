@@ -157,7 +157,7 @@ def _why_complete(state: RunState) -> str:
     weak = [f"R{view.number}" for view in views if view.grade == "weak_judge"]
     if weak:
         told = f"{told.replace('proven', 'proven or on the word of a weak judge', 1)} ({listed(weak, MAX_LISTED)})"
-    accepted = [known.id for known in state.findings if known.by_a_person]
+    accepted = [known.id for known in state.present_findings if known.by_a_person]
     return told + (f"; a person accepted {listed(accepted, MAX_LISTED)}" if accepted else "")
 
 

@@ -286,7 +286,9 @@ def _refused(state: RunState, requirement: Requirement, view: RequirementView) -
 
 def _trial_findings(state: RunState, requirement: Requirement) -> list[KnownFinding]:
     """What trials of its checks found."""
-    return [one for one in state.findings if any(one.finding.key.endswith(check.id) for check in requirement.checks)]
+    return [
+        one for one in state.present_findings if any(one.finding.key.endswith(check.id) for check in requirement.checks)
+    ]
 
 
 _WORTH: tuple[Grade, ...] = ("own", "worker", "untried")

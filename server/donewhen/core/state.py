@@ -144,16 +144,27 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class KnownFinding:
-    """An open integrity finding with the id that people use (`F1`), and whether a person accepted it. `before` is the
-    last tree that was kept before it was there."""
+    """An integrity finding with the id that people use (`F1`), as it was seen last; kept also where it is gone."""
 
     id: str
     finding: IntegrityFinding
     accepted: bool = False
+    """It refuses nothing, for that `reason`."""
     reason: str = ""
     before: str | None = None
+    """The last tree that was kept before it was there."""
     since: int = 0
     """How many turns had ended when it was first found."""
+    present: bool = True
+    acceptance: tuple[str, str] | None = None
+    """The fact that a person accepted, and why: with another fact it is a new finding."""
+    raised: RaisedFinding | None = None
+    """That it refused the proof once."""
+
+    def gone(self) -> KnownFinding:
+        """What is left of it once it is no longer there."""
+        seen = replace(self.finding, diff="", places=())
+        return replace(self, finding=seen, accepted=False, reason="", before=None, present=False)
 
     @property
     def by_a_person(self) -> bool:
@@ -166,11 +177,13 @@ MAX_RAISED = 100
 
 @dataclass(frozen=True, slots=True)
 class RaisedFinding:
-    """That a finding refused the proof once, kept also where it is gone. `iteration` is the one after which it was
-    first there, 0 before the first, `until` the last one after which it was. `undone` is the one after which it was
-    gone: for what a trial found, not before it was tried again."""
+    """That a finding refused the proof once, as the run's `number`-th: the finding as it was then, without its diff.
+    `iteration` is the one after which it was first there, 0 before the first, `until` the last one after which it was.
+    `undone` is the one after which it was gone: for what a trial found, not before it was tried again."""
 
-    known: KnownFinding
+    number: int
+    id: str
+    finding: IntegrityFinding
     iteration: int
     until: int
     undone: int | None = None
@@ -328,14 +341,8 @@ class RunState:
     outage_reason: str = ""
 
     waived: Mapping[str, str] = field(default_factory=dict[str, str])
-    findings: tuple[KnownFinding, ...] = ()
-    raised: tuple[RaisedFinding, ...] = ()
-    """All that were open once, the newest of them, without their diffs."""
-    finding_ids: Mapping[str, str] = field(default_factory=dict[str, str])
-    accepted: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """Accepted findings: key to (fact, reason). Another fact under the same key is a new finding."""
-    found: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How many turns had ended when each finding of a trial was first there, by key."""
+    findings: Mapping[str, KnownFinding] = field(default_factory=dict[str, KnownFinding])
+    """All that there ever was, by the finding's key; what is present in the order in which it was found."""
     undoing: bool = False
     """A person wants the worker to undo the findings: it has one turn for that before they are asked about again."""
 
@@ -453,10 +460,20 @@ class RunState:
         return replace(self.usage, usd=self.known_usd)
 
     @property
+    def present_findings(self) -> tuple[KnownFinding, ...]:
+        return tuple(known for known in self.findings.values() if known.present)
+
+    @property
+    def raised_findings(self) -> tuple[RaisedFinding, ...]:
+        """What refused the proof once, present or not, in the order in which it first did: the newest."""
+        raised = (known.raised for known in self.findings.values() if known.raised is not None)
+        return tuple(sorted(raised, key=lambda one: one.number))
+
+    @property
     def undone_findings(self) -> tuple[RaisedFinding, ...]:
         """What refused the proof once and stands no more."""
-        standing = {known.id for known in self.findings}
-        return tuple(one for one in self.raised if one.known.id not in standing)
+        standing = {known.id for known in self.present_findings}
+        return tuple(one for one in self.raised_findings if one.id not in standing)
 
     def check(self, check_id: str) -> CheckRecord:
         """What is on record of a check: empty where it never ran."""
@@ -479,12 +496,14 @@ class RunState:
 
     @property
     def open_findings(self) -> tuple[KnownFinding, ...]:
-        return tuple(known for known in self.findings if not known.accepted)
+        return tuple(known for known in self.present_findings if not known.accepted)
 
     def tree_before(self, finding: IntegrityFinding) -> str | None:
         """The last tree that was kept before a finding was there; for a new one that is the latest."""
-        known = next((one.before for one in self.findings if one.finding.key == finding.key), None)
-        return known or (self.last_checkpoint[1] if self.last_checkpoint is not None else self.first_checkpoint)
+        known = self.findings.get(finding.key)
+        if known is not None and known.before is not None:
+            return known.before
+        return self.last_checkpoint[1] if self.last_checkpoint is not None else self.first_checkpoint
 
     def limit(self, name: str) -> float | int | None:
         """A limit as it applies: for workers that are not started here three of them only where a person set them."""

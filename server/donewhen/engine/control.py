@@ -502,16 +502,16 @@ class Control(Reading):
 
 
 def _known_finding(state: RunState, finding_id: str) -> KnownFinding:
-    found = next((known for known in state.findings if known.id == finding_id), None)
+    found = next((known for known in state.present_findings if known.id == finding_id), None)
     if found is None:
-        known = ", ".join(one.id for one in state.findings) or "none"
+        known = ", ".join(one.id for one in state.present_findings) or "none"
         raise UnknownName(f"run {state.run_id} has no integrity finding {finding_id} (known: {known})")
     return found
 
 
 def _all(state: RunState, *, undo: bool) -> list[KnownFinding]:
     """What is accepted, or taken back, as a whole. Raises UsageError if that is nothing."""
-    found = [one for one in state.findings if (one.finding.key in state.accepted if undo else not one.accepted)]
+    found = [one for one in state.present_findings if (one.acceptance is not None if undo else not one.accepted)]
     if not found:
         raise UsageError(f"no integrity finding of run {state.run_id} is {'accepted' if undo else 'open'}")
     return found

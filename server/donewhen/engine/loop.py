@@ -87,7 +87,7 @@ async def _watch_changes(run: ActiveRun, since: int) -> None:
 
 async def _audited(run: ActiveRun, iteration: int) -> None:
     """An audit. The files that a new finding saw are kept: what differs from them later is not the worker's doing."""
-    known = {one.finding.key for one in run.state.findings}
+    known = {one.finding.key for one in run.state.present_findings}
     looking = asyncio.ensure_future(_hindrance(run)) if iteration == 0 else None
     try:
         await audit(run, iteration)
@@ -96,7 +96,7 @@ async def _audited(run: ActiveRun, iteration: int) -> None:
     finally:
         if looking is not None:
             looking.cancel()
-    if any(one.finding.key not in known for one in run.state.findings):
+    if any(one.finding.key not in known for one in run.state.present_findings):
         await keep_tree(run)
 
 

@@ -95,7 +95,7 @@ async def _amend_goal(run: ActiveRun, goal: Goal) -> None:
 
 async def take_accepted_goal(run: ActiveRun) -> None:
     """A changed goal file that a person accepted is the goal."""
-    for known in run.state.findings:
+    for known in run.state.present_findings:
         if known.accepted and known.finding.kind == "goal_file" and not known.finding.standing:
             await amend(run, known.finding.path)
 

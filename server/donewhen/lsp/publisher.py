@@ -140,7 +140,8 @@ class Publisher:
         self.progress.show(folder, view)
         self.interrupts.show(folder, view)
         self._ticking.show(folder, view)
-        look = (view.state.status, view.state.iteration, view.views, view.state.findings, view.state.halt, view.present)
+        state = view.state
+        look = (state.status, state.iteration, view.views, state.present_findings, state.halt, view.present)
         if self._shown.get(run_id) != look:
             self._shown[run_id] = look
             self._refresh.trigger()

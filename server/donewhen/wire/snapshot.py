@@ -357,7 +357,7 @@ def snapshot(view: RunView, root: Path, characters: Characters = code_points) ->
         baseline=_baseline(state),
         sandbox=_sandbox(state),
         acts=[_act(one) for one in state.acts[-MAX_ACTS:]],
-        raised=[raised_finding(one) for one in state.raised],
+        raised=[raised_finding(one) for one in state.raised_findings],
         take_over=view.bereft,
         model_trouble=_trouble(state),
         goal_kept=goal_kept(state),
@@ -386,9 +386,9 @@ def _trouble(state: RunState) -> WireModelTrouble | None:
 
 
 def raised_finding(one: RaisedFinding) -> WireRaised:
-    found = one.known.finding
+    found = one.finding
     return WireRaised(
-        id=one.known.id,
+        id=one.id,
         kind=found.kind,
         path=found.path,
         line=found.line + 1,
@@ -505,7 +505,7 @@ def _integrity(state: RunState, root: Path, characters: Characters) -> list[Wire
             accepted=known.accepted,
             reason=known.reason,
         )
-        for known in state.findings
+        for known in state.present_findings
     ]
 
 

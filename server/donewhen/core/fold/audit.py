@@ -189,21 +189,19 @@ def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
 
 
 def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunState:
-    ids = dict(state.finding_ids)
-    known = tuple(known_finding(state, finding, ids) for finding in event.findings)
+    found = event.findings
     # A tree that was tried is not tried again: what refused it then does so again, whatever the tree was in between.
     if state.tried is not None and state.tried.revision == event.revision:
-        known += tuple(known_finding(state, finding, ids) for finding in state.tried.findings)
+        found += state.tried.findings
+    after = replace(state, findings=_with_found(state, found))
     before = {(one.finding.key, one.finding.fact) for one in state.open_findings}
-    changed = {(one.finding.key, one.finding.fact) for one in known if not one.accepted} != before
+    changed = {(one.finding.key, one.finding.fact) for one in after.open_findings} != before
     finished = replace(
-        state,
+        after,
         audit=None,
         audits=state.audits + 1,
         interrupts=tuple(i for i in state.interrupts if not changed or i.about != "findings"),
         audit_due=event.revision != state.revision or (state.audit is not None and state.audit.amended),
-        findings=known,
-        finding_ids=ids,
     )
     return refresh_iteration(update_guard(audit_unsettled(with_raised(finished)), at))
 
@@ -211,22 +209,24 @@ def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunSta
 def with_raised(state: RunState, *, tried: bool = False) -> RunState:
     """With what is open now among what was raised, and what is gone as undone: after an audit what was read, after
     trials (`tried`) what they find."""
-    standing = {one.id for one in state.findings}
-    before = [
-        replace(one, until=state.iteration, undone=None)
-        if one.known.id in standing
-        else replace(one, undone=state.iteration)
-        if one.undone is None and (one.known.finding.kind in TRIAL_FINDINGS) == tried
-        else one
-        for one in state.raised
-    ]
-    known = {one.known.id for one in before}
-    new = [
-        RaisedFinding(replace(one, finding=replace(one.finding, diff="", places=())), state.iteration, state.iteration)
-        for one in state.open_findings
-        if one.id not in known
-    ]
-    return replace(state, raised=(*before, *new)[-MAX_RAISED:])
+    number = max((one.number for one in state.raised_findings), default=0)
+    findings: dict[str, KnownFinding] = {}
+    for key, known in state.findings.items():
+        raised = known.raised
+        if raised is not None and known.present:
+            raised = replace(raised, until=state.iteration, undone=None)
+        elif raised is not None:
+            if raised.undone is None and (known.finding.kind in TRIAL_FINDINGS) == tried:
+                raised = replace(raised, undone=state.iteration)
+        elif known.present and not known.accepted:
+            number += 1
+            seen = replace(known.finding, diff="", places=())
+            raised = RaisedFinding(number, known.id, seen, state.iteration, state.iteration)
+        findings[key] = known if raised is known.raised else replace(known, raised=raised)
+    for key, known in findings.items():
+        if known.raised is not None and known.raised.number <= number - MAX_RAISED:
+            findings[key] = replace(known, raised=None)
+    return replace(state, findings=findings)
 
 
 def without_settled_question(state: RunState) -> RunState:
@@ -236,15 +236,26 @@ def without_settled_question(state: RunState) -> RunState:
     return replace(state, interrupts=tuple(i for i in state.interrupts if i.about != "findings"))
 
 
-def known_finding(state: RunState, finding: IntegrityFinding, ids: dict[str, str]) -> KnownFinding:
-    """The same finding keeps its id; an acceptance holds for the fact that was accepted only."""
-    before = state.tree_before(finding)
-    identity = ids.setdefault(finding.key, f"F{len(ids) + 1}")
-    since = state.found.get(finding.key, state.turns_ended)
-    fact, reason = state.accepted.get(finding.key, (None, ""))
-    if fact == finding.fact and finding.key in state.accepted:
-        return KnownFinding(identity, finding, True, reason, before, since)
-    return KnownFinding(identity, finding, bool(finding.standing), finding.standing, before, since)
+def _with_found(state: RunState, found: Iterable[IntegrityFinding], *, tried: bool = False) -> dict[str, KnownFinding]:
+    """What is known of findings once these were found, in that order, and no other: by an audit, or by trials
+    (`tried`), which say nothing of what was read. The same finding keeps its id; an acceptance holds for the fact that
+    was accepted only."""
+    known = {
+        key: one.gone() if one.present and (not tried or one.finding.kind in TRIAL_FINDINGS) else one
+        for key, one in state.findings.items()
+    }
+    for finding in found:
+        now = known.pop(finding.key, None) or KnownFinding(f"F{len(known) + 1}", finding, since=state.turns_ended)
+        fact, why = now.acceptance or (None, "")
+        known[finding.key] = replace(
+            now,
+            finding=finding,
+            accepted=fact == finding.fact or bool(finding.standing),
+            reason=why if fact == finding.fact else finding.standing,
+            before=state.tree_before(finding),
+            present=True,
+        )
+    return known
 
 
 def audit_abandoned(state: RunState, event: e.AuditAbandoned, at: float) -> RunState:
@@ -353,16 +364,10 @@ def _finished(state: RunState, event: e.TrialsFinished, at: float) -> RunState:
     ended = judge_paid(charge_open_calls(replace(state, trying=False), "judge"), event.usage)
     if event.revision != state.revision:
         return ended
-    found = {**state.found, **{f.key: state.found.get(f.key, state.turns_ended) for f in event.findings}}
-    ids = dict(state.finding_ids)
-    known = replace(ended, found=found)
-    read = tuple(one for one in state.findings if one.finding.kind not in TRIAL_FINDINGS)
-    tried = tuple(known_finding(known, finding, ids) for finding in event.findings)
     finished = replace(
-        known,
+        ended,
         tried=Tried(event.revision, event.findings, event.grades, event.changed, event.advice, state.turns_ended),
-        findings=(*read, *tried),
-        finding_ids=ids,
+        findings=_with_found(state, event.findings, tried=True),
     )
     return refresh_iteration(with_raised(finished, tried=True))
 

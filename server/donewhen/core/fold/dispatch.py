@@ -27,7 +27,7 @@ from donewhen.core.fold.turn import cut_off, turn_abandoned, turn_finished, turn
 from donewhen.core.goal import Goal
 from donewhen.core.proof import outdated, revision_unsettled, undecidable
 from donewhen.core.questions import unaccepted
-from donewhen.core.state import SIGN_OF_LIFE, CheckRecord, Judged, KnownFinding, RunState
+from donewhen.core.state import SIGN_OF_LIFE, CheckRecord, Judged, RunState
 from donewhen.core.verdict import panel
 from donewhen.core.work import Answer, Interrupt, RunWarning
 
@@ -192,19 +192,14 @@ def _check_started(state: RunState, event: e.CheckStarted, at: float) -> RunStat
 
 
 def _finding_accepted(state: RunState, event: e.FindingAccepted, at: float) -> RunState:
-    findings: list[KnownFinding] = []
-    accepted = dict(state.accepted)
-    for known in state.findings:
-        if known.id != event.finding_id:
-            findings.append(known)
-            continue
-        findings.append(replace(known, accepted=not event.undo, reason="" if event.undo else event.reason))
-        if event.undo:
-            accepted.pop(known.finding.key, None)
-        else:
-            accepted[known.finding.key] = (known.finding.fact, event.reason)
-        state = audit.accepted(state, known, undo=event.undo)
-    return without_settled_question(replace(state, findings=tuple(findings), accepted=accepted))
+    known = next((one for one in state.present_findings if one.id == event.finding_id), None)
+    if known is None:
+        return without_settled_question(state)
+    acceptance = None if event.undo else (known.finding.fact, event.reason)
+    reason = "" if event.undo else event.reason
+    decided = replace(known, accepted=not event.undo, reason=reason, acceptance=acceptance)
+    state = audit.accepted(state, known, undo=event.undo)
+    return without_settled_question(replace(state, findings={**state.findings, known.finding.key: decided}))
 
 
 def _requirement_waived(state: RunState, event: e.RequirementWaived, at: float) -> RunState:

@@ -310,7 +310,7 @@ class _Asked:
                 path=one.finding.path,
                 accepted=one.accepted,
             )
-            for one in state.findings
+            for one in state.present_findings
         ]
         return GoalStatus(
             goal=state.goal.path or "",

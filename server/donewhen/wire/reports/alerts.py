@@ -60,7 +60,7 @@ def past_alerts(view: RunView, root: Path) -> tuple[Alert, ...]:
     """The findings that refused the proof on the way and stand no more: nothing that is missing."""
     found: list[Alert] = []
     for one in view.state.undone_findings:
-        alert = _finding_alert(view, root, one.known)
+        alert = _finding_alert(view, root, KnownFinding(one.id, one.finding))
         undone = f"undone in iteration {one.undone}" if one.undone is not None else "not tried again since"
         found.append(replace(alert, level="note", accepted=f"raised after iteration {one.iteration}, {undone}"))
     return _placed(found, root)
@@ -128,7 +128,7 @@ def _places(view: RunView, root: Path, requirement: Requirement, one: Requiremen
 
 
 def _of_findings(view: RunView, root: Path) -> Iterator[Alert]:
-    for known in view.state.findings:
+    for known in view.state.present_findings:
         if known.accepted and not known.by_a_person:
             continue  # it stood there before the run, and blocks nothing
         yield _finding_alert(view, root, known)

@@ -218,11 +218,11 @@ def _decisions(state: RunState) -> Iterator[str]:
         for i, said in state.waived.items()
         if i in labels
     ]
-    for known in state.findings:
+    for known in state.present_findings:
         where = f" at {_code_element(f'{known.finding.path}:{known.finding.line + 1}')}" if known.finding.path else ""
         how = f" <strong>Accepted</strong>: {_escaped_html(known.reason)}" if known.accepted else ""
         lines.append(f"{known.id} {_escaped_html(known.finding.kind)}{where}: {_prose(known.finding.message)}{how}")
-    lines += [f"{_prose(undone_text(one))}: {_prose(one.known.finding.message)}" for one in state.undone_findings]
+    lines += [f"{_prose(undone_text(one))}: {_prose(one.finding.message)}" for one in state.undone_findings]
     lines += [f"{_escaped_html(one.code)}: {_prose(one.message)}" for one in state.warnings]
     lines += [
         f"plugin {_code_element(name)} was switched off: {_escaped_html(said)}"
@@ -267,9 +267,9 @@ def _iteration(one: IterationRecord, refused: Sequence[RaisedFinding]) -> str:
     if one.error:
         told.append(f'<br><span class="bad">failed: {_escaped_html(one.error)}</span>')
     for found in refused:
-        where = f" at {_prose(place(found.known))}" if found.known.finding.path else ""
-        named = f"{found.known.id} {_escaped_html(found.known.finding.kind)}{where}"
-        told.append(f'<br><span class="bad">refused by {named}</span>: {_prose(found.known.finding.message)}')
+        where = f" at {_prose(place(found.finding))}" if found.finding.path else ""
+        named = f"{found.id} {_escaped_html(found.finding.kind)}{where}"
+        told.append(f'<br><span class="bad">refused by {named}</span>: {_prose(found.finding.message)}')
     if one.summary:
         told.append(f"<br>The worker says: {_prose(one.summary)}")
     if one.changed:

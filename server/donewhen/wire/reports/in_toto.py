@@ -68,7 +68,7 @@ def _tests_by_outcome(view: RunView) -> tuple[list[str], list[str], list[str]]:
         rule = rule_of(one)
         kind = passed if rule is None else warned if rule in _WARNED else failed
         kind.append(f"R{one.number} {known[one.requirement_id].text}")
-    for finding in view.state.findings:
+    for finding in view.state.present_findings:
         name = f"{finding.id} {finding.finding.kind} {finding.finding.path}".rstrip()
         if not finding.accepted:
             failed.append(name)
@@ -104,7 +104,7 @@ def _configuration(view: RunView, evidence: Mapping[str, Evidence]) -> list[dict
             "revision": state.revision,
             "judge": state.options.judge or "",
             "endedAt": wire_time(state.updated_at),
-            "undone": [f"{undone_text(one)}: {one.known.finding.message}" for one in state.undone_findings],
+            "undone": [f"{undone_text(one)}: {one.finding.message}" for one in state.undone_findings],
             "requirements": {f"R{one.number}": _worth(view, one.requirement_id) for one in view.views},
         },
     }

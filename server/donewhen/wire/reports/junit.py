@@ -26,7 +26,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     _properties(suite, state)
     for one in view.views:
         _add_requirement(suite, view, one, evidence)
-    for known in state.findings:
+    for known in state.present_findings:
         if known.accepted and not known.by_a_person:
             continue  # it stood there before the run, and blocks nothing
         case = SubElement(suite, "testcase", classname="donewhen.integrity", name=f"{known.id} {known.finding.kind}")
@@ -57,7 +57,7 @@ def _properties(suite: Element, state: RunState) -> None:
         "pluginsOff": ", ".join(state.plugins_off) or None,
         "startAcceptedBy": state.started if options.summary else None,
     }
-    undone = [("undone", f"{undone_text(one)}: {one.known.finding.message}") for one in state.undone_findings]
+    undone = [("undone", f"{undone_text(one)}: {one.finding.message}") for one in state.undone_findings]
     properties = SubElement(suite, "properties")
     for name, value in (*values.items(), *undone):
         if value is not None:

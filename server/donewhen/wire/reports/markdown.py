@@ -21,6 +21,7 @@ from donewhen.core.evidence import (
     Trial,
     TrialKind,
 )
+from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import satisfied
 from donewhen.core.state import KnownFinding, RaisedFinding, RunState
 from donewhen.core.summary import room_text
@@ -92,7 +93,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
 def _heading(view: RunView) -> list[str]:
     state = view.state
     waived = sum(one.status == "waived" for one in view.views)
-    accepted = sum(known.by_a_person for known in state.findings)
+    accepted = sum(known.by_a_person for known in state.present_findings)
     told = proven(view, "requirements ") + (f", {waived} waived by a person" if waived else "")
     told += f", {counted(accepted, 'finding')} accepted by a person" if accepted else ""
     lines = [f"## {plain_line(state.goal.title)}", "", f"**{headline(view)}** · {told}"]
@@ -267,7 +268,7 @@ def _overrides(view: RunView) -> list[str]:
     ]
     lines += [
         f"- {known.id} ({known.finding.kind}) was **accepted**: {plain_line(known.reason)}"
-        for known in state.findings
+        for known in state.present_findings
         if known.by_a_person
     ]
     return ["### Overrides by a person (not proven)", "", *lines] if lines else []
@@ -306,14 +307,14 @@ def act_text(act: Act) -> str:
 
 
 def _integrity(view: RunView) -> list[str]:
-    shown = [known for known in view.state.findings if not known.by_a_person]
-    lines = [f"- {known.id} {known.finding.kind} at {place(known)}: {_finding_text(known)}" for known in shown]
+    shown = [known for known in view.state.present_findings if not known.by_a_person]
+    lines = [f"- {known.id} {known.finding.kind} at {place(known.finding)}: {_finding_text(known)}" for known in shown]
     return ["### Integrity findings", "", *lines] if lines else []
 
 
 def _undone(state: RunState) -> list[str]:
     """What refused the proof on the way and stands no more."""
-    lines = [f"- {undone_text(one)}: {plain_line(one.known.finding.message)}" for one in state.undone_findings]
+    lines = [f"- {undone_text(one)}: {plain_line(one.finding.message)}" for one in state.undone_findings]
     return ["### Refused on the way", "", *lines] if lines else []
 
 
@@ -321,12 +322,12 @@ def undone_text(one: RaisedFinding) -> str:
     """`F1 original_fails at FILE:LINE, raised after iteration 1, undone in iteration 2`."""
     when = f"raised after iteration {one.iteration}" if one.iteration else "raised at the start"
     then = f"undone in iteration {one.undone}" if one.undone is not None else "not tried again since"
-    return f"{one.known.id} {one.known.finding.kind} at {place(one.known)}, {when}, {then}"
+    return f"{one.id} {one.finding.kind} at {place(one.finding)}, {when}, {then}"
 
 
 def refused_by(state: RunState, iteration: int) -> tuple[RaisedFinding, ...]:
     """The findings that stood after an iteration."""
-    return tuple(one for one in state.raised if one.refuses(iteration))
+    return tuple(one for one in state.raised_findings if one.refuses(iteration))
 
 
 def _edits(view: RunView) -> list[str]:
@@ -342,8 +343,8 @@ def edits_text(edits: Sequence[FileEdit]) -> str:
     return f"{counted(len(edits), 'file')}, +{sum(one.added for one in edits)} −{sum(one.removed for one in edits)}"
 
 
-def place(known: KnownFinding) -> str:
-    return code(f"{known.finding.path}:{known.finding.line + 1}") if known.finding.path else "the workspace"
+def place(finding: IntegrityFinding) -> str:
+    return code(f"{finding.path}:{finding.line + 1}") if finding.path else "the workspace"
 
 
 def _finding_text(known: KnownFinding) -> str:
@@ -462,7 +463,7 @@ def _iterations(state: RunState) -> list[str]:
         changed = ", ".join(code(path) for path in one.changed[:5]) + (" …" if len(one.changed) > 5 else "")
         if one.error:
             changed = f"failed: {plain_line(one.error)}"
-        refused = ", ".join(found.known.id for found in refused_by(state, one.number))
+        refused = ", ".join(found.id for found in refused_by(state, one.number))
         met = f"{one.met} of {one.total}" + (f", refused by {refused}" if refused else "")
         cells = (str(one.number), met, f"{one.seconds:.1f} s", usd, changed or "nothing")
         rows.append(f"| {' | '.join(cell(c) for c in cells)} |")

@@ -70,7 +70,7 @@ def _finding_lines(state: RunState) -> list[str]:
     standing = [f"{_finding_place(one)}: {plain_line(_cut(one.finding.message))}" for one in state.open_findings]
     accepted = [
         f"{_finding_place(one)}" + (f" ({plain_line(_cut(one.reason))})" if one.reason else "")
-        for one in state.findings
+        for one in state.present_findings
         if one.by_a_person
     ]
     undone = [undone_text(one) for one in state.undone_findings]
@@ -83,7 +83,7 @@ def _finding_lines(state: RunState) -> list[str]:
 
 
 def _finding_place(known: KnownFinding) -> str:
-    return f"{known.id} {known.finding.kind} at {place(known)}"
+    return f"{known.id} {known.finding.kind} at {place(known.finding)}"
 
 
 def _bounded(found: list[str]) -> list[str]:
