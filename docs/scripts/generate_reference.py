@@ -60,7 +60,7 @@ def library() -> Iterator[str]:
 
 
 def _directive(package: ModuleType, name: str, written: dict[str, str]) -> Iterator[str]:
-    """`written` has the keyword arguments that stand on the page already, by their type, and whose they were."""
+    """`written` has the keyword arguments that stand on the page already, by type and each, and whose they were."""
     yield f"::: {package.__name__}.{name}\n"
     # Keyword arguments that are written once for several functions, which the signature doesn't list.
     packed = str(getattr(getattr(package, name), "__annotations__", {}).get("options", ""))
@@ -68,13 +68,18 @@ def _directive(package: ModuleType, name: str, written: dict[str, str]) -> Itera
     if found and found[1] in written:
         yield f"By name: those of `{written[found[1]]}`.\n"
     elif found:
-        written[found[1]] = name
-        yield "| by name | type |\n|---|---|"
+        rows: dict[str, str] = {}
         for key, hint in getattr(package, name).__globals__[found[1]].__annotations__.items():
             shown = str(getattr(hint, "__forward_arg__", None) or getattr(hint, "__name__", str(hint)))
             escaped = shown.replace("|", "\\|")
-            yield f"| `{key}` | `{escaped}` |"
+            rows[f"| `{key}` | `{escaped}` |"] = key
+        yield "| by name | type |\n|---|---|"
+        yield from (row for row in rows if row not in written)
         yield ""
+        for other in dict.fromkeys(written[row] for row in rows if row in written):
+            alike = ", ".join(f"`{key}`" for row, key in rows.items() if written.get(row) == other)
+            yield f"As for `{other}`: {alike}.\n"
+        written |= {found[1]: name} | {row: written.get(row, name) for row in rows}
 
 
 # -------------------------------------------------------------------------------------------------------- pages

@@ -79,10 +79,10 @@ def _sections() -> Iterator[str]:
 def _section(one: Setting) -> Iterator[str]:
     yield f"### {one.name}\n"
     yield f"{one.sentence} {one.more}".strip() + "\n"
-    if one.expected != "text":
+    if one.expected != "text" and not one.says:
         yield f"- Write {one.expected}."
     for choice, so in one.says.items():
-        yield f"  - `{choice}`: {so}"
+        yield f"- `{choice}`: {so}"
     if one.goal_file:
         example = one.examples[0] if one.examples else (one.default or "...")
         yield f"- Goal file: `{one.name}: {example}`" if example != "..." else f"- Goal file: `{one.name}`"
