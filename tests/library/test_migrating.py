@@ -48,7 +48,7 @@ REAL = [one for one in examples() if _THEIRS.search(one.code)]
 
 
 def test_every_block_of_code_is_an_example_that_runs() -> None:
-    assert (len(ALL), len(REAL)) == (4, 4)
+    assert (len(ALL), len(REAL)) == (3, 4)
     assert len(ALL) + len(REAL) == DOCUMENT.read_text(encoding="utf-8").count("```python")
 
 
@@ -63,8 +63,6 @@ def finds(call: ModelCall, status: str, reason: str) -> Reply:
 def judge(call: ModelCall) -> Reply:
     """Plays the judge of every example, by what it is shown."""
     assert asked(call)
-    if "docstring" in call.text:
-        return finds(call, "unmet", "add has no docstring")
     if "10-year-old" in call.text:
         return finds(call, *(("unmet", "a child does not know 'dispersion'") if "Dispersion" in shown(call) else MET))
     if "seven colours" in call.text:
