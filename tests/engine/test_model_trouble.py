@@ -32,6 +32,13 @@ FAULTS: list[tuple[Failure, TroubleKind, int, str]] = [
     (REFUSED, "unreachable", 2, "can't be reached"),
     (Failure("APIConnectionError", "unknown", network="no_host"), "wrong_address", 1, "correct the address"),
     (Failure("AuthenticationError", "bad key", 401), "key_refused", 1, "was not accepted"),
+    (Failure("APIStatusError", "Insufficient credits", 402), "no_credit", 1, "no credit left: Insufficient credits"),
+    (
+        Failure("JSONDecodeError", "Expecting value: line 1 column 1 (char 0)"),
+        "malformed",
+        5,
+        "or one that is not JSON",
+    ),
     (Failure("PermissionDeniedError", "not yours", 403), "key_refused", 1, "was not accepted"),
     (Failure("NotFoundError", "no such model", 404), "no_such_model", 1, "check the name"),
     (Failure("NotFoundError", "404 page not found", 404), "wrong_address", 1, "most end in /v1"),
@@ -160,7 +167,10 @@ async def test_each_failed_try_is_said_with_a_count_down(tmp_path: Path) -> None
     assert (shown.model_trouble.next_try, shown.model_trouble.tries) == (2, 5)
     assert shown.model_trouble.next_try_at is not None
     assert "the model answers 429" in view_of(shown).status.text
-    assert "  the model answers 429, trying again in 8 s (2 of 5)" in Log().lines(view)
+    assert [line for line in Log().lines(view) if "429" in line] == [
+        "  openai/m answers 429: slow down",
+        "  the model answers 429, trying again in 8 s (2 of 5)",
+    ]
     assert waits.gate is not None
     waits.gate.set()
     last = await ended(supervisor, run_id)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from donewhen.core.errors import ModelFailed
 from donewhen.core.trouble import FailedTry
+from donewhen.models.described import described
 from donewhen.models.failures import LONGEST_WAIT, meaning, wait_before, window_in
 from donewhen.models.hosted import Abilities, HostedModel, Transport
 from donewhen.models.protocol import Failure, Network
@@ -404,3 +407,11 @@ async def test_a_reply_without_an_end_is_refused(way: Transport) -> None:
 )
 def test_the_window_that_a_refusal_names_is_understood(said: str, window: int | None) -> None:
     assert window_in(said) == window
+
+
+class StreamError(Exception):
+    body: ClassVar = {"message": "context too long", "code": 400}
+
+
+def test_an_error_in_a_stream_has_the_status_that_it_names() -> None:
+    assert described(StreamError())["status"] == 400

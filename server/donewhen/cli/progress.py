@@ -252,9 +252,12 @@ def _new_warnings(before: RunView, after: RunView) -> Iterator[str]:
 
 
 def _retried(before: RunView | None, after: RunView) -> Iterator[str]:
-    """That the model could not be asked, once for each try."""
+    """That the model could not be asked, once for each try, and first what its server said."""
     retrying = after.state.retrying
     if retrying is not None and (before is None or before.state.retrying != retrying):
+        if retrying.failed.next_try == _SECOND:
+            said, _, advice = retrying.failed.trouble.said.rpartition("; ")
+            yield f"  {one_line(said or advice)}"
         yield f"  {retrying.text(retrying.at - retrying.failed.wait)}"
 
 
@@ -276,6 +279,7 @@ def preview_lines(interrupt: Interrupt) -> list[str]:
 
 SHOWN = ("says", "reads", "runs", "edits", "tool", "hint")
 """The kinds of steps that get lines; the picture of the run shows the others."""
+_SECOND = 2
 MAX_DIFF = 20
 MAX_OUTPUT = 8
 """Lines of one step: the last ones of a command's output."""

@@ -11,6 +11,7 @@ from donewhen.models.protocol import Network
 
 _LONGEST = 2_000
 _SHORTEST_KEY = 8
+_STATUS = re.compile(r"[45]\d\d")
 _AFTER = re.compile(r"[. ]*(?:Original exception:|LiteLLM Retried|Traceback \(most recent)")
 _PREFIXES = re.compile(
     r"^(?:litellm\.)?\w*(?:Error|Exception|Timeout): (?:\w+(?:Exception|Error) - )?|^\w+Exception - "
@@ -21,7 +22,9 @@ def described(error: BaseException, key: str | None = None, words: str | None = 
     """The fields of `protocol.Failure`; the key, which providers like to repeat, is hidden. `words` are the provider's
     own, where the error's text is more than these."""
     headers = _headers(error)
-    status = getattr(error, "status_code", None)
+    status, code = getattr(error, "status_code", None), _error_code(error)
+    if status is None and _STATUS.fullmatch(code):
+        status = int(code)  # in a stream, which has begun as a success
     if isinstance(error, TimeoutError):
         status = 408
     network, why = _network(error)
@@ -32,7 +35,7 @@ def described(error: BaseException, key: str | None = None, words: str | None = 
         "message": _provider_words(_without(str(error) if words is None else words, key)) or type(error).__name__,
         "status": status if isinstance(status, int) else None,
         "network": network,
-        "code": _error_code(error),
+        "code": code,
         "retry_after": _retry_after(headers),
     }
 

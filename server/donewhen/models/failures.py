@@ -49,11 +49,14 @@ _PAGE = re.compile(r"\s*<(?:!doctype html|html)", re.IGNORECASE)
 _TITLE = re.compile(r"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _SILENT = {"APITimeoutError", "Timeout", "TimeoutError"}
 _BEGUN = {*_SILENT, "BrokenOffError", "MidStreamFallbackError"}
+_PAYMENT_REQUIRED = 402
 _OVERLOADED = {429, 503, 529}
 _PASSING = {408, 409, 423, 425, *_OVERLOADED}
 _UNREADABLE = {"EmptyReplyError", "UnreadableReplyError", "JSONDecodeError"}
 _NO_REPLY = re.compile(r"empty or invalid response from LLM|unterminated string|expecting value", re.IGNORECASE)
 """What litellm says with a status of its own where the reply can't be read."""
+_NOT_JSON = re.compile(r"\(char \d+\)$")
+"""How Python's own words for that end."""
 
 TRIES: Mapping[TroubleKind, int] = {
     "unreachable": 2,
@@ -147,7 +150,7 @@ def kind_of(failure: Failure) -> TroubleKind:  # noqa: C901  # the order of the 
         return "wrong_address"
     if failure.network in ("refused", "not_connected"):
         return "unreachable"
-    if _NO_CREDIT.search(said) and failure.status in (400, 402, 403, 429):
+    if failure.status == _PAYMENT_REQUIRED or (_NO_CREDIT.search(said) and failure.status in (400, 403, 429)):
         return "no_credit"
     if failure.status in (401, 403) or _KEY.search(said):
         return "key_refused"
@@ -181,6 +184,7 @@ def _failure_sentence(
     """What is wrong, what was said, and what to do."""
     answers = f"{model} answers {failure.status}" if failure.status is not None else f"{model} fails"
     at = f" at {api_base}" if api_base else ""
+    unread = "an empty reply, or one that is not JSON" if _NOT_JSON.search(failure.message) else words
     module = _MODULE.search(failure.message)
     nothing = words if words.startswith("sent nothing") else f"sent nothing for {silence:.0f} s"
     texts: Mapping[TroubleKind, str] = {
@@ -192,7 +196,7 @@ def _failure_sentence(
         "overloaded": f"{answers}: {words}; wait a while, or set another model",
         "failing": f"{answers}: {words}; try again later, or set another model",
         "silent": f"{model} {nothing}: its server hangs, or needs longer to read the prompt",
-        "malformed": f"{model} sends something that is not a reply: {words}; check its address",
+        "malformed": f"{model} sends something that is not a reply: {unread}; check its address",
         "key_refused": f"the key for {model} was not accepted: {words}",
         "too_long": f"the prompt is too long for {model}: {words}",
         "no_credit": f"the account for {model} has no credit left: {words}",
