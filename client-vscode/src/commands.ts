@@ -47,7 +47,6 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.interrupt.approve': answerWith('approve'),
   'donewhen.interrupt.deny': answerWith('deny'),
   'donewhen.interrupt.edit': answerWith('edit'),
-  'donewhen.interrupt.answer': answer,
   'donewhen.interrupt.choose': choose,
   'donewhen.reviewChanges': ofRun(hasWorker, () => vscode.l10n.t('No run has changed anything here yet.'), reviewChanges),
   'donewhen.rejectFiles': ofRun(hasWorker, () => vscode.l10n.t('No run has changed anything here yet.'), rejectFiles),

@@ -206,7 +206,7 @@ function command(click: NonNullable<Node['click']>, about: Node['about']): vscod
     evidence: ['openEvidence', t('Open Evidence')],
     interrupt: ['openInterrupt', t('Show')],
     choice: ['interrupt.choose', t('Answer')],
-    words: ['interrupt.answer', t('Answer')],
+    words: ['answer', t('Answer')],
     change: ['openIterationDiff', t('Show Changes')],
   }[click] as [string, string];
   return { command: `donewhen.${id}`, title, arguments: [about] };

@@ -1,6 +1,6 @@
 import type { Step } from '../../protocol';
 import type { Action, Words } from '../messages';
-import { element, setText } from './elements';
+import { element, linkButton, setText } from './elements';
 import { StepLog } from './news';
 
 /** More than these at once are hard to scroll through, and the earlier ones are in the iterations below. */
@@ -182,11 +182,9 @@ export class ActivityView {
 
   private link(action: Action): Element {
     const words = { step: this.words.showAll, file: this.words.openFile, evidence: this.words.evidence, change: '' };
-    const made = element('button', { type: 'button', class: 'link' }, words[action.kind]);
-    made.addEventListener('click', () => {
+    return linkButton(words[action.kind], () => {
       this.open(action);
     });
-    return made;
   }
 }
 

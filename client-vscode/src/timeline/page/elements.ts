@@ -30,6 +30,13 @@ function filled<E extends Element>(made: E, attributes: Attributes, children: re
   return made;
 }
 
+/** A button that looks like a link. */
+export function linkButton(text: string, pressed: () => void): HTMLButtonElement {
+  const made = element('button', { type: 'button', class: 'link' }, text);
+  made.addEventListener('click', pressed);
+  return made;
+}
+
 /** Where the text is the same already, nothing is drawn, selected or read out anew. */
 export function setText(where: HTMLElement, text: string): void {
   if (where.textContent !== text) {

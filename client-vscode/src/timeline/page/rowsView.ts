@@ -1,6 +1,6 @@
 import type { Line, Row, Section } from '../../protocol';
 import type { Action, Words } from '../messages';
-import { element } from './elements';
+import { element, linkButton } from './elements';
 
 const STEP = 100;
 /** An iteration under way changes all the time; its details are read this often. */
@@ -183,17 +183,9 @@ function lineView(number: number, { lead, text, note, tone, evidenceId, uri }: L
   if (lead !== '' && tone === 'bad') {
     item.append(element('span', { class: 'spoken' }, `${words.failed}: `));
   }
-  item.append(leads ? link(text, leads, open) : element('span', { class: 'text' }, text));
+  item.append(leads ? linkButton(text, () => { open(leads); }) : element('span', { class: 'text' }, text));
   if (note !== '') {
     item.append(' ', element('span', { class: 'note' }, note));
   }
   return item;
-}
-
-function link(text: string, action: Action, open: (action: Action) => void): Element {
-  const made = element('button', { type: 'button', class: 'link' }, text);
-  made.addEventListener('click', () => {
-    open(action);
-  });
-  return made;
 }
