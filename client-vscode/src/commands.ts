@@ -14,7 +14,7 @@ import { copyReceipt, saveReceipt } from './receipts';
 import { keyName } from './secrets';
 import type { Services } from './services';
 import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
-import { asksElsewhere, pursuit } from './snapshots';
+import { asksElsewhere, FITTING, pursuit } from './snapshots';
 import { currentRun } from './status';
 import { askNumber, askReason, goalUri, pickRequirement, pickRun, type Target, trusted } from './targets';
 import { dataOf, onGoal } from './trouble';
@@ -25,20 +25,20 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.setGoal': setGoal,
   'donewhen.start': start,
   'donewhen.checkNow': checkNow,
-  'donewhen.pause': ofRun((run) => run.view.active, () => vscode.l10n.t('There is no run to pause.'), async ({ request }, { runId }) => {
+  'donewhen.pause': ofRun(FITTING.active, () => vscode.l10n.t('There is no run to pause.'), async ({ request }, { runId }) => {
     await request('donewhen.run.pause', { runId });
   }),
-  'donewhen.resume': ofRun((run) => run.view.goesOn, () => vscode.l10n.t('There is no run to resume.'), resume),
-  'donewhen.takeOver': ofRun((run) => run.takeOver, () => vscode.l10n.t('There is no run to take over.'), takeOver),
+  'donewhen.resume': ofRun(FITTING.resumable, () => vscode.l10n.t('There is no run to resume.'), resume),
+  'donewhen.takeOver': ofRun(FITTING.takeOver, () => vscode.l10n.t('There is no run to take over.'), takeOver),
   'donewhen.stop': ofRun((run) => run.view.unfinished, () => vscode.l10n.t('There is no run to stop.'), async ({ request }, { runId }) => {
     await request('donewhen.run.stop', { runId });
   }),
-  'donewhen.guard': ofRun((run) => run.view.guardable, () => vscode.l10n.t('There is no complete goal to guard.'), async ({ request }, { runId }) => {
+  'donewhen.guard': ofRun(FITTING.guardable, () => vscode.l10n.t('There is no complete goal to guard.'), async ({ request }, { runId }) => {
     if (trusted()) {
       await request('donewhen.run.guard', { runId, on: true });
     }
   }),
-  'donewhen.liftGuard': ofRun((run) => run.guard !== null, () => vscode.l10n.t('No goal is on guard.'), async ({ request }, { runId }) => {
+  'donewhen.liftGuard': ofRun(FITTING.guarded, () => vscode.l10n.t('No goal is on guard.'), async ({ request }, { runId }) => {
     await request('donewhen.run.guard', { runId, on: false });
   }),
   'donewhen.addCheck': addCheck,
@@ -53,8 +53,8 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.compareAttempts': compareAttempts,
   'donewhen.commit': ofCompleteRun(commit),
   'donewhen.copyReceipt': ofCompleteRun(copyReceipt),
-  'donewhen.saveReceipt': ofRun(() => true, () => vscode.l10n.t('No goal has been started here yet.'), saveReceipt),
-  'donewhen.report': ofRun(() => true, () => vscode.l10n.t('No goal has been started here yet.'), openReport),
+  'donewhen.saveReceipt': ofRun(FITTING.runs, () => vscode.l10n.t('No goal has been started here yet.'), saveReceipt),
+  'donewhen.report': ofRun(FITTING.runs, () => vscode.l10n.t('No goal has been started here yet.'), openReport),
   'donewhen.revertToIteration': revertToIteration,
   'donewhen.waive': waive,
   'donewhen.unwaive': unwaive,
@@ -147,7 +147,7 @@ function hasWorker({ worker }: Snapshot): boolean {
 }
 
 function ofCompleteRun(perform: (services: Services, run: Snapshot) => Promise<void>): Perform {
-  return ofRun(({ status }) => status === 'complete', () => vscode.l10n.t('No goal is complete here yet.'), perform);
+  return ofRun(FITTING.complete, () => vscode.l10n.t('No goal is complete here yet.'), perform);
 }
 
 /** A run that stood for want of it goes on. */

@@ -3,6 +3,7 @@ import { say, ask } from './notices';
 import { harmless, label } from './plainText';
 import type { Asked, Choice, Interrupt, RunAnswerArgument, Snapshot } from './protocol';
 import type { Services } from './services';
+import { FITTING } from './snapshots';
 import { pickOne, type Target, trusted } from './targets';
 
 type InterruptServices = Pick<Services, 'request' | 'snapshots'>;
@@ -18,7 +19,7 @@ export interface Open {
 export function openInterrupts(services: InterruptServices): Open[] {
   return services.snapshots
     .all()
-    .filter(({ view }) => view.asking)
+    .filter(FITTING.asks)
     .flatMap(openIn)
     .sort((one, other) => one.interrupt.askedAt.localeCompare(other.interrupt.askedAt));
 }

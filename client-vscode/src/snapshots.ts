@@ -77,6 +77,19 @@ export class SnapshotStore {
   }
 }
 
+/** Which runs a command is for: it is offered, by `when` clauses that ask for this name, where there is one. */
+export const FITTING = {
+  runs: () => true,
+  active: ({ view }) => view.active,
+  resumable: ({ view }) => view.goesOn,
+  takeOver: ({ takeOver }) => takeOver,
+  guardable: ({ view }) => view.guardable,
+  complete: ({ status }) => status === 'complete',
+  guarded: ({ guard }) => guard !== null,
+  judged: ({ judge }) => judge !== null,
+  asks: ({ view }) => view.asking,
+} satisfies Readonly<Record<string, (run: Snapshot) => boolean>>;
+
 /** One snapshot for each goal: its unfinished run, else the newest. */
 export function shownRuns(newestFirst: readonly Snapshot[]): Snapshot[] {
   const shown = new Map<string, Snapshot>();

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { GOAL_DOCUMENTS } from './goalFiles';
 import type { Snapshot } from './protocol';
 import type { ServerState, Services } from './services';
-import { asksElsewhere, mostRelevant } from './snapshots';
+import { asksElsewhere, FITTING, mostRelevant } from './snapshots';
 
 type StatusServices = Pick<Services, 'serverState' | 'onDidChangeState' | 'snapshots' | 'problem'>;
 
@@ -110,16 +110,6 @@ function stateWords(state: ServerState): { icon: string; text: string; tooltip: 
 function contextsOf(runs: readonly Snapshot[]): Readonly<Record<string, boolean | readonly string[]>> {
   // By path: to a window of a remote machine the same file has another uri than here.
   const active = runs.flatMap(({ view, goalUri }) => (view.active && goalUri !== null ? [vscode.Uri.parse(goalUri)] : []));
-  return {
-    runs: runs.length > 0,
-    active: runs.some(({ view }) => view.active),
-    activeGoals: active.flatMap((uri) => [uri.fsPath, uri.path]),
-    resumable: runs.some(({ view }) => view.goesOn),
-    takeOver: runs.some(({ takeOver }) => takeOver),
-    guardable: runs.some(({ view }) => view.guardable),
-    complete: runs.some(({ status }) => status === 'complete'),
-    guarded: runs.some(({ guard }) => guard !== null),
-    judged: runs.some(({ judge }) => judge !== null),
-    asks: runs.some(({ view }) => view.asking),
-  };
+  const fitting = Object.entries(FITTING).map(([name, fits]): [string, boolean] => [name, runs.some(fits)]);
+  return { ...Object.fromEntries(fitting), activeGoals: active.flatMap((uri) => [uri.fsPath, uri.path]) };
 }
