@@ -161,7 +161,7 @@ async function installModels(services: Services, target: Target | undefined): Pr
 
 // ------------------------------------------------------------------------------------------ what can be done now
 
-const EXECUTING: ReadonlySet<string> = new Set(['answer', 'start', 'checkNow', 'resume', 'takeOver', 'guard', 'revertToIteration', 'restoreGoal']);
+const EXECUTING: ReadonlySet<string> = new Set(['answer', 'start', 'checkNow', 'resume', 'takeOver', 'guard', 'revertToIteration']);
 
 interface Item extends vscode.QuickPickItem {
   perform(): Thenable<unknown>;
