@@ -143,4 +143,4 @@ async def _attempts(session: Session, root: Path) -> Attempts:
     wanted = session.wanted(root)
     settings = wanted.settings()
     where = wanted.state_dir or settings.state_dir
-    return Attempts(root, where, settings, opening=session.host.services.open_runs, trusted=wanted.trusted)
+    return Attempts(root, where, settings, opening=session.host.services.open_runs, trusted=wanted.context.trusted)

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.core.errors import UsageError
 from donewhen.engine.api import RunView
 from donewhen.lsp.goal_diagnostics import Memory
@@ -68,6 +69,7 @@ class Host:
         self.trusted = False
         self.settings: Mapping[str, Any] = {}
         self.secrets: dict[str, str] = {}
+        """Those that the editor gave, in memory only: changed, and never replaced."""
         self.unsaved: Callable[[Path], str | None] = nothing_unsaved
         """The present client's unsaved text of a file."""
         self.editor: Callable[[Path], EditorView | None] = no_editor
@@ -92,16 +94,15 @@ class Host:
         """The parameters for opening a folder; settings and trust are queried again whenever they matter."""
         from donewhen.lsp.opening import OpenWorkspace  # lazy: settings are read once a folder is opened
 
-        return OpenWorkspace(
-            root,
-            lambda: self.settings,
-            lambda: self.trusted,
-            lambda: self.secrets,
-            state_dir or self._state_dir,
-            lambda path: self.unsaved(root / path),
-            lambda: self.editor(root),
-            lambda asked, timeout: self.ask_editor(asked, timeout),
+        context = WorkspaceContext(
+            trusted=lambda: self.trusted,
+            secrets=self.secrets,
+            unsaved=lambda path: self.unsaved(root / path),
+            where="editor",
+            editor=lambda: self.editor(root),
+            ask_editor=lambda asked, timeout: self.ask_editor(asked, timeout),
         )
+        return OpenWorkspace(root, lambda: self.settings, context, state_dir or self._state_dir)
 
     async def folder(self, wanted: OpenWorkspace) -> Folder:
         """The folder, opened if necessary. A failure is raised to every waiting caller, and the next call tries

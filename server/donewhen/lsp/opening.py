@@ -15,7 +15,6 @@ from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.engine.api import Runs
 from donewhen.goalfile.survey import Survey
 from donewhen.lsp.positions import file_path
-from donewhen.ports import AskEditor, EditorView, no_editor_to_ask
 from donewhen.settings.loading import Settings, capped, load_settings, read_setting, workspace_choices
 from donewhen.settings.table import OWN, choices_of
 
@@ -25,23 +24,15 @@ PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class OpenWorkspace:
-    """A workspace folder to open.
-
-    `editor_settings` returns the editor's present settings (section `donewhen`, camelCase), `trusted` whether anything
-    may be executed now, `secrets` the editor's secrets (name to value), which are kept in memory only. `unsaved`
-    returns the editor's text of a file (posix, relative to the root) if it contains a person's unsaved changes;
-    `editor` is what the editor shows of the folder, None if it forwards no diagnostics; `ask_editor` asks its models.
+    """A workspace folder to open. `editor_settings` returns the editor's present settings (section `donewhen`,
+    camelCase); `context` is what the editor tells of the folder, its interpreter aside, which is one of its settings.
     Runs are recorded in `state_dir`, else in the folder of the settings.
     """
 
     root: Path
     editor_settings: Callable[[], Mapping[str, Any]]
-    trusted: Callable[[], bool]
-    secrets: Callable[[], Mapping[str, str]]
+    context: WorkspaceContext
     state_dir: Path | None = None
-    unsaved: Callable[[str], str | None] = lambda path: None
-    editor: Callable[[], EditorView | None] = lambda: None
-    ask_editor: AskEditor = no_editor_to_ask
 
     def settings(self) -> Settings:
         """The present settings. Raises InvalidGoal for a bad value."""
@@ -59,22 +50,14 @@ class OpenWorkspace:
 
 async def open_runs(services: Services, wanted: OpenWorkspace) -> Runs:
     """Raises whatever the engine raises."""
-    context = WorkspaceContext(
-        interpreter=wanted.interpreter,
-        trusted=wanted.trusted,
-        secrets=wanted.secrets(),
-        unsaved=wanted.unsaved,
-        editor=wanted.editor,
-        ask_editor=wanted.ask_editor,
-        where="editor",
-    )
+    context = replace(wanted.context, interpreter=wanted.interpreter)
     where = wanted.state_dir or wanted.settings().state_dir
     return await services.open_runs(wanted.root, where, wanted.settings, context)
 
 
 async def survey(services: Services, wanted: OpenWorkspace, *, tries: bool) -> Survey:
     """The checks of the folder; with `tries` those of a draft run once, if the workspace is trusted."""
-    settings, trusted = wanted.settings(), wanted.trusted()
+    settings, trusted = wanted.settings(), wanted.context.trusted()
     # Trying a draft's checks opens no rooms: if checks must run in rooms, none is tried.
     tries = tries and trusted and not settings.contains_checks
     where = wanted.state_dir or settings.state_dir
@@ -82,8 +65,7 @@ async def survey(services: Services, wanted: OpenWorkspace, *, tries: bool) -> S
 
 
 def open_adviser(services: Services, wanted: OpenWorkspace) -> AbstractAsyncContextManager[Adviser | None]:
-    context = WorkspaceContext(trusted=wanted.trusted, secrets=wanted.secrets(), ask_editor=wanted.ask_editor)
-    return services.open_adviser(wanted.root, wanted.settings(), context)
+    return services.open_adviser(wanted.root, wanted.settings(), wanted.context)
 
 
 EDITORS_WORKSPACE = "the workspace's settings in the editor"
