@@ -19,6 +19,7 @@ from donewhen.core.answers import answers_hint
 from donewhen.core.errors import JudgeOutage, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Limits
+from donewhen.core.state import Spend
 from donewhen.core.work import Answer, Interrupt, RunWarning, Usage
 from donewhen.engine.api import RunView
 from donewhen.goalfile.preflight import GoalHint
@@ -263,7 +264,7 @@ def test_what_models_took_is_told_and_the_unknown_is_called_so(usage: Usage, tol
 
 
 def spent(worker: Usage = WORKER) -> RunView:
-    return view(options=OPTIONS, worker_spent=worker, judge_usage=JUDGE, iteration=1)
+    return view(options=OPTIONS, spend=Spend(worker, JUDGE), iteration=1)
 
 
 def test_worker_and_judge_are_told_apart() -> None:
@@ -274,7 +275,7 @@ def test_worker_and_judge_are_told_apart() -> None:
     assert "cost unknown" in unknown[1]
     assert "worker cost unknown" in unknown[2]
     assert "judge $0.02" in unknown[2]
-    assert closing(view(mode="audit", judge_usage=JUDGE))[0].endswith("$0.02 · 9.5k tokens")
+    assert closing(view(mode="audit", spend=Spend(judge=JUDGE)))[0].endswith("$0.02 · 9.5k tokens")
 
 
 def test_a_run_opens_with_who_works_and_judges_under_which_budgets() -> None:

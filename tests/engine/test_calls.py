@@ -100,7 +100,7 @@ async def test_a16_costs_of_calls_add_up_worker_and_judge_apart(world: World) ->
 
     state = (await pursued(world, works)).state
     assert state.status == "complete"
-    assert (state.worker_usage, state.judge_usage) == (Usage(400, 40, 0, 0.04), Usage(14, 6, 0, 0.01))
+    assert (state.worker_usage, state.spend.judge) == (Usage(400, 40, 0, 0.04), Usage(14, 6, 0, 0.01))
     assert state.usage.usd == pytest.approx(sum(one.usage.usd or 0 for one in state.iterations), abs=1e-9)
     assert [one.usage.usd for one in state.iterations] == [pytest.approx(0.025)] * 2
     assert "secret thoughts" not in str(state.conversation)

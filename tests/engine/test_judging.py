@@ -301,7 +301,7 @@ async def test_a16_a_call_of_the_judge_that_was_cut_off_counts_as_its_prompt(wor
     await (supervisor.stop(run_id) if how == "stop" else supervisor.pause(run_id))
     state = (await ended(supervisor, run_id)).state
     assert state.status == {"stop": "cancelled", "pause": "paused"}[how]
-    assert (state.judge_usage, dict(state.open_calls)) == (CENT, {})
+    assert (state.spend.judge, dict(state.open_calls)) == (CENT, {})
     assert state.usage.usd == pytest.approx(sum(one.usage.usd or 0 for one in state.iterations))
 
 

@@ -533,7 +533,7 @@ async def test_a_value_of_the_tests_in_a_branch_is_for_the_judge_to_see(
     if judge is not None:
         assert [one.id for one in judge.tasks[0].requirements] == ["special-cases"]
         assert judge.tasks[0].requirements[0].details == ("src/a.py:2: if row == 'quotes': pass",)
-        assert view.state.judge_usage.tokens == 15
+        assert view.state.spend.judge.tokens == 15
 
 
 @pytest.mark.parametrize(

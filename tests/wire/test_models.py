@@ -13,6 +13,7 @@ from junitparser import JUnitXml
 from donewhen.cli.progress import closing
 from donewhen.core import events as e
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.core.state import Spend
 from donewhen.core.work import Interrupt, TurnResult, Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.reports import ReportFormat, render
@@ -29,7 +30,7 @@ JUDGE = Usage(9_000, 500, 0, 0.02)
 
 
 def run(worker: Usage = WORKER, judge: Usage = JUDGE, **changes: object) -> RunView:
-    state = replace(complete().state, options=OPTIONS, worker_spent=worker, judge_usage=judge)
+    state = replace(complete().state, options=OPTIONS, spend=Spend(worker, judge))
     return view_of(replace(state, **changes))  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ from donewhen.core.evidence import CheckResult, Outcome, Trial, TrialKind
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import Present
-from donewhen.core.state import KnownFinding
+from donewhen.core.state import KnownFinding, Spend
 from donewhen.core.verdict import GRADES, Grade
 from donewhen.core.work import RunWarning, Usage
 from donewhen.engine.api import RunView
@@ -294,7 +294,7 @@ def test_a_weak_judge_is_named_so_wherever_its_verdicts_stand() -> None:
 
 def test_an_unknown_price_is_said() -> None:
     usage = Usage(input_tokens=1200, output_tokens=34, usd=None)
-    shown = rendered("markdown", view(worker_spent=usage))
+    shown = rendered("markdown", view(spend=Spend(usage)))
     assert "cost unknown (1,234 tokens)" in shown
     assert "$0.00 " not in shown.partition("###")[0]
 

@@ -141,7 +141,7 @@ def closing(view: RunView) -> list[str]:
         return [f"the check broke off: {one_line(state.reason, 500)}"]
     if state.mode == "audit":
         word = "proven" if _all_settled(view) else "not proven"
-        return [" · ".join((f"{word}: {counts}", *spending(state.judge_usage))) + held_out_untried(state)]
+        return [" · ".join((f"{word}: {counts}", *spending(state.spend.judge))) + held_out_untried(state)]
     spent = [f"{counted(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
     # The run's own reason was true at its end: the counts beside it are the present ones.
     ended = "was complete until files changed" if view.stale and state.status == "complete" else _ended_as(state)
@@ -180,7 +180,7 @@ def _ended_as(state: RunState) -> str:
 
 def _apart(state: RunState) -> list[str]:
     """Worker and judge separately, if both asked models."""
-    told = [(who, spending(usage)) for who, usage in (("worker", state.worker_usage), ("judge", state.judge_usage))]
+    told = [(who, spending(usage)) for who, usage in (("worker", state.worker_usage), ("judge", state.spend.judge))]
     if not all(parts for _, parts in told):
         return []
     return [" · ".join(f"{who} {', '.join(parts)}" for who, parts in told)]

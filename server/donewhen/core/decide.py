@@ -167,7 +167,7 @@ def _out_of(state: RunState, seconds: float) -> Action | None:
     if out_of_time is not None:
         return out_of_time
     budget, tokens = state.goal.limits.budget, state.goal.limits.token_budget
-    if budget is not None and state.known_usd >= budget:
+    if budget is not None and state.spend.known_usd >= budget:
         return Stop("over_budget", f"the budget of ${budget:.2f} is spent")
     if tokens is not None and state.usage.tokens >= tokens:
         return Stop("over_budget", f"the budget of {tokens:,} tokens is spent")

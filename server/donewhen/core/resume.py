@@ -106,7 +106,7 @@ def _raised(state: RunState, limits: Limits) -> bool:
     if state.status == "timed_out":
         timeout = raised.limit("timeout")
         return timeout is None or timeout > state.elapsed
-    money = limits.budget is None or limits.budget > state.known_usd
+    money = limits.budget is None or limits.budget > state.spend.known_usd
     tokens = limits.token_budget is None or limits.token_budget > state.usage.tokens
     return money and tokens
 

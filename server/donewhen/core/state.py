@@ -62,6 +62,25 @@ class IterationRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Spend:
+    """What a run has cost, as far as it is on record: for the worker's while it works see `RunState.worker_usage`."""
+
+    worker: Usage = field(default_factory=Usage)
+    judge: Usage = field(default_factory=Usage)
+    turn: Usage = field(default_factory=Usage)
+    """Of the worker's, the present iteration's turn so far, attempts at it that were cut off included."""
+    known_usd: float = 0.0
+    """All of the cost that is known, in US dollars: what counts against a budget."""
+
+    def by_worker(self, usage: Usage) -> Spend:
+        known = self.known_usd + (usage.usd or 0.0)
+        return replace(self, worker=self.worker + usage, turn=self.turn + usage, known_usd=known)
+
+    def by_judge(self, usage: Usage) -> Spend:
+        return replace(self, judge=self.judge + usage, known_usd=self.known_usd + (usage.usd or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
 class OpenTurn:
     """A turn that has begun and not ended. `checkpoint` is the tree before it. `suspended`: it stands still at a point
     from which it can go on as it is, at a halt or an open question of one of its tools; nothing is put back."""
@@ -266,8 +285,6 @@ class RunState:
     """The run's seconds of work when the present iteration's turn began."""
     iteration_open: bool = False
     """False once the run stopped after it: what is looked at again later is no part of it."""
-    unfinished_usage: Usage = field(default_factory=Usage)
-    """What the present iteration's turn has cost so far, attempts at it that were cut off included."""
     turns_ended: int = 0
     turn: OpenTurn | None = None
     redo: OpenTurn | None = None
@@ -351,15 +368,11 @@ class RunState:
     dismissed: frozenset[str] = frozenset()
     """What a person was asked about and left as it is."""
 
-    worker_spent: Usage = field(default_factory=Usage)
-    """What is on record of the worker's cost; see `worker_usage`."""
-    judge_usage: Usage = field(default_factory=Usage)
+    spend: Spend = field(default_factory=Spend)
     judge_taken: bool = False
     """The run had no judge until a save of its goal file named one."""
     judge_score: float | None = None
     """How far the judge said last that what it decides is, 0 to 1; None where it gave no score."""
-    known_usd: float = 0.0
-    """All of the cost that is known, in US dollars: what counts against a budget."""
     stall_signature: str = ""
     stall_count: int = 0
 
@@ -448,16 +461,16 @@ class RunState:
     def worker_usage(self) -> Usage:
         """What the worker cost so far: unknown while one works whose cost nobody accounts for."""
         open_cost = UNKNOWN if self.turn is not None and not self.options.metered else Usage()
-        return self.worker_spent + open_cost
+        return self.spend.worker + open_cost
 
     @property
     def usage(self) -> Usage:
-        return self.worker_usage + self.judge_usage
+        return self.worker_usage + self.spend.judge
 
     @property
-    def spent(self) -> Usage:
+    def budget_usage(self) -> Usage:
         """What counts against the budgets: as much of the cost as is known."""
-        return replace(self.usage, usd=self.known_usd)
+        return replace(self.usage, usd=self.spend.known_usd)
 
     @property
     def present_findings(self) -> tuple[KnownFinding, ...]:

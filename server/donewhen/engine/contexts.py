@@ -50,7 +50,7 @@ class CallAccount:
         limits, ahead = state.goal.limits, Usage()
         for worst in (*(call.worst for call in state.open_calls.values()), *self._ahead()):
             ahead += worst
-        spent = state.spent + ahead
+        spent = state.budget_usage + ahead
         usd = None if limits.budget is None or spent.usd is None else limits.budget - spent.usd
         return Left(None if limits.token_budget is None else limits.token_budget - spent.tokens, usd)
 
@@ -101,7 +101,7 @@ def beyond_budget(state: RunState, worst: Usage) -> str | None:
     ahead = worst
     for call in state.open_calls.values():
         ahead += call.worst
-    spent = state.spent
+    spent = state.budget_usage
     if limits.token_budget is not None and spent.tokens + ahead.tokens > limits.token_budget:
         return (
             f"the budget of {limits.token_budget:,} tokens could be passed: {spent.tokens:,} are used, "
@@ -114,9 +114,9 @@ def beyond_budget(state: RunState, worst: Usage) -> str | None:
             f"the budget of ${limits.budget:.2f} can't be kept: the price of a model is unknown. "
             "Set its price in your settings, or a token budget instead"
         )
-    if state.known_usd + ahead.usd > limits.budget:
+    if state.spend.known_usd + ahead.usd > limits.budget:
         return (
-            f"the budget of ${limits.budget:.2f} could be passed: ${state.known_usd:.4f} is spent, "
+            f"the budget of ${limits.budget:.2f} could be passed: ${state.spend.known_usd:.4f} is spent, "
             f"and the next call may cost ${ahead.usd:.4f}"
         )
     return None

@@ -153,7 +153,7 @@ def outcome_of(state: RunState, response: Any = None) -> GoalOutcome:
         response=getattr(held, "text", None) if response is None else response,
         requirements=tuple(_requirement_outcome(state, view) for view in views),
         worker_usage=state.worker_usage,
-        judge_usage=state.judge_usage,
+        judge_usage=state.spend.judge,
         seconds=state.elapsed,
         halt=state.halt,
         interrupts=state.interrupts,
@@ -185,7 +185,7 @@ def verdict_of(state: RunState, views: tuple[RequirementView, ...]) -> GoalVerdi
         complete=complete,
         missing="" if complete else "\n".join(missing) or state.reason,
         findings=tuple(_verdict_of_view(view) for view in views),
-        usage=state.judge_usage,
+        usage=state.spend.judge,
     )
 
 

@@ -342,7 +342,7 @@ def snapshot(view: RunView, root: Path, characters: Characters = code_points) ->
         halt=_halt(state),
         warnings=[WireWarning(code=one.code, message=one.message) for one in state.warnings],
         cost=WireCost(
-            usd=_usd(state.usage.usd), worker=_wire_usage(state.worker_usage), judge=_wire_usage(state.judge_usage)
+            usd=_usd(state.usage.usd), worker=_wire_usage(state.worker_usage), judge=_wire_usage(state.spend.judge)
         ),
         limits=_limits(state),
         iterations_total=state.iterations[-1].number if state.iterations else 0,

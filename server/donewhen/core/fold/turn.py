@@ -76,7 +76,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         number=event.iteration,
         started_at=started,
         seconds=state.elapsed - state.iteration_began,
-        usage=off.unfinished_usage,
+        usage=off.spend.turn,
         revision=state.revision,
         changed=event.changed,
         summary=result.summary or result.claim.text,
@@ -91,7 +91,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         last_words="" if failed else result.claim.text,
         late_answers={},
         hints_read=(),
-        unfinished_usage=Usage(),
+        spend=replace(off.spend, turn=Usage()),
         failures=state.failures + 1 if failed else 0,
         undoing=state.undoing and failed,
         last_error=result.error,
@@ -118,7 +118,7 @@ def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunSta
 def _without_model(state: RunState, turn: OpenTurn, event: e.TurnAbandoned, at: float) -> RunState:
     """The run pauses. Where the model had answered before in this turn, that goes on from there; a turn in which it
     never did is none, and nothing has to be put back for it."""
-    answered = state.unfinished_usage.output_tokens > 0
+    answered = state.spend.turn.output_tokens > 0
     paused = replace(
         state,
         turn=None,
@@ -138,14 +138,14 @@ def cut_off(state: RunState, reason: str) -> RunState:
     """What an open turn has cost stands in a record of its iteration, so that the records add up to the total;
     the turn's own record takes its place once the turn ran to its end."""
     turn = state.turn
-    if turn is None or state.unfinished_usage == Usage():
+    if turn is None or state.spend.turn == Usage():
         return state
     ended = ": ".join(filter(None, ("cut off", reason)))
     record = IterationRecord(
         number=turn.iteration,
         started_at=turn.started_at,
         seconds=state.elapsed - state.iteration_began,
-        usage=state.unfinished_usage,
+        usage=state.spend.turn,
         revision=state.revision,
         summary=ended,
         error=ended,
@@ -244,12 +244,7 @@ def charge_open_calls(state: RunState, role: c.CallRole) -> RunState:
 
 def worker_paid(state: RunState, usage: Usage) -> RunState:
     """What the worker's turn cost, or a part of it."""
-    return replace(
-        state,
-        worker_spent=state.worker_spent + usage,
-        unfinished_usage=state.unfinished_usage + usage,
-        known_usd=state.known_usd + (usage.usd or 0.0),
-    )
+    return replace(state, spend=state.spend.by_worker(usage))
 
 
 def judge_paid(state: RunState, usage: Usage) -> RunState:
@@ -257,12 +252,7 @@ def judge_paid(state: RunState, usage: Usage) -> RunState:
     iterations = state.iterations
     if iterations:
         iterations = (*iterations[:-1], replace(iterations[-1], usage=iterations[-1].usage + usage))
-    return replace(
-        state,
-        judge_usage=state.judge_usage + usage,
-        known_usd=state.known_usd + (usage.usd or 0.0),
-        iterations=iterations,
-    )
+    return replace(state, spend=state.spend.by_judge(usage), iterations=iterations)
 
 
 def unreported(state: RunState) -> RunState:

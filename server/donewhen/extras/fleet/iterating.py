@@ -148,7 +148,7 @@ async def _run_for_one_turn(runs: Runs, settings: Settings, root: Path, grant: G
     own = _own_budget(settings, root, grant)
     limits = options.limits
     if grant.usd is not None:
-        limits = replace(limits, budget=_least(state.known_usd + grant.usd, own))
+        limits = replace(limits, budget=_least(state.spend.known_usd + grant.usd, own))
     elif state.status == "over_budget":
         limits = replace(limits, budget=own if own is not None else "unlimited")
     return await _resumed(runs, view, limits, options, grant)
@@ -170,7 +170,7 @@ def _still_bounded(state: RunState, limits: LimitChanges) -> bool:
     elif state.status == "timed_out":
         new, used = limits.timeout, state.elapsed
     elif state.status == "over_budget":
-        new, used = limits.budget, state.known_usd
+        new, used = limits.budget, state.spend.known_usd
     else:
         return False
     return new is None or (new != "unlimited" and new <= used)
@@ -215,14 +215,14 @@ def _iteration_outcome(grant: Grant, view: RunView, settings: Settings, root: Pa
         "waiting",
         reason=state.paused or state.interrupted or state.reason or "",
         iteration=state.iteration,
-        usd=state.known_usd,
+        usd=state.spend.known_usd,
         tokens=state.usage.tokens,
     )
     if state.ended:
         found.state, found.end = "ended", state.status or "crashed"
         if state.status == "over_budget" and grant.usd is not None:
             own = _own_budget(settings, root, grant)
-            found.short = own is None or state.known_usd + grant.usd < own
+            found.short = own is None or state.spend.known_usd + grant.usd < own
             if found.short:
                 found.state, found.end = "ready", None
     elif state.interrupts:

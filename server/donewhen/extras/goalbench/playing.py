@@ -180,7 +180,7 @@ def _result(case: Case, name: str, view: RunView, seconds: float) -> CaseResult:
         reasons={labels[one.requirement_id]: one.reason for one in view.views},
         alone=frozenset(r.label for r in state.goal.requirements if not r.sole_check),
         findings=tuple(sorted({known.finding.kind for known in state.open_findings})),
-        usage=state.judge_usage,
+        usage=state.spend.judge,
         seconds=seconds,
         failure=f"the judge could not be asked: {state.outage_reason}" if state.outage_reason else "",
     )

@@ -344,7 +344,7 @@ def _result(seen: CheckResult) -> Iterator[str]:
 
 
 def _cost_table(state: RunState) -> Iterator[str]:
-    used = [("worker", state.worker_usage), ("judge", state.judge_usage)]
+    used = [("worker", state.worker_usage), ("judge", state.spend.judge)]
     rows = [
         f"<tr><td>{who}</td><td>{_tokens(usage)}</td><td>{money(usage.usd)}</td></tr>"
         for who, usage in used

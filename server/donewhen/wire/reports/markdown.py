@@ -176,7 +176,7 @@ def _costs(state: RunState) -> list[str]:
     options = state.options
     used = [
         ("worker", options.agent.model if options.agent is not None else "", state.worker_usage),
-        ("judge", options.judge or "", state.judge_usage),
+        ("judge", options.judge or "", state.spend.judge),
     ]
     rows = ["### Cost", "", "| | Model | Input | Cached | Output | Cost |", "|---|---|---|---|---|---|"]
     for who, model, usage in used:
