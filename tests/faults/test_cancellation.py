@@ -57,7 +57,8 @@ async def test_while_files_settle(steps: int) -> None:
 @pytest.mark.parametrize("steps", STEPS)
 async def test_while_a_run_changes(steps: int) -> None:
     state = RunState("run", "pursue", goal(requirement(1, "it works", "check")), RunOptions("command"))
-    run = ActiveRun(cast("Parts", SimpleNamespace(clock=SystemClock())), "token", lambda _: None, state)
+    parts = cast("Parts", SimpleNamespace(setup=SimpleNamespace(clock=SystemClock())))
+    run = ActiveRun(parts, "token", lambda _: None, state)
 
     async def for_ever() -> None:
         while True:
