@@ -865,6 +865,8 @@ BROKEN_OFF = [
     ("cargo test", "error[E0425]: cannot find value `nope` in this scope\n --> src/lib.rs:1:21\n\n"
      "error: could not compile `x` (lib test) due to 1 previous error\n",
      "cargo test broke off before any test: could not compile `x` (lib test) due to 1 previous error"),
+    ("pytest -q", "INTERNALERROR>     raise\nINTERNALERROR> pytest.PytestWarning: x "
+     "is unset.\nINTERNALERROR> It will be set.\n", "pytest broke off before any test: PytestWarning: x is unset."),
     ("vitest run", "failed to load config from /w/vitest.config.mjs\n\n⎯⎯⎯ Startup Error ⎯⎯⎯\nError: bad config\n"
      "    at load (node_modules/vite/node.js:3:1)\n", "vitest broke off before any test: Error: bad config"),
     ("jest", "● Validation Error:\n\n  Test environment x cannot be found. Make sure of it.\n\n  Configuration\n",

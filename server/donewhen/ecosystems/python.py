@@ -259,6 +259,7 @@ class {Name}(__import__('unittest').TestCase):
         always_reports=True,
         no_tests_exit=5,
         usage_exit=4,
+        breaks_off=(r"^INTERNALERROR> (?:\w+\.)*(?P<said>\w+(?:Error|Exception|Warning|Exit)\b.*)$",),
         report_options=globs("--junitxml --junit-xml"),
         prints=(
             Form(
