@@ -21,6 +21,7 @@ PATTERNS = (
     (re.compile(r"(?<![\w.])\d+(?:\.\d+)? ?m?s\b(?! of)"), "<duration>"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:[kMG]B|bytes)\b"), "<size>"),
     (re.compile(r'("(?:bytes|before|after|size)": )\d+'), r"\1<size>"),
+    (re.compile(r"(?m)^ *the model has said nothing for .*\n"), ""),  # how long it takes is the machine's affair
     (re.compile(r'(time=")[\d.]+"'), r'\1<seconds>"'),
     (re.compile(r" {4,}"), "    "),  # columns are as wide as paths are long
     (re.compile(r"0x[0-9a-f]{6,}"), "<address>"),
