@@ -115,7 +115,8 @@ def test_a_hook_names_the_program_only_where_every_program_finds_it(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An editor that is started without the terminal's environment runs the hook too."""
-    for folder in ("own", "installed"):
+    monkeypatch.setenv("CONDA_PREFIX", str(tmp_path / "conda"))
+    for folder in ("own", "installed", "conda"):
         program = tmp_path / folder / "donewhen"
         program.parent.mkdir()
         program.write_text("#!/bin/sh\n")
@@ -126,6 +127,7 @@ def test_a_hook_names_the_program_only_where_every_program_finds_it(
         ("installed", (), "donewhen"),
         ("installed", ("--user",), here),
         ("own", (), here),
+        ("conda", (), here),
         ("nowhere", (), here),
     ):
         monkeypatch.setenv("PATH", str(tmp_path / path))

@@ -285,7 +285,15 @@ async def test_hooks_are_found_wherever_git_finds_them(tmp_path: Path, kind: str
         config.write_text(f"[core]\n\thooksPath = {hooks}\n")
     (work / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     live.variables.update(XDG_CONFIG_HOME=str(xdg), GIT_CONFIG_GLOBAL=str(named))
-    script = "".join(f"(echo y > {file}) 2>/dev/null && echo wrote {file}\n" for file in ELSEWHERE.values())
+    bare = work / "bare.git"
+    for name in ("HEAD", "objects/x", "refs/x"):
+        (bare / name).parent.mkdir(parents=True, exist_ok=True)
+        (bare / name).write_text("x")
+    (bare / "config").write_text("[core]\n\thooksPath = ../of-bare\n")
+    (work / "of-bare").mkdir()
+    places = [*ELSEWHERE.values(), "bare.git/hooks/pre-push", "bare.git/config", "of-bare/pre-push"]
+    script = "mkdir bare.git/hooks 2>/dev/null\n"
+    script += "".join(f"(echo y > {file}) 2>/dev/null && echo wrote {file}\n" for file in places)
     async with live.rooms.open(Grants()) as room:
         done = await live.run(room, f"echo y > a/mirror.git/objects/one && echo y > store/HEAD && (:\n{script}:)")
     assert done.output == ""

@@ -400,6 +400,18 @@ def test_an_agents_command_that_only_a_shell_understands_is_left_to_the_shell(co
         ),
         (ABSENT, {"worker": "acp", "agent_command": "gemini"}, "worker", "Gemini CLI is not installed: npm install"),
         (ABSENT, {"worker": "acp", "agent_command": "my-agent --acp"}, "worker", "`my-agent` is not installed"),
+        (
+            ABSENT,
+            {"worker": "command", "worker_command": "no-such --now"},
+            "worker",
+            "`no-such` is not installed: install",
+        ),
+        (
+            ABSENT,
+            {"worker": "command", "worker_command": "codex exec"},
+            "worker",
+            "Codex is not installed: npm install",
+        ),
         (NOT_INSTALLED, {"model": "openai/m"}, "models", "needs the models extra"),
         (KNOWN, {"model": "qwen3:4b"}, "model", "`qwen3:4b` names no provider: write `provider/model`"),
         (KEYLESS, {"model": "openai/m"}, "key", "there is no key for openai/m: set OPENAI_API_KEY"),
@@ -423,7 +435,10 @@ def test_what_is_not_here_is_refused_at_a_start_and_at_a_resumption_alike(
 @pytest.mark.parametrize(
     "given",
     [
-        {"worker": "command", "worker_command": "no-such-program --now"},
+        {"worker": "command", "worker_command": "./of-the-workspace --now"},
+        {"worker": "command", "worker_command": "no-such-program | tee log"},
+        {"worker": "command", "worker_command": "exit 1"},
+        {"worker": "human", "worker_command": "no-such-program"},
         {"model": "openai/m", "api_base": "http://127.0.0.1:8080/v1"},
         {"model": "ollama/m"},
     ],

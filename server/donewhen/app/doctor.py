@@ -21,6 +21,7 @@ from donewhen.app.plugins import GATE, approval_gate
 from donewhen.app.resolver import KnownFacts, judge_identity, lacked_extra
 from donewhen.app.workspace_context import plugins_there
 from donewhen.core.calls import CallRole
+from donewhen.core.commands.simple import SHELL_WORDS
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Check
@@ -44,7 +45,6 @@ from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.overlay import others_files
 from donewhen.workspace.watching import watcher_for
 
-SHELL_WORDS = frozenset((*":.[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "test", "true"))
 OLDEST = (1, 100)
 BROKEN = (1, 106)
 """Every 1.106 version breaks any call with tools on the base install."""

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from donewhen.core.agents import NOTHING, PRESETS, acp_command, agents_in, held_back, passed_names, variables_of
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import CallRole
-from donewhen.core.commands.simple import simple
+from donewhen.core.commands.simple import SHELL_WORDS, simple
 from donewhen.core.errors import InvalidGoal, NoModel, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Goal
@@ -340,17 +340,21 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
 
 
 def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
-    """An agent that is started by its own command line; what a command of the person's own starts is the shell's
-    business."""
+    """Of a command that is more than a program and its arguments, or names a file, the shell finds out."""
     command = options.worker_command or ""
     preset = PRESETS.get(options.worker or "")
     agents = (preset,) if preset is not None else agents_in(command)
     words = (command.split() if preset is not None else simple(command)) or ()
-    if not words or (preset is None and options.worker != "acp") or known.program(words[0]) is not None:
+    if not words or words[0] in SHELL_WORDS or known.program(words[0]) is not None:
+        return
+    if preset is None and options.worker not in ("acp", "command"):
+        return
+    if options.worker == "command" and ("/" in words[0] or os.name == "nt"):  # relative to the workspace; cmd's own
         return
     name = " or ".join(one.name for one in agents) or f"`{words[0]}`"
-    installs = (one.install if preset is not None else one.acp_install for one in agents)
-    how = " or ".join(filter(None, installs)) or "install it, or correct --agent-command"
+    installs = (one.acp_install if options.worker == "acp" else one.install for one in agents)
+    option = "--agent-command" if options.worker == "acp" else "--worker-command"
+    how = " or ".join(filter(None, installs)) or f"install it, or correct {option}"
     raise UsageError(f"{name} is not installed", typed=f": {how}", lacks="worker")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -99,9 +100,11 @@ def _gate_command(call: Call, form: Form) -> str:
 
 
 def _installed() -> bool:
-    """Whether the name leads to a program outside of this virtual environment."""
+    """Whether the name leads to a program that is not in an environment, this one or one that the terminal has."""
     found = shutil.which("donewhen")
-    return found is not None and (sys.prefix == sys.base_prefix or not Path(found).is_relative_to(sys.prefix))
+    active = [os.environ[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if os.environ.get(name)]
+    own = [sys.prefix] if sys.prefix != sys.base_prefix else []
+    return found is not None and not any(Path(found).is_relative_to(one) for one in (*active, *own))
 
 
 def _hook_entry(form: Form, command: str) -> dict[str, Any]:

@@ -20,6 +20,12 @@ _MORE_THAN_ITS_WORDS = frozenset((
     "function", "time", "coproc", ".", "source", "eval", "exec", "trap", "alias", "unalias", "builtin",
 ))  # fmt: skip
 """Control words, and what makes the shell read or run something else."""
+SHELL_WORDS = frozenset((
+    *":.[", "break", "cd", "command", "continue", "echo", "eval", "exec", "exit", "export", "false", "getopts", "hash",
+    "printf", "pwd", "read", "readonly", "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit",
+    "umask", "unset", "wait",
+))  # fmt: skip
+"""What a shell does itself: no program of that name need be there."""
 
 
 def simple(command: str, *, windows: bool = False) -> tuple[str, ...] | None:

@@ -244,7 +244,11 @@ def _with_found(state: RunState, found: Iterable[IntegrityFinding], *, tried: bo
         key: one.gone() if one.present and (not tried or one.finding.kind in TRIAL_FINDINGS) else one
         for key, one in state.findings.items()
     }
+    here = set[str]()
     for finding in found:
+        if finding.key in here and not known[finding.key].accepted:
+            continue  # of several of one key, an accepted one hides no open one
+        here.add(finding.key)
         now = known.pop(finding.key, None) or KnownFinding(f"F{len(known) + 1}", finding, since=state.turns_ended)
         fact, why = now.acceptance or (None, "")
         known[finding.key] = replace(

@@ -62,7 +62,8 @@ _ABSENT_IN_GIT = ("hooks", "modules", "worktrees", "commondir")
 """`commondir` is a file that makes git look for its configuration elsewhere: if a command creates it, it is removed
 when the room closes."""
 _GIT_DATA = frozenset({"HEAD", "objects", "refs"})
-"""What makes a folder of any name one of git's data: a bare repository, or one that a `.git` file leads to."""
+"""What makes a folder of any name one of git's data: a bare repository, or one that a `.git` file leads to. As
+in a `.git` whose history may be changed, the rest of it may."""
 _NAMING_CONFIGS = {"GIT_CONFIG_GLOBAL": "", "GIT_CONFIG_SYSTEM": "", "XDG_CONFIG_HOME": "git/config"}
 """Variables that lead git to configuration, and the path below what they name."""
 _INSTALLED = ("site-packages", "dist-packages")
@@ -76,6 +77,7 @@ class _Seen:
     state: tuple[int, int, int, int]
     guarded: tuple[str, ...]
     folders: tuple[str, ...]
+    of_git: bool
 
 
 class Guarded:
@@ -96,14 +98,16 @@ class Guarded:
         looked at. Raises OSError."""
         root = self._root
         history = history and self._is_real(".git") and is_folder(root / ".git")
-        tops, found = self._walk(frozenset(place.relative_to(root).as_posix() for place in without))
+        tops, data, found = self._walk(frozenset(place.relative_to(root).as_posix() for place in without))
         hooks = [path for top in tops for path in self._hooks(top)]
         found += [*hooks, *(_joined(top, name) for top in tops for name in OF_REPOSITORIES)]
         found += [os.path.relpath(root / path, root) for path in paths]
         missing = [*ALWAYS, *hooks]
         if history:
-            found = [*(path for path in found if path != ".git"), *(f".git/{name}" for name in IN_GIT)]
-            missing += [f".git/{name}" for name in _ABSENT_IN_GIT]
+            found = [path for path in found if path != ".git"]
+            data.append(".git")
+        found += [_joined(folder, name) for folder in data for name in IN_GIT]
+        missing += [_joined(folder, name) for folder in data for name in _ABSENT_IN_GIT]
         for path in dict.fromkeys(missing):
             held = hold(self._records, root, path) if _is_inside(root, path) else None
             if held is not None:
@@ -124,9 +128,10 @@ class Guarded:
         place = self._root / path
         return _is_inside(self._root, path) and is_there(place) and not is_link(place)
 
-    def _walk(self, without: frozenset[str]) -> tuple[list[str], list[str]]:
-        """The tops of repositories, with the workspace's own, and the guarded places."""
-        tops, found = [""], list[str]()
+    def _walk(self, without: frozenset[str]) -> tuple[list[str], list[str], list[str]]:
+        """The tops of repositories, with the workspace's own; the folders of git's data of any other name than `.git`;
+        and the guarded places."""
+        tops, data, found = [""], list[str](), list[str]()
         known: dict[str, _Seen] = {}
         ahead = deque([""])
         while ahead:
@@ -136,11 +141,13 @@ class Guarded:
                 continue
             known[place] = seen
             found += [_joined(place, name) for name in seen.guarded]
-            if place and ".git" in seen.guarded:
+            if place and (seen.of_git or ".git" in seen.guarded):
                 tops.append(place)
+            if seen.of_git:
+                data.append(place)
             ahead += [path for name in seen.folders if (path := _joined(place, name)) not in without]
         self._known = known
-        return tops, found
+        return tops, data, found
 
     def _seen_folder(self, place: str) -> _Seen | None:
         """A folder is read again only if it has changed; None if it can't be read."""
@@ -174,9 +181,9 @@ class Guarded:
 
 
 def git_folders(top: Path) -> tuple[Path, ...]:
-    """The folders of git's data of the repository at `top`: its own, and the one that it shares with other worktrees.
-    What doesn't look like such a folder is none, whatever a file names."""
-    own = top / ".git"
+    """The folders of git's data of the repository at `top`: its own, which is `top` of a bare one, and the one that it
+    shares with other worktrees. What doesn't look like such a folder is none, whatever a file names."""
+    own = top / ".git" if is_there(top / ".git") else top
     if is_file(own):
         with contextlib.suppress(OSError, UnicodeDecodeError):
             own = top / read_text(own).removeprefix("gitdir:").strip()
@@ -199,9 +206,7 @@ def _read_entries(state: tuple[int, int, int, int], entries: Iterable[os.DirEntr
             guarded.append(name)
         elif name not in CACHE_FOLDERS and name not in _INSTALLED and entry.is_dir(follow_symlinks=False):
             folders.append(name)
-    if names >= _GIT_DATA:
-        guarded += names.intersection(IN_GIT)
-    return _Seen(state, tuple(guarded), tuple(folders))
+    return _Seen(state, tuple(guarded), tuple(folders), names >= _GIT_DATA)
 
 
 def _is_inside(root: Path, path: str) -> bool:
