@@ -171,6 +171,10 @@ class _Step(asyncio.SubprocessProtocol):
         except (OSError, ValueError) as error:
             self._family.close()
             return self._result(None, started_at, begun, _why_not_started(error, command, cwd))
+        except asyncio.CancelledError:  # the loop is closing: asyncio ends the process that it starts, not its children
+            self._family.kill_now()
+            self._family.close()
+            raise
         self._family.begin(transport.get_pid())
         try:
             _feed(transport, stdin)
