@@ -44,7 +44,9 @@ class Desk:
 
     async def quiet(self) -> RunState:
         """Waits until the run stands still: it waits for a person, or is not pursued."""
-        for _ in range(5_000):
+        now = asyncio.get_running_loop().time
+        end = now() + 30
+        while now() < end:
             state = await self.state()
             asked = state.turn is not None and bool(state.interrupts)
             if not state.active or (asked and self._awaits(state)):
