@@ -58,6 +58,14 @@ def test_a10_an_acceptance_holds_for_the_fact_that_was_accepted_only() -> None:
     assert story.state.present_findings[0].id == "F1"
 
 
+@each_row("order", [(0, 1), (1, 0)])
+def test_of_findings_of_one_key_what_is_accepted_hides_nothing_that_is_open(order: tuple[int, int]) -> None:
+    stood = replace(FINDING, fact="fact2", standing="it stood there before the run")
+    pair = (FINDING, stood)
+    story = Story().audit(BAD).turn(edits="rev1").audit(GOOD, findings=tuple(pair[at] for at in order))
+    assert [(known.id, known.finding) for known in story.state.open_findings] == [("F1", FINDING)]
+
+
 OTHER = IntegrityFinding("k2", "test_deleted", "tests/test_b.py", 0, "test_b is gone", "fact2", diff="-def test_b():")
 
 

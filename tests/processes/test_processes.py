@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import subprocess
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -229,10 +231,33 @@ def test_a_loop_that_closes_takes_its_children_along(tmp_path: Path) -> None:
         return pid
 
     pid = asyncio.run(main())
+    until(lambda: not runs(pid))
+
+
+def until(true: Callable[[], bool]) -> None:
+    """What is killed is still there for a moment."""
     end = time.monotonic() + 20
-    while runs(pid) and time.monotonic() < end:  # killed, it still has to go
+    while not true():
+        assert time.monotonic() < end, "it took too long"
         time.sleep(0.01)
-    assert not runs(pid)
+
+
+async def test_a_start_that_is_given_up_in_the_middle_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """asyncio ends the process itself where a loop closes while it connects the pipes, but none of its children."""
+    token = f"given-up-{tmp_path}"
+
+    async def gives_up(_: object, command: str, **options: Any) -> None:
+        with subprocess.Popen(command, shell=True, env=options["env"], start_new_session=True) as shell:  # noqa: ASYNC220  # at once, as asyncio does
+            until(lambda: len(find_marked(f"DONEWHEN_RUN_TOKEN={token}")) == 2)
+            shell.kill()
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "subprocess_shell", gives_up)
+    with pytest.raises(asyncio.CancelledError):
+        await SystemProcesses().run("sleep 299 & wait", cwd=tmp_path, environment=os.environ, token=token)
+    until(lambda: not find_marked(f"DONEWHEN_RUN_TOKEN={token}"))
 
 
 async def test_steps_side_by_side_leave_each_other_alone(run: Run, tmp_path: Path) -> None:

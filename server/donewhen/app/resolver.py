@@ -344,10 +344,10 @@ def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
     command = options.worker_command or ""
     preset = PRESETS.get(options.worker or "")
     agents = (preset,) if preset is not None else agents_in(command)
+    if preset is None and options.worker not in ("acp", "command"):
+        return
     words = (command.split() if preset is not None else simple(command)) or ()
     if not words or words[0] in SHELL_WORDS or known.program(words[0]) is not None:
-        return
-    if preset is None and options.worker not in ("acp", "command"):
         return
     if options.worker == "command" and ("/" in words[0] or os.name == "nt"):  # relative to the workspace; cmd's own
         return

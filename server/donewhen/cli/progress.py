@@ -255,7 +255,7 @@ def _retried(before: RunView | None, after: RunView) -> Iterator[str]:
     """That the model could not be asked, once for each try, and first what its server said."""
     retrying = after.state.retrying
     if retrying is not None and (before is None or before.state.retrying != retrying):
-        if retrying.failed.next_try == _SECOND:
+        if retrying.failed.next_try == FIRST_REPETITION:
             said, _, advice = retrying.failed.trouble.said.rpartition("; ")
             yield f"  {one_line(said or advice)}"
         yield f"  {retrying.text(retrying.at - retrying.failed.wait)}"
@@ -279,7 +279,8 @@ def preview_lines(interrupt: Interrupt) -> list[str]:
 
 SHOWN = ("says", "reads", "runs", "edits", "tool", "hint")
 """The kinds of steps that get lines; the picture of the run shows the others."""
-_SECOND = 2
+FIRST_REPETITION = 2
+"""The number of the try that is made when the first one has failed."""
 MAX_DIFF = 20
 MAX_OUTPUT = 8
 """Lines of one step: the last ones of a command's output."""
