@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.agent.room import Room, model_hosts, tool_results
+from tests.agent.room import ENDED, Room, model_hosts, tool_results
 from tests.agent.site import Site, Started, judge_says, met, prompts, verdict
 from tests.lsp.editor import wait_until
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, drops, fails, hangs, says
@@ -178,6 +178,21 @@ def test_outages_are_waited_for_and_cost_no_iteration(room: Room, dies: bool) ->
     last = room.pursue("up", f"# Up {dies}\n\n- [ ] The note says hello\n  - file: `up/note.txt`\n")
     assert (last["status"], last["iteration"], met(last)) == ("complete", 1, ["met"]), last
     assert (found["worker"], found["judge"]) == (4, 3 if dies else 2)
+
+
+@pytest.mark.conformance("A3", "A6")
+def test_a_turn_that_is_cut_off_before_the_model_answered_is_no_iteration(room: Room) -> None:
+    room.play(worker=lambda _: hangs())
+    run_id = room.start("mute", "# Mute\n\n- [ ] `test -f mute.txt` passes\n")
+    room.wait_asked("worker")
+    room.editor.execute("donewhen.run.pause", {"runId": run_id}, 60)
+    paused = room.end(run_id)
+    assert (paused["status"], paused["iteration"]) == ("paused", 0)
+
+    room.play(worker=[calls("write_file", path="mute.txt", content=""), says("Done.")])
+    room.editor.execute("donewhen.run.resume", {"runId": run_id}, 60)
+    final = room.until(run_id, lambda s: s["status"] in ENDED)
+    assert (final["status"], final["iteration"]) == ("complete", 1)
 
 
 @pytest.mark.conformance("A6", "A3", "C19")

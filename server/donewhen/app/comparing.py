@@ -8,8 +8,8 @@ from typing import Any
 
 from donewhen.app.attempts import Group, Standing
 from donewhen.core.verdict import PROVEN, graded
-from donewhen.core.words import counted, listed
-from donewhen.wire.view import duration, harmless, money
+from donewhen.core.words import counted, duration, listed
+from donewhen.wire.view import harmless, money
 
 NAMED = 5
 """How many files a question names."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -39,3 +40,12 @@ def sentence(text: str) -> str:
 def money(usd: float | None) -> str:
     """US dollars and cents: an unknown amount is called unknown, never shown as 0."""
     return "cost unknown" if usd is None else f"${usd:.2f}"
+
+
+def duration(seconds: float) -> str:
+    """`1 h 02 min`, `3 min 20 s` or `41 s`."""
+    whole = math.floor(seconds + 0.5)
+    if whole < 60:
+        return f"{whole} s"
+    minutes = whole // 60
+    return f"{minutes} min {whole % 60:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"

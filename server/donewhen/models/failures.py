@@ -9,11 +9,13 @@ from email.utils import parsedate_to_datetime
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import ModelFailed
 from donewhen.core.trouble import TroubleKind
+from donewhen.core.words import duration
 from donewhen.models.catalogue import at_its_provider
 from donewhen.models.keys import named_variables
 from donewhen.models.protocol import Failure
 
 LONGEST_WAIT = 120.0
+"""Seconds. A provider that asks for a longer wait is not asked again before: the run pauses, and says so."""
 _SHOWN = 500
 _LENGTH = re.compile(
     r"context[ _]?(?:length|window|size|limit)|maximum (?:context|prompt|input)|prompt is too long|input is too long"
@@ -72,8 +74,11 @@ AFTER_A_REPLY = 4
 """How often a server is tried that answered before and now refuses the connection: it may be restarting."""
 
 
-def tries_for(kind: TroubleKind, *, answered: bool) -> int:
-    """How often a call is tried that fails so; `answered`: the same server has answered before."""
+def tries_for(kind: TroubleKind, *, answered: bool, asked: float = 0.0) -> int:
+    """How often a call is tried that fails so; `answered`: the same server has answered before, `asked`: the seconds
+    that the provider asks to wait."""
+    if asked > LONGEST_WAIT:
+        return 1
     return AFTER_A_REPLY if kind == "unreachable" and answered else TRIES.get(kind, 1)
 
 
@@ -85,12 +90,14 @@ def meaning(
     role: CallRole,
     api_base: str | None = None,
     silence: float = 0.0,
+    asked: float = 0.0,
 ) -> ModelFailed:
-    """The failure in words for people, with secrets hidden. `silence`: how long nothing came."""
+    """The failure in words for people, with secrets hidden. `silence`: how long nothing came; `asked`: the seconds that
+    the provider asks to wait."""
     kind = kind_of(failure)
     words = mask(_words_on_one_line(failure.message))[:_SHOWN]
     return ModelFailed(
-        _failure_sentence(kind, failure, words, model, api_base, silence),
+        _failure_sentence(kind, failure, words, model, api_base, silence, asked),
         kind,
         typed=_typed(kind, failure, model, provider, role, api_base),
         status=failure.status,
@@ -113,12 +120,11 @@ def _words_on_one_line(message: str) -> str:
     return " ".join(message.split())
 
 
-def wait_before(attempt: int, failure: Failure, now: float, jitter: float) -> float:
+def wait_before(attempt: int, failure: Failure, asked: float | None, jitter: float) -> float:
     """Seconds before the next attempt: what the provider asks for, else 1, 3, 9, 27, with a jitter of a quarter; a
     server that starts is asked every 5 s."""
-    asked = _retry_after(failure.retry_after, now)
     if asked is not None:
-        return min(asked, LONGEST_WAIT)
+        return asked
     if kind_of(failure) == "starting":
         return STARTING_WAIT
     return 3.0 ** (attempt - 1) * (0.875 + 0.25 * jitter)
@@ -180,8 +186,10 @@ def _failure_sentence(
     model: str,
     api_base: str | None,
     silence: float,
+    asked: float,
 ) -> str:
     """What is wrong, what was said, and what to do."""
+    later = f"it asks to wait {duration(asked)}: resume then" if asked > LONGEST_WAIT else "wait a while"
     answers = f"{model} answers {failure.status}" if failure.status is not None else f"{model} fails"
     at = f" at {api_base}" if api_base else ""
     unread = "an empty reply, or one that is not JSON" if _NOT_JSON.search(failure.message) else words
@@ -193,7 +201,7 @@ def _failure_sentence(
         "wrong_address": f"{model} is not{at or ' there'}: {words if failure.network else f'404 ({words})'}; correct "
         "the address (most end in /v1), or the name",
         "starting": f"the server of {model} is still starting: {words}; wait until it is ready",
-        "overloaded": f"{answers}: {words}; wait a while, or set another model",
+        "overloaded": f"{answers}: {words}; {later}, or set another model",
         "failing": f"{answers}: {words}; try again later, or set another model",
         "silent": f"{model} {nothing}: its server hangs, or needs longer to read the prompt",
         "malformed": f"{model} sends something that is not a reply: {unread}; check its address",
@@ -235,9 +243,9 @@ def names_no_provider(model: str) -> str:
     )
 
 
-def _retry_after(header: str, now: float) -> float | None:
-    """Seconds, or an HTTP date (RFC 9110, 10.2.3)."""
-    text = header.strip()
+def asked_wait(failure: Failure, now: float) -> float | None:
+    """The seconds that the provider asks to wait, whether it names them or a date (RFC 9110, 10.2.3)."""
+    text = failure.retry_after.strip()
     if not text:
         return None
     if re.fullmatch(r"\d+(\.\d+)?", text):

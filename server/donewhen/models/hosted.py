@@ -19,7 +19,15 @@ from donewhen.core.errors import ModelFailed
 from donewhen.core.trouble import FailedTry, TroubleKind
 from donewhen.core.work import Usage
 from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
-from donewhen.models.failures import is_about_length, is_about_tools, meaning, tries_for, wait_before, was_begun
+from donewhen.models.failures import (
+    asked_wait,
+    is_about_length,
+    is_about_tools,
+    meaning,
+    tries_for,
+    wait_before,
+    was_begun,
+)
 from donewhen.models.keys import NO_KEY_NEEDED, missing_key, named_variables, needs_key
 from donewhen.models.pricing import Estimator, dollars
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure
@@ -112,18 +120,19 @@ class HostedModel:
                 if steps < _STEPS and self._steps_down(failed.failure, request, call):
                     steps += 1
                     continue
-                said = self._meaning(failed.failure, call)
+                asked = asked_wait(failed.failure, self._clock())
+                said = self._meaning(failed.failure, call, asked or 0.0)
                 if was_begun(failed.failure):
                     lost += self.estimate(request)[0]
                 tried[said.kind] += 1
-                tries = tries_for(said.kind, answered=self._abilities.answered)
+                tries = tries_for(said.kind, answered=self._abilities.answered, asked=asked or 0.0)
                 if await self._tries_v1(said, request):
                     continue
                 if tried[said.kind] >= tries:
                     said.usage = lost
                     raise said from None
                 self._abilities.without_stream(failed.failure)
-                wait = wait_before(tried[said.kind], failed.failure, self._clock(), self._jitter())
+                wait = wait_before(tried[said.kind], failed.failure, asked, self._jitter())
                 if request.on_failed_try is not None:
                     trouble = said.trouble(self._role, self._name)
                     await request.on_failed_try(FailedTry(trouble, tried[said.kind] + 1, tries, wait))
@@ -151,8 +160,8 @@ class HostedModel:
             await request.on_failed_try(FailedTry(trouble, 2, 2, 0.0))
         return True
 
-    def _meaning(self, failure: Failure, call: Call) -> ModelFailed:
-        return meaning(failure, self._mask, self._name, self._provider, self._role, self._api_base, call.timeout)
+    def _meaning(self, failure: Failure, call: Call, asked: float) -> ModelFailed:
+        return meaning(failure, self._mask, self._name, self._provider, self._role, self._api_base, call.timeout, asked)
 
     def _steps_down(self, failure: Failure, request: ModelRequest, call: Call) -> bool:
         if not call.stream and self._abilities.without_whole(failure):

@@ -35,6 +35,9 @@ class EndlessReplyError(Exception):
 class BrokenOffError(Exception):
     """The stream ended in the middle of the reply."""
 
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the reply broke off: {why}")
+
 
 def message_in(raw: Mapping[str, Any], *, marked: bool) -> dict[str, Any]:
     """A new message, never one that a client handed out, because its private fields would be sent along."""
@@ -93,8 +96,8 @@ def whole_reply(response: Any) -> dict[str, Any]:
 
 
 async def streamed_reply(chunks: Any, growing: Growing) -> dict[str, Any]:
-    """The reply that a stream of chunks makes; the stream is closed in any case. Raises EmptyReplyError and
-    EndlessReplyError."""
+    """The reply that a stream of chunks makes; the stream is closed in any case. Raises EmptyReplyError,
+    EndlessReplyError, and BrokenOffError where neither a reason nor the usage ends it."""
     usage: Any = None
     try:
         async for chunk in chunks:
@@ -107,6 +110,8 @@ async def streamed_reply(chunks: Any, growing: Growing) -> dict[str, Any]:
             await chunks.aclose()
     if usage is None and growing.empty:
         raise EmptyReplyError("the stream held no reply: a proxy's page, or a connection that was dropped")
+    if usage is None and not growing.finish:
+        raise BrokenOffError("the stream ended without saying that the reply is whole")
     return {**growing.reply(), **_tokens(usage), "usage": usage}
 
 
@@ -178,7 +183,7 @@ class Growing:
 
     def broken_by(self, error: Exception) -> Exception:
         """What to raise where this ended the stream."""
-        return error if self.empty else BrokenOffError(f"the reply broke off: {error}")
+        return error if self.empty else BrokenOffError(str(error))
 
     def _send(self) -> None:
         if self._unsent:

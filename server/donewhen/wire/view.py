@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
 from donewhen.core.trouble import Repair
 from donewhen.core.verdict import GRADES, RequirementView
-from donewhen.core.words import counted, shortened
+from donewhen.core.words import counted, duration, shortened
 from donewhen.core.work import WEAK_JUDGE, ResponseKind
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
 from donewhen.wire.snapshot import (
@@ -439,15 +439,6 @@ def run_status(status: str | None) -> str:
 def tally(met: int, total: int, waived: int = 0) -> str:
     """`2 of 5 met, 1 waived`: what a person waived is not proven."""
     return f"{met} of {total} met" + (f", {waived} waived" if waived else "")
-
-
-def duration(seconds: float) -> str:
-    """`1 h 02 min`, `3 min 20 s` or `41 s`."""
-    whole = math.floor(seconds + 0.5)
-    if whole < 60:
-        return f"{whole} s"
-    minutes = whole // 60
-    return f"{minutes} min {whole % 60:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def money(usd: float | None) -> str:

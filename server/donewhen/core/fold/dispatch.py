@@ -23,7 +23,7 @@ from donewhen.core.fold.audit import (
     judge_started,
     without_settled_question,
 )
-from donewhen.core.fold.turn import cut_off, turn_abandoned, turn_finished, turn_restored, turn_started
+from donewhen.core.fold.turn import turn_abandoned, turn_finished, turn_restored, turn_started
 from donewhen.core.goal import Goal
 from donewhen.core.proof import outdated, revision_unsettled, undecidable
 from donewhen.core.questions import unaccepted
@@ -341,19 +341,14 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
 def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
     """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted."""
     charged = turn.charge_open_calls(turn.charge_open_calls(state, "worker"), "judge")
-    state = cut_off(turn.unreported(charged), event.reason)
     return replace(
-        state,
+        turn.cut_off_turn(turn.unreported(charged), event.reason),
         iteration_open=False,
         interrupted=event.reason,
         last_alive=event.alive_until + SIGN_OF_LIFE
         if state.turn is not None or state.redo is None
         else state.last_alive,
         reason=event.reason,
-        redo=turn.cut_off_turn(state) or state.redo,
-        **turn.requeued_hints(state),
-        late_answers={} if state.turn is not None else state.late_answers,
-        turn=None,
         audit=None,
         audit_due=state.audit_due or state.audit is not None,
         judging=(),

@@ -107,38 +107,35 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
 
 def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunState:
     spent = unreported(worker_paid(charge_open_calls(state, "worker"), event.usage))
-    if state.turn is None:
+    if spent.turn is None:
         return spent
-    cut = cut_off(spent, event.reason)
-    if event.trouble is not None:
-        return _without_model(cut, state.turn, event, at)
-    return replace(cut, turn=None, redo=cut_off_turn(state), last_alive=at, late_answers={}, **requeued_hints(state))
+    cut = replace(cut_off_turn(spent, event.reason, model_failed=event.trouble is not None), last_alive=at)
+    if event.trouble is None:
+        return cut
+    return replace(cut, trouble=event.trouble, pause_requested=event.reason, paused_by="run")
 
 
-def _without_model(state: RunState, turn: OpenTurn, event: e.TurnAbandoned, at: float) -> RunState:
-    """The run pauses. Where the model had answered before in this turn, that goes on from there; a turn in which it
-    never did is none, and nothing has to be put back for it."""
+def cut_off_turn(state: RunState, reason: str, *, model_failed: bool = False) -> RunState:
+    """The open turn, if there is one, as it runs again: from its beginning, or from where it stood if it only waited
+    for a person or its model failed. One in which the model never answered is none: nothing has to be put back for it,
+    and its iteration is not spent."""
+    turn = state.turn
+    if turn is None:
+        return state
+    cut = replace(_with_cost_so_far(state, turn, reason), turn=None, late_answers={})
     answered = state.spend.turn.output_tokens > 0
-    paused = replace(
-        state,
-        turn=None,
-        redo=replace(turn, suspended=True) if answered else replace(turn, checkpoint=None),
-        last_alive=at,
-        late_answers={},
-        trouble=event.trouble,
-        pause_requested=event.reason,
-        paused_by="run",
-    )
-    if answered:
-        return paused
-    return replace(paused, iteration=turn.iteration - 1, hints=(*state.hints_read, *state.hints), hints_read=())
+    if (model_failed and answered) or (not model_failed and standing_still(state)):
+        return replace(cut, redo=replace(turn, suspended=True))
+    cut = replace(cut, redo=replace(turn, suspended=False), hints=(*state.hints_read, *state.hints), hints_read=())
+    if answered or not (model_failed or state.options.agent is not None):
+        return cut
+    return replace(cut, redo=replace(turn, checkpoint=None, suspended=False), iteration=turn.iteration - 1)
 
 
-def cut_off(state: RunState, reason: str) -> RunState:
+def _with_cost_so_far(state: RunState, turn: OpenTurn, reason: str) -> RunState:
     """What an open turn has cost stands in a record of its iteration, so that the records add up to the total;
     the turn's own record takes its place once the turn ran to its end."""
-    turn = state.turn
-    if turn is None or state.spend.turn == Usage():
+    if state.spend.turn == Usage():
         return state
     ended = ": ".join(filter(None, ("cut off", reason)))
     record = IterationRecord(
@@ -351,20 +348,6 @@ def standing_still(state: RunState) -> bool:
     on from there, and no model call is repeated."""
     asking = any(one.about.startswith(("tool:", "plugin:")) for one in state.interrupts)
     return asking and bool(pending_calls(state.conversation))
-
-
-def requeued_hints(state: RunState) -> dict[str, tuple[str, ...]]:
-    """The hints once the open turn is cut off: where it runs again from its beginning, what it had read is lost."""
-    cut = cut_off_turn(state)
-    if cut is None or cut.suspended:
-        return {}
-    return {"hints": (*state.hints_read, *state.hints), "hints_read": ()}
-
-
-def cut_off_turn(state: RunState) -> OpenTurn | None:
-    """The open turn as it runs again: from its beginning, or, where it only waited for a person, from there."""
-    turn = state.turn
-    return replace(turn, suspended=standing_still(state)) if turn is not None else None
 
 
 PLUGIN_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {

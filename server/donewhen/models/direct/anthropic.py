@@ -13,7 +13,7 @@ from donewhen.core import calls
 from donewhen.models.catalogue import facts_of
 from donewhen.models.direct.connections import at_home, headers_to_leave_out
 from donewhen.models.protocol import Call
-from donewhen.models.replies import EmptyReplyError, Growing, arguments_in, refuse_endless
+from donewhen.models.replies import BrokenOffError, EmptyReplyError, Growing, arguments_in, refuse_endless
 
 _ADDRESS = "https://api.anthropic.com"
 _PATH = "/v1/messages"
@@ -160,6 +160,8 @@ async def _streamed(events: AsyncStream[RawMessageStreamEvent], growing: Growing
         raise growing.broken_by(error) from error
     if not tokens:
         raise EmptyReplyError("the stream held no reply: a proxy's page, or a connection that was dropped")
+    if not growing.finish:
+        raise BrokenOffError("the stream ended without saying that the reply is whole")
     return {**growing.reply(), **tokens}
 
 
