@@ -75,6 +75,7 @@ RESULTS: Mapping[str, str] = {
     "donewhen.run.acceptIntegrity": "Snapshot",
     "donewhen.run.revert": "{ readonly changedFiles: readonly string[]; readonly kept: readonly string[] }",
     "donewhen.run.status": "{ readonly snapshots: readonly Snapshot[] }",
+    "donewhen.run.children": "{ readonly children: readonly Node[] }",
     "donewhen.run.iteration": "IterationDocument",
     "donewhen.run.file": "{ readonly text: string | null }",
     "donewhen.run.changes": "{ readonly files: readonly ChangedFile[] }",
@@ -169,23 +170,10 @@ export interface Activity {
   readonly steps: readonly Step[];
 }
 
-/** An operation of JSON Patch (RFC 6902). */
-export type Operation =
-  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
-  | { readonly op: 'remove'; readonly path: string };
-
-/** A whole snapshot as it is sent to a client that takes changes: they are told from it by its version. */
-export interface VersionedSnapshot extends Snapshot {
-  readonly version: number;
-}
-
-/** What changed of the snapshot with the version `base`. */
-export interface SnapshotChanged {
-  readonly runId: string;
-  readonly sequence: number;
-  readonly base: number;
-  readonly version: number;
-  readonly changes: readonly Operation[];
+/** A snapshot as it is sent: null stands for a requirement that is as it was in the one sent before, at that place. */
+export interface SentSnapshot extends Omit<Snapshot, 'requirements' | 'view'> {
+  readonly requirements: readonly (Requirement | null)[];
+  readonly view: Omit<View, 'requirements'> & { readonly requirements: readonly (RequirementShown | null)[] };
 }
 
 /** Evidence in full, and the uri of its read-only file. */

@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
-import { FollowedSnapshots } from './changes';
 import { completeWithEditorModel } from './editorModels';
 import type { EditorModelAsked } from './editorModelWords';
 import type { ConnectionEvents } from './connection';
-import type { Activity, CommandArguments, CommandName, CommandResults, RunStatusArgument, Snapshot, SnapshotChanged, VersionedSnapshot } from './protocol';
+import type { Activity, CommandArguments, CommandName, CommandResults, SentSnapshot, Snapshot } from './protocol';
 import { Backoff, type Remedy, type ServerCommand, sameCommand, SetupProblem } from './serverCommand';
 import type { ServerState } from './services';
+import { completed } from './snapshots';
 
 /** What a server needs to know when it starts; asked for at each start. */
 export interface Surroundings {
@@ -230,17 +230,11 @@ export class Server implements vscode.Disposable {
     client.onNotification('donewhen/activity', (activity: Activity) => {
       this.active.fire(activity);
     });
-    const followed = new FollowedSnapshots();
-    client.onNotification('donewhen/snapshot', (sent: VersionedSnapshot) => {
-      this.snapshots.take(followed.whole(sent));
-    });
-    client.onNotification('donewhen/snapshotChanged', (changed: SnapshotChanged) => {
-      const snapshot = followed.changed(changed);
-      if (snapshot === 'lost') {
-        void this.fetchRun(client, changed.runId);
-      } else if (snapshot !== undefined) {
-        this.snapshots.take(snapshot);
-      }
+    const last = new Map<string, Snapshot>();
+    client.onNotification('donewhen/snapshot', (sent: SentSnapshot) => {
+      const snapshot = completed(sent, last.get(sent.runId));
+      last.set(sent.runId, snapshot);
+      this.snapshots.take(snapshot);
     });
     client.onRequest('donewhen/model/complete', (asked: EditorModelAsked, token: vscode.CancellationToken) =>
       completeWithEditorModel(asked, token),
@@ -304,22 +298,11 @@ export class Server implements vscode.Disposable {
 
   private async fetchRuns(): Promise<void> {
     try {
-      const snapshots = this.client === undefined ? [] : await runsOf(this.client, {});
+      const snapshots = this.client === undefined ? [] : await runsOf(this.client);
       this.snapshots.replace(snapshots);
       this.log.info(`the server is ready, version ${this.version ?? 'unknown'}; runs known: ${snapshots.length}`);
     } catch (problem) {
       this.log.warn(`the runs are not known: ${String(problem)}`);
-    }
-  }
-
-  /** The run as a whole: the next change of it comes as a whole, too. */
-  private async fetchRun(client: LanguageClient, runId: string): Promise<void> {
-    try {
-      for (const snapshot of await runsOf(client, { runId })) {
-        this.snapshots.take(snapshot);
-      }
-    } catch (problem) {
-      this.log.warn(`what changed of run ${runId} is not known: ${String(problem)}`);
     }
   }
 
@@ -358,8 +341,8 @@ export class Server implements vscode.Disposable {
   }
 }
 
-async function runsOf(client: LanguageClient, which: RunStatusArgument): Promise<readonly Snapshot[]> {
-  const params = { command: 'donewhen.run.status', arguments: [which] };
+async function runsOf(client: LanguageClient): Promise<readonly Snapshot[]> {
+  const params = { command: 'donewhen.run.status', arguments: [{}] };
   return (await client.sendRequest<CommandResults['donewhen.run.status']>(EXECUTE, params)).snapshots;
 }
 

@@ -419,7 +419,7 @@ async function revertFinding(services: Services, target: Target | undefined): Pr
 /** Puts the files back as they were after an iteration. */
 async function revertToIteration(services: Services, target: Target | undefined): Promise<void> {
   const none = vscode.l10n.t('There is no iteration to revert to.');
-  const run = await pickRun(services, target, (one) => one.iterations.length > 0, none);
+  const run = await pickRun(services, target, (one) => one.iterationsTotal > 0, none);
   const iteration = target?.iteration ?? (run && (await pickIteration(run)));
   if (run === undefined || iteration === undefined || !trusted()) {
     return;

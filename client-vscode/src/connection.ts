@@ -70,7 +70,7 @@ export function makeClient(
       settings: around.settings(),
       trusted: around.trusted(),
       stateDir: around.stateDir(),
-      clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true, views: true, snapshotChanges: true, languageModels: true },
+      clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true, views: true, sparseSnapshots: true, languageModels: true },
     },
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,

@@ -18,13 +18,13 @@ export function goalTree(snapshots: readonly Snapshot[], { files, folderName }: 
 }
 
 /** A check has no iterations of its own, and can go on where the run that was checked can. */
-function goalNode({ view: { node } }: Snapshot, run: Snapshot, folder: string | undefined): Node {
+function goalNode({ view: { node, requirements } }: Snapshot, run: Snapshot, folder: string | undefined): Node {
   const goesOn = run.view.goesOn ? '.resumable' : '';
   return {
     ...node,
     ...(folder === undefined ? {} : { description: `${folder} · ${node.description}`, spoken: `${node.spoken}, ${folder}` }),
     context: node.context.startsWith('goal.checked') ? node.context.replace('checked', `checked${goesOn}`) : node.context,
-    children: run.view.iterations === null ? node.children : [...node.children, run.view.iterations],
+    children: [...node.children, ...requirements.flatMap((one) => one.node ?? []), ...(run.view.iterations === null ? [] : [run.view.iterations])],
   };
 }
 

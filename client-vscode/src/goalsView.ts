@@ -48,8 +48,8 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   private nodes: readonly Node[] = [];
   private elements = new Map<string, Element>();
   private parents = new Map<string, string>();
-  /** Earlier iterations that somebody looked at, by the node that they are under. */
-  private readonly earlier = new Map<string, readonly Node[]>();
+  /** What was asked for since somebody opened a node, by its id, as of the version that the node had. */
+  private readonly opened = new Map<string, Pick<Node, 'version' | 'children'>>();
   readonly onDidChangeTreeData = this.changed.event;
 
   constructor(private readonly services: GoalsViewServices) {
@@ -87,9 +87,10 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
       this.pace.taken();
       return this.of(this.nodes);
     }
-    const { id, later, about } = element.node;
-    if (later > 0 && this.earlier.get(id)?.length !== later) {
-      await this.load(String(about['runId']));
+    const { id, later, about, version } = element.node;
+    if (later > 0 && this.opened.get(id)?.version !== version) {
+      const { children } = await this.services.request('donewhen.run.children', { runId: String(about['runId']), node: id });
+      this.opened.set(id, { version, children });
       this.redraw(element);
     }
     return this.of(this.elements.get(id)?.node.children ?? []);
@@ -105,19 +106,9 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
     this.changed.dispose();
   }
 
-  /** The iterations of a run that a snapshot no longer holds. */
-  private async load(runId: string): Promise<void> {
-    const { snapshots } = await this.services.request('donewhen.run.status', { runId, allIterations: true });
-    for (const { id, children } of snapshots[0]?.view.iterations?.children ?? []) {
-      if (children.length > 0) {
-        this.earlier.set(id, children);
-      }
-    }
-  }
-
   /** Draws what changed, but for the node whose children are being given just now. */
   private redraw(given?: Element): void {
-    const changed = this.replace()?.filter((element) => element !== given);
+    const changed = this.replace()?.filter((element) => given === undefined || (element !== given && this.getParent(element) !== given));
     if (changed === undefined || changed.length > 0) {
       this.pace.given();
       this.changed.fire(changed);
@@ -127,7 +118,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   /** Takes the nodes as they are now; returns the elements that must be drawn again, undefined for all of them. */
   private replace(): Element[] | undefined {
     const snapshots = this.services.snapshots.all();
-    const nodes = goalTree(snapshots, { folderName, files: this.untouched(snapshots) }).map((one) => this.withEarlier(one));
+    const nodes = goalTree(snapshots, { folderName, files: this.untouched(snapshots) }).map((one) => this.withOpened(one));
     const changed = treeChanges(this.nodes, nodes);
     const elements = new Map<string, Element>();
     this.parents = new Map();
@@ -137,12 +128,10 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
     return changed && this.of(changed.map((id) => ({ id })));
   }
 
-  private withEarlier(node: Node): Node {
-    if (node.later > 0) {
-      const children = this.earlier.get(node.id) ?? [];
-      return children.length === node.later ? { ...node, children } : node;
-    }
-    return { ...node, children: node.children.map((child) => this.withEarlier(child)) };
+  /** What stood under a node before stays until what is under it now has come. */
+  private withOpened(node: Node): Node {
+    const children = node.later > 0 ? (this.opened.get(node.id)?.children ?? []) : node.children;
+    return children.length === 0 ? node : { ...node, children: children.map((child) => this.withOpened(child)) };
   }
 
   private keep(nodes: readonly Node[], elements: Map<string, Element>): void {
@@ -182,6 +171,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
           click: 'goal',
           tooltip: new vscode.MarkdownString().appendText(`${title} · ${state}`).value,
           later: 0,
+          version: '',
           children: [],
         };
       });

@@ -331,7 +331,8 @@ export interface Repair {
 /**
  * A row of a tree. `id` stays for the same thing; `spoken` is what a screen reader says in place of label, icon and
  * description; `tooltip` is Markdown; `about` is given to its menu, and to what `click` names; `later` is how many
- * children are to be asked for, with `allIterations` of `donewhen.run.status`.
+ * children are to be asked for: with `donewhen.run.children`, or with `allIterations` of `donewhen.run.status`.
+ * `version` changes with these.
  */
 export interface Node {
   readonly id: string;
@@ -347,6 +348,7 @@ export interface Node {
   readonly tooltip: string;
   readonly later: number;
   readonly children: readonly Node[];
+  readonly version: string;
 }
 
 /**
@@ -381,7 +383,7 @@ export interface Row {
 
 /**
  * A requirement in a list: `standing` is how a test that stands for it would be, `why` its reason or what to say
- * without one; `row` is one line of Markdown.
+ * without one; `row` is one line of Markdown, `node` its row of a tree where the goal's `node` doesn't hold it.
  */
 export interface RequirementShown {
   readonly id: string;
@@ -391,6 +393,7 @@ export interface RequirementShown {
   readonly why: string;
   readonly row: string;
   readonly disputable: boolean;
+  readonly node: Node | null;
 }
 
 /**
@@ -842,6 +845,12 @@ export interface RunStatusArgument {
   readonly goalUri?: string | undefined;
 }
 
+/** `node` is the id of a row of the run's tree. */
+export interface RunChildrenArgument {
+  readonly runId: string;
+  readonly node: string;
+}
+
 export interface RunIterationArgument {
   readonly runId: string;
   readonly number: number;
@@ -1006,23 +1015,10 @@ export interface Activity {
   readonly steps: readonly Step[];
 }
 
-/** An operation of JSON Patch (RFC 6902). */
-export type Operation =
-  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
-  | { readonly op: 'remove'; readonly path: string };
-
-/** A whole snapshot as it is sent to a client that takes changes: they are told from it by its version. */
-export interface VersionedSnapshot extends Snapshot {
-  readonly version: number;
-}
-
-/** What changed of the snapshot with the version `base`. */
-export interface SnapshotChanged {
-  readonly runId: string;
-  readonly sequence: number;
-  readonly base: number;
-  readonly version: number;
-  readonly changes: readonly Operation[];
+/** A snapshot as it is sent: null stands for a requirement that is as it was in the one sent before, at that place. */
+export interface SentSnapshot extends Omit<Snapshot, 'requirements' | 'view'> {
+  readonly requirements: readonly (Requirement | null)[];
+  readonly view: Omit<View, 'requirements'> & { readonly requirements: readonly (RequirementShown | null)[] };
 }
 
 /** Evidence in full, and the uri of its read-only file. */
@@ -1050,6 +1046,7 @@ export interface CommandArguments {
   readonly 'donewhen.run.guard': RunGuardArgument;
   readonly 'donewhen.run.revert': RunRevertArgument;
   readonly 'donewhen.run.status': RunStatusArgument;
+  readonly 'donewhen.run.children': RunChildrenArgument;
   readonly 'donewhen.run.iteration': RunIterationArgument;
   readonly 'donewhen.run.file': RunFileArgument;
   readonly 'donewhen.run.changes': RunChangesArgument;
@@ -1085,6 +1082,7 @@ export interface CommandResults {
   readonly 'donewhen.run.guard': Snapshot;
   readonly 'donewhen.run.revert': { readonly changedFiles: readonly string[]; readonly kept: readonly string[] };
   readonly 'donewhen.run.status': { readonly snapshots: readonly Snapshot[] };
+  readonly 'donewhen.run.children': { readonly children: readonly Node[] };
   readonly 'donewhen.run.iteration': IterationDocument;
   readonly 'donewhen.run.file': { readonly text: string | null };
   readonly 'donewhen.run.changes': { readonly files: readonly ChangedFile[] };

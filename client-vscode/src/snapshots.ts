@@ -1,4 +1,4 @@
-import type { Snapshot } from './protocol';
+import type { SentSnapshot, Snapshot } from './protocol';
 
 type Listener = (runId: string | undefined) => void;
 
@@ -75,6 +75,13 @@ export class SnapshotStore {
       listener(runId);
     }
   }
+}
+
+/** A snapshot that was sent, with the requirements that are as they were in the one before. */
+export function completed(sent: SentSnapshot, before: Snapshot | undefined): Snapshot {
+  const filled = <T>(now: readonly (T | null)[], then: readonly T[] = []): T[] => now.flatMap((one, at) => one ?? then[at] ?? []);
+  const view = { ...sent.view, requirements: filled(sent.view.requirements, before?.view.requirements) };
+  return { ...sent, requirements: filled(sent.requirements, before?.requirements), view };
 }
 
 /** Which runs a command is for: it is offered, by `when` clauses that ask for this name, where there is one. */

@@ -12,6 +12,12 @@ test('unfinished goals come before others, and those before goal files that noth
   expect(ids(nodes)).toEqual(['goal/file:///w/GOAL.md', 'goal/file:///w/b.goal.md', 'file/c']);
 });
 
+test('the rows of requirements stand under their goal', () => {
+  const shown = { id: 'a', label: 'a', status: 'met', standing: 'passed', why: '', row: '', disputable: false, node: node('r1') } as const;
+  const run = snapshot({ view: { node: node('goal', { children: [node('finding')] }), requirements: [shown], iterations: node('iterations') } });
+  expect(ids(goalTree([run], around)[0]?.children ?? [])).toEqual(['finding', 'r1', 'iterations']);
+});
+
 test('the folder of a goal is named where it is asked to', () => {
   const run = snapshot({ view: { node: node('g', { description: 'running' }) } });
   expect(goalTree([run], { ...around, folderName: () => 'web' })[0]).toMatchObject({ description: 'web · running', spoken: 'g, web' });

@@ -1,4 +1,4 @@
-import type { Interrupt, Node, Row, Snapshot, View } from '../src/protocol';
+import type { Interrupt, Node, Requirement, Row, Snapshot, View } from '../src/protocol';
 
 export function interrupt(given: Partial<Interrupt> = {}): Interrupt {
   return {
@@ -18,6 +18,24 @@ export function interrupt(given: Partial<Interrupt> = {}): Interrupt {
   };
 }
 
+export function requirement(id: string, status: Requirement['status'] = 'unmet'): Requirement {
+  return {
+    id,
+    number: 1,
+    text: id,
+    status,
+    flaky: false,
+    reason: '',
+    evidenceIds: [],
+    decidedBy: 'check',
+    locations: [],
+    renewing: false,
+    regression: null,
+    external: false,
+    grade: null,
+  };
+}
+
 export function node(id: string, given: Partial<Node> = {}): Node {
   return {
     id,
@@ -32,6 +50,7 @@ export function node(id: string, given: Partial<Node> = {}): Node {
     click: null,
     tooltip: '',
     later: 0,
+    version: '',
     children: [],
     ...given,
   };

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { asksElsewhere, mostRelevant, shownRuns, SnapshotStore } from '../src/snapshots';
-import { interrupt, snapshot } from './samples';
+import { asksElsewhere, completed, mostRelevant, shownRuns, SnapshotStore } from '../src/snapshots';
+import { interrupt, requirement, snapshot } from './samples';
 
 test('the newest state of a run stays, in whatever order it arrives', () => {
   const store = new SnapshotStore();
@@ -118,4 +118,13 @@ test('one run is shown for each goal: the unfinished one, else the newest', () =
     snapshot({ runId: 'older', status: 'capped', goalUri: b }),
   ];
   expect(shownRuns(runs).map(({ runId }) => runId)).toEqual(['paused', 'ended']);
+});
+
+test('what a sent snapshot leaves out is as it was in the one before', () => {
+  const before = { ...snapshot(), requirements: [requirement('a'), requirement('b')] };
+  const sent = { ...snapshot({ sequence: 2 }), requirements: [null, requirement('b', 'met')] };
+  const now = completed(sent, before);
+  expect(now.sequence).toBe(2);
+  expect(now.requirements.map(({ id, status }) => [id, status])).toEqual([['a', 'unmet'], ['b', 'met']]);
+  expect(now.requirements[0]).toBe(before.requirements[0]);
 });

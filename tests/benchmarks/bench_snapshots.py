@@ -15,12 +15,12 @@ from tests.lsp.rawclient import Message, Process, RawClient
 COUNTS = (10, 100, 1_000)
 FEATURES: dict[str, dict[str, bool]] = {
     "whole": {"views": True, "interrupts": True},
-    "changes": {"views": True, "interrupts": True, "snapshotChanges": True},
+    "sparse": {"views": True, "interrupts": True, "sparseSnapshots": True},
 }
 
 
 def measure(counts: tuple[int, ...] = COUNTS) -> dict[str, Any]:
-    """For a client of views that takes whole snapshots and for one that takes changes: KB of snapshots and diagnostics,
+    """For a client of views that takes whole snapshots and for one of sparse ones: KB of snapshots and diagnostics,
     how many messages of both, and CPU seconds, of the first audit of a goal in which a third of the requirements fails,
     and of one after an edit that makes one more of them met."""
     found: dict[str, Any] = {}

@@ -19,9 +19,11 @@ from donewhen.wire.view import (
     WireView,
     chat_answer,
     chat_text,
+    children_of,
     duration,
     iteration_sections,
     money,
+    requirement_rows,
     view_of,
 )
 from tests.tools import each_row
@@ -473,6 +475,50 @@ def test_a_model_that_can_not_be_asked_is_said_in_the_bar_and_in_every_line() ->
     assert "model unreachable" in stands.status.text
     assert (stands.state, stands.goes_on) == ("model unreachable", True)
     assert stands.outcome is not None
+
+
+def test_a_sparse_view_leaves_out_what_is_seen_once_a_row_is_opened() -> None:
+    place = {"uri": "file:///w/a.py", "range": NOWHERE, "message": "wrong"}
+    given: dict[str, Any] = {"iterationsTotal": 130, "iterations": [iteration(n) for n in range(111, 131)]}
+    shown = run(requirements=[requirement(1, locations=[place], evidenceIds=["E1"])], **given)
+    whole, sparse = view_of(shown), view_of(shown, rows=requirement_rows(shown, {}))
+    row, iterations = sparse.requirements[0].node, sparse.iterations
+    assert whole.iterations is not None
+    assert iterations is not None
+    assert row is not None
+    eager = whole.node.children[0]
+    assert sparse.node.children == row.children == iterations.children == []
+    assert row.later == 3
+    assert eager == row.model_copy(update={"later": 0, "version": "", "children": children_of(shown, row.id)})
+    listed = children_of(shown, iterations.id)
+    assert listed == whole.iterations.children
+    assert [one.label for one in listed[19:]] == ["Iteration 111", "Iterations 101 to 110", "Iterations 1 to 100"]
+    every = run(iterationsTotal=130, iterations=[iteration(n) for n in range(1, 131)])
+    assert [one.label for one in children_of(every, listed[20].id)] == [f"Iteration {n}" for n in range(110, 100, -1)]
+
+
+def test_a_row_that_comes_without_its_children_says_when_they_are_others() -> None:
+    def versions(lines: int, summary: str) -> list[str]:
+        where = {"start": {"line": lines, "character": 0}, "end": {"line": lines, "character": 0}}
+        place = {"uri": "file:///w/a.py", "range": where, "message": "wrong"}
+        given: dict[str, Any] = {"iterationsTotal": 1, "iterations": [iteration(1, summary=summary)]}
+        known = run(requirements=[requirement(1, locations=[place])], **given)
+        shown = view_of(known, rows=requirement_rows(known, {}))
+        return [one.version for one in (shown.requirements[0].node, shown.iterations) if one is not None]
+
+    then, again, moved, said = versions(1, "a"), versions(1, "a"), versions(2, "a"), versions(1, "b")
+    assert then == again
+    assert [now != before for now, before in zip(moved, then, strict=True)] == [True, False]
+    assert [now != before for now, before in zip(said, then, strict=True)] == [False, True]
+
+
+def test_a_row_that_is_as_it_was_is_not_made_again() -> None:
+    first = run(requirements=[requirement(1), requirement(2)])
+    rows = requirement_rows(first, {})
+    then = requirement_rows(run(requirements=[requirement(1), requirement(2, status="met")], sequence=2), rows)
+    assert [then[name][1] is rows[name][1] for name in rows] == [True, False]
+    judged = requirement_rows(run(requirements=[requirement(1), requirement(2)], judge="m"), rows)
+    assert [row.disputable for _, row in judged.values()] == [True, True]
 
 
 def test_earlier_iterations_are_asked_for_by_the_hundred() -> None:

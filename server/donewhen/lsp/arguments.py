@@ -277,6 +277,13 @@ class RunEvidence(Strict):
     show: bool = False
 
 
+class RunChildren(Strict):
+    """`node` is the id of a row of the run's tree."""
+
+    run_id: str
+    node: str
+
+
 class RunActivity(Strict):
     """`follow` starts, or ends, notifications of new steps; `stepId` asks for one step in full."""
 

@@ -32,8 +32,8 @@ class ClientProfile:
     reasons: bool = False
     views: bool = False
     """Snapshots should include their view."""
-    snapshot_changes: bool = False
-    """Takes what changes of a snapshot, in place of all of it."""
+    sparse: bool = False
+    """Snapshots with views hold what is seen at first, and what is new."""
     editor_diagnostics: bool = False
     """Forwards its diagnostics, and says so before there are any."""
     language_models: bool = False
@@ -79,7 +79,7 @@ def read_profile(params: types.InitializeParams) -> ClientProfile:
         interrupts=features.get("interrupts") is True,
         reasons=features.get("reasons") is True,
         views=features.get("views") is True,
-        snapshot_changes=features.get("snapshotChanges") is True,
+        sparse=features.get("views") is True and features.get("sparseSnapshots") is True,
         editor_diagnostics=features.get("editorDiagnostics") is True,
         language_models=features.get("languageModels") is True,
         progress=has("window.work_done_progress"),

@@ -31,13 +31,13 @@ from donewhen.lsp.goal_commands import (
 )
 from donewhen.lsp.positions import locate, required_path
 from donewhen.lsp.protocol import ClientSilent
-from donewhen.lsp.publisher import snapshot_json
+from donewhen.lsp.publisher import client_snapshot, snapshot_json
 from donewhen.regular import read_bytes
 from donewhen.wire.patching import patched
 from donewhen.wire.plain import plain_evidence, plain_iteration
 from donewhen.wire.reports import receipt
 from donewhen.wire.snapshot import snapshot
-from donewhen.wire.view import chat_answer, chat_text, question_document
+from donewhen.wire.view import chat_answer, chat_text, children_of, question_document
 
 if TYPE_CHECKING:
     from donewhen.lsp.host import Folder
@@ -343,7 +343,6 @@ async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
     """Newest first; the newest run and audit of one goal, or of every goal."""
     if argument.run_id is not None:
         folder = await folder_of(session, argument.run_id)
-        session.views.send_whole(argument.run_id)
         read = folder.runs.report if argument.all_iterations else folder.runs.view
         return {"snapshots": [shown_run(session, folder, await read(argument.run_id))], "unreadable": []}
     path, folders = None, None
@@ -355,6 +354,15 @@ async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
     found.sort(key=lambda pair: pair[1].state.started_at, reverse=True)
     unreadable = [one for folder in folders for one in await _unreadable(session, folder, path)]
     return {"snapshots": [shown_run(session, folder, view) for folder, view in found], "unreadable": unreadable}
+
+
+async def children(session: Session, argument: a.RunChildren) -> dict[str, Any]:
+    """What stands under a row of a run's tree. A snapshot holds no earlier iterations: they are read for this."""
+    folder = await folder_of(session, argument.run_id)
+    earlier = argument.node.startswith(f"run/{argument.run_id}/iterations/")
+    view = await (folder.runs.report if earlier else folder.runs.view)(argument.run_id)
+    run = client_snapshot(session, folder.snapshots.latest(view), folder.root)
+    return {"children": [one.model_dump(mode="json", by_alias=True) for one in children_of(run, argument.node)]}
 
 
 async def _unreadable(session: Session, folder: Folder, path: str | None) -> list[dict[str, Any]]:
@@ -416,6 +424,7 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.guard": Command(a.RunGuard, guard),
     "donewhen.run.revert": Command(a.RunRevert, revert, executes=True),
     "donewhen.run.status": Command(a.RunStatus, status),
+    "donewhen.run.children": Command(a.RunChildren, children),
     "donewhen.run.iteration": Command(a.RunIteration, iteration),
     "donewhen.run.file": Command(a.RunFile, file_text),
     "donewhen.run.changes": Command(a.RunChanges, changes),

@@ -82,6 +82,7 @@ COMMANDS = (
     "donewhen.run.guard",
     "donewhen.run.revert",
     "donewhen.run.status",
+    "donewhen.run.children",
     "donewhen.run.iteration",
     "donewhen.run.file",
     "donewhen.run.changes",

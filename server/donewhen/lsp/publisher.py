@@ -6,10 +6,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +18,9 @@ from donewhen.lsp.actions import Ticking
 from donewhen.lsp.diagnostics import Diagnostics, Goal
 from donewhen.lsp.interrupts import Interrupts
 from donewhen.lsp.progress import Progress
-from donewhen.wire.changes import changes
 from donewhen.wire.plain import step_json
-from donewhen.wire.snapshot import snapshot
-from donewhen.wire.view import view_of
+from donewhen.wire.snapshot import Snapshot, Wire, snapshot
+from donewhen.wire.view import RequirementRows, requirement_rows, view_of
 
 if TYPE_CHECKING:
     from donewhen.engine.api import RunView
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-
 SNAPSHOT_SECONDS = 0.1
 ACTIVITY_SECONDS = 0.08
 DIAGNOSTICS_SECONDS = 0.005
@@ -40,19 +37,9 @@ CHECKING_SECONDS = 0.08
 """As long as checks run, diagnostics follow their results at this pace; what an audit ends with is shown at once."""
 REFRESH_SECONDS = 0.25
 MOST_SENT = 8
-"""Runs of which the last snapshot is kept, to tell what changes of it."""
-MOST_OPERATIONS = 10_000
-"""Where more than that changes, the whole snapshot is smaller."""
+"""Runs of which the requirements that were sent last are kept, to leave out those that are the same."""
 REST = 4.0
 """What takes long to show, such as a thousand requirements, is followed by so many times its own seconds of rest."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """The last snapshot of a run that the client has, as it was sent."""
-
-    version: int
-    document: dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -70,9 +57,8 @@ class Publisher:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._snapshots: dict[str, Throttle] = {}
-        self._sent: dict[str, _Sent] = {}
-        """What changes are told from, for a client that takes them; the run that was sent last comes last."""
-        self._versions = count(1)
+        self._sent: dict[str, RequirementRows] = {}
+        """As they were sent last to a client of sparse snapshots; the run that was sent last comes last."""
         self._followed: dict[str, Throttle] = {}
         """The runs whose steps the client receives."""
         self._goals: set[Goal] = set()
@@ -136,7 +122,7 @@ class Publisher:
         view = folder.snapshots.of_run(run_id)
         if view is None:
             return
-        self._send_snapshot(run_id, snapshot_json(self._session, view, folder.root))
+        self._session.server.protocol.notify("donewhen/snapshot", self._document(view, folder.root))
         self.progress.show(folder, view)
         self.interrupts.show(folder, view)
         self._ticking.show(folder, view)
@@ -146,29 +132,15 @@ class Publisher:
             self._shown[run_id] = look
             self._refresh.trigger()
 
-    def send_whole(self, run_id: str) -> None:
-        """See `ClientViews.send_whole`."""
-        self._sent.pop(run_id, None)
-
-    def _send_snapshot(self, run_id: str, document: dict[str, Any]) -> None:
-        notify = self._session.server.protocol.notify
-        if not self._session.profile.snapshot_changes:
-            notify("donewhen/snapshot", document)
-            return
-        sent = self._sent.pop(run_id, None)
-        operations = [] if sent is None else changes(sent.document, document)
-        if sent is not None and not operations:
-            self._sent[run_id] = sent
-            return
-        version = next(self._versions)
-        self._sent[run_id] = _Sent(version, document)
+    def _document(self, view: RunView, root: Path) -> dict[str, Any]:
+        """The snapshot of a run as it is sent, without what a client of sparse ones has."""
+        if not self._session.profile.sparse:
+            return snapshot_json(self._session, view, root)
+        run_id = view.state.run_id
+        document, self._sent[run_id] = sparse_json(self._session, view, root, self._sent.pop(run_id, {}))
         if len(self._sent) > MOST_SENT:
             del self._sent[next(iter(self._sent))]
-        if sent is None or len(operations) > MOST_OPERATIONS:
-            notify("donewhen/snapshot", {**document, "version": version})
-            return
-        told = {"runId": run_id, "sequence": document["sequence"], "base": sent.version, "version": version}
-        notify("donewhen/snapshotChanged", {**told, "changes": operations})
+        return document
 
     async def _publish_steps(self, followed: _FollowedRun) -> None:
         found = await followed.folder.runs.steps(followed.run_id, followed.version)
@@ -252,13 +224,45 @@ class Throttle:
 # Snapshots for one client: the contract's JSON, with columns in the client's encoding.
 
 
-def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
-    """The present snapshot of a run, with its view for clients that want one."""
+def client_snapshot(session: Session, view: RunView, root: Path) -> Snapshot:
+    """The present snapshot of a run, with columns and uris as the client writes them."""
     found = snapshot(view, root, session.texts.character)
-    if view.state.goal.path is not None:
-        found = found.model_copy(update={"goal_uri": session.texts.uri(root / view.state.goal.path)})
-    document = found.model_dump(mode="json", by_alias=True)
+    if view.state.goal.path is None:
+        return found
+    return found.model_copy(update={"goal_uri": session.texts.uri(root / view.state.goal.path)})
+
+
+def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
+    """A snapshot as it is sent, with its view for clients that want one."""
+    if session.profile.sparse:
+        return sparse_json(session, view, root, {})[0]
+    found = client_snapshot(session, view, root)
+    document = _dumped(found)
     if session.profile.views:
-        shown = view_of(found, silent=view.live.silent > 0)
-        document["view"] = shown.model_dump(mode="json", by_alias=True)
+        document["view"] = _dumped(view_of(found, silent=view.live.silent > 0))
     return document
+
+
+def sparse_json(
+    session: Session, view: RunView, root: Path, sent: RequirementRows
+) -> tuple[dict[str, Any], RequirementRows]:
+    """A snapshot that holds what is seen at first, with null for each requirement that was sent before as it is; and
+    all rows of requirements. Where others stand than before, or in another order, none is null."""
+    found = client_snapshot(session, view, root)
+    rows = requirement_rows(found, sent)
+    same = list(rows) == list(sent)
+    kept = [same and row is sent[name][1] for name, (_, row) in rows.items()]
+    shown = view_of(found, silent=view.live.silent > 0, rows=rows)
+    document = _dumped(found.model_copy(update={"requirements": [], "iterations": []}))
+    document["requirements"] = _unless(kept, found.requirements)
+    document["view"] = _dumped(shown.model_copy(update={"requirements": []}))
+    document["view"]["requirements"] = _unless(kept, shown.requirements)
+    return document, rows
+
+
+def _unless(kept: Sequence[bool], items: Sequence[Wire]) -> list[dict[str, Any] | None]:
+    return [None if skipped else _dumped(one) for skipped, one in zip(kept, items, strict=True)]
+
+
+def _dumped(one: Wire) -> dict[str, Any]:
+    return one.model_dump(mode="json", by_alias=True)

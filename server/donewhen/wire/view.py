@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
+from zlib import crc32
 
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
 from donewhen.core.trouble import Repair
@@ -55,7 +56,8 @@ Standing = Literal["passed", "failed", "skipped", "queued", "unknown"]
 class WireNode(Wire):
     """A row of a tree. `id` stays for the same thing; `spoken` is what a screen reader says in place of label, icon and
     description; `tooltip` is Markdown; `about` is given to its menu, and to what `click` names; `later` is how many
-    children are to be asked for, with `allIterations` of `donewhen.run.status`."""
+    children are to be asked for: with `donewhen.run.children`, or with `allIterations` of `donewhen.run.status`.
+    `version` changes with these."""
 
     id: str
     label: str
@@ -70,6 +72,7 @@ class WireNode(Wire):
     tooltip: str
     later: int
     children: list[WireNode]
+    version: str = ""
 
 
 class WireStatusLine(Wire):
@@ -166,7 +169,7 @@ class WireAsked(Wire):
 
 class WireRequirementShown(Wire):
     """A requirement in a list: `standing` is how a test that stands for it would be, `why` its reason or what to say
-    without one; `row` is one line of Markdown."""
+    without one; `row` is one line of Markdown, `node` its row of a tree where the goal's `node` doesn't hold it."""
 
     id: str
     label: str
@@ -175,6 +178,7 @@ class WireRequirementShown(Wire):
     why: str
     row: str
     disputable: bool
+    node: WireNode | None = None
 
 
 class WireView(Wire):
@@ -212,8 +216,27 @@ class WireSnapshot(Snapshot):
     view: WireView
 
 
-def view_of(run: Snapshot, *, silent: bool = False) -> WireView:
-    """The view of a run, or of a bare check. `silent`: a model that was asked says nothing."""
+RequirementRows = Mapping[str, tuple[object, WireRequirementShown]]
+"""How each requirement is shown in a sparse view, with all that this follows from, by its id, in order."""
+
+
+def requirement_rows(run: Snapshot, known: RequirementRows) -> RequirementRows:
+    """The rows of a run; one that is as it was among those that are known is the same object."""
+    about = (run.run_id, run.goal_uri, run.judge, [one.code for one in run.warnings])
+    rows: dict[str, tuple[object, WireRequirementShown]] = {}
+    for one in run.requirements:
+        before = known.get(one.id)
+        if before is not None and before[0] == (about, one):
+            rows[one.id] = before
+        else:
+            rows[one.id] = ((about, one), _requirement_view(run, one, _requirement_node(run, one, sparse=True)))
+    return rows
+
+
+def view_of(run: Snapshot, *, silent: bool = False, rows: RequirementRows | None = None) -> WireView:
+    """The view of a run, or of a bare check. `silent`: a model that was asked says nothing. With `rows` it is sparse:
+    those are the rows of its requirements, and what stands under them and under iterations is left out."""
+    sparse = rows is not None
     repairs = _repairs(run)
     return WireView(
         goal=run.goal_uri or f"run:{run.run_id}",
@@ -233,10 +256,12 @@ def view_of(run: Snapshot, *, silent: bool = False) -> WireView:
         raises=_raises(run),
         repairs=repairs,
         actions=_actions(run),
-        node=_goal_node(run),
-        iterations=_iterations_node(run),
+        node=_goal_node(run, sparse=sparse),
+        iterations=_iterations_node(run, sparse=sparse),
         timeline=_timeline(run),
-        requirements=[_requirement_view(run, one) for one in run.requirements],
+        requirements=[row for _, row in rows.values()]
+        if rows is not None
+        else [_requirement_view(run, one) for one in run.requirements],
         asked=[_wire_question(run, one) for one in run.interrupts],
     )
 
@@ -635,6 +660,7 @@ def _node(
     tooltip: str | None = None,
     later: int = 0,
     children: Sequence[WireNode] = (),
+    version: str = "",
 ) -> WireNode:
     """What isn't said is filled in: it opens when it has children, and speaks its label and description."""
     name, color = icon if isinstance(icon, tuple) else (icon, "")
@@ -652,6 +678,7 @@ def _node(
         tooltip=as_markdown(label) if tooltip is None else tooltip,
         later=later,
         children=list(children),
+        version=version,
     )
 
 
@@ -660,10 +687,14 @@ def _about(run: Snapshot, **more: Any) -> dict[str, Any]:
     return {"runId": run.run_id, **goal, **more}
 
 
-def _goal_node(run: Snapshot) -> WireNode:
+def _goal_id(run: Snapshot) -> str:
+    return f"goal/{run.goal_uri or f'run:{run.run_id}'}"
+
+
+def _goal_node(run: Snapshot, *, sparse: bool) -> WireNode:
     """What is proven comes first: a narrow side bar cuts the rest."""
     counts, state, title = run.counts, state_in_words(run), unmarked(run.title)
-    identity = f"goal/{run.goal_uri or f'run:{run.run_id}'}"
+    identity = _goal_id(run)
     icon = _status_icon(run)
     facts = [f"{counts.waived} waived" if counts.waived else "", state, _turn(run)]
     said = [state, tally(counts.met, counts.total, counts.waived), _turn(run)]
@@ -681,7 +712,7 @@ def _goal_node(run: Snapshot) -> WireNode:
         children=[
             *_activity_nodes(run, identity),
             *(_finding_node(run, identity, one) for one in run.integrity),
-            *(_requirement_node(run, identity, one) for one in run.requirements),
+            *(() if sparse else (_requirement_node(run, one) for one in run.requirements)),
         ],
     )
 
@@ -727,28 +758,57 @@ def _finding_node(run: Snapshot, under: str, one: WireIntegrity) -> WireNode:
     )
 
 
-def _requirement_node(run: Snapshot, under: str, one: WireRequirement) -> WireNode:
+def _requirement_id(run: Snapshot, one: WireRequirement) -> str:
+    return f"{_goal_id(run)}/requirement/{one.id}"
+
+
+def _requirement_node(run: Snapshot, one: WireRequirement, *, sparse: bool = False) -> WireNode:
     """Where it stands, and why, with the places and the evidence under it."""
-    identity, about = f"{under}/requirement/{one.id}", _about(run, requirementId=one.id)
     text, why = unmarked(one.text), unmarked(one.reason)
     doubts = [one.status, "being proven again" if one.renewing else "", "flaky" if one.flaky else ""]
     state = _joined(doubts, ", ")
     icon, color, _, _ = _REQUIREMENT[one.status]
     return _node(
-        identity,
+        _requirement_id(run, one),
         _first_line(text, 200),
         _joined([state, "" if one.status == "met" else _first_line(why)]),
         icon=("sync", "testing.iconQueued") if one.renewing else (icon, color),
         spoken=f"Requirement {one.number}, {state}: {text}. {why}",
         context=f"requirement.{one.status}{'.disputable' if _disputable(run, one) else ''}",
-        about=about,
+        about=_about(run, requirementId=one.id),
         tooltip=_requirement_tooltip(run, one, state),
-        children=[
-            *_reason_nodes(run, identity, one, about),
-            *(_place_node(f"{identity}/place/{at}", place, about) for at, place in enumerate(one.locations)),
-            *(_evidence_node(identity, name, about) for name in one.evidence_ids),
-        ],
+        later=bool(one.reason) + len(one.locations) + len(one.evidence_ids) if sparse else 0,
+        version=_version(one) if sparse else "",
+        children=() if sparse else _requirement_children(run, one),
     )
+
+
+def _requirement_children(run: Snapshot, one: WireRequirement) -> list[WireNode]:
+    identity, about = _requirement_id(run, one), _about(run, requirementId=one.id)
+    return [
+        *_reason_nodes(run, identity, one, about),
+        *(_place_node(f"{identity}/place/{at}", place, about) for at, place in enumerate(one.locations)),
+        *(_evidence_node(identity, name, about) for name in one.evidence_ids),
+    ]
+
+
+def _version(*shown: Wire) -> str:
+    """Another one where anything of it is another."""
+    return f"{crc32(repr([one.model_dump() for one in shown]).encode('utf-8', 'surrogatepass')):x}"
+
+
+def children_of(run: Snapshot, node: str) -> list[WireNode]:
+    """What stands under a row of a sparse view; of earlier iterations, those that the snapshot holds. Nothing where
+    there is no such row any more."""
+    for one in run.requirements:
+        if node == _requirement_id(run, one):
+            return _requirement_children(run, one)
+    if node == _iterations_id(run):
+        return _iteration_nodes(run)
+    for first, last in _chunks(run):
+        if node == f"{_iterations_id(run)}/{first}":
+            return [_iteration_node(run, one) for one in reversed(run.iterations) if first <= one.number <= last]
+    return []
 
 
 def _decider(run: Snapshot, one: WireRequirement) -> str:
@@ -805,7 +865,7 @@ def _evidence_node(under: str, evidence_id: str, about: Mapping[str, Any]) -> Wi
     )
 
 
-def _requirement_view(run: Snapshot, one: WireRequirement) -> WireRequirementShown:
+def _requirement_view(run: Snapshot, one: WireRequirement, node: WireNode | None = None) -> WireRequirementShown:
     _, _, mark, standing = _REQUIREMENT[one.status]
     text = unmarked(one.text)
     return WireRequirementShown(
@@ -816,41 +876,58 @@ def _requirement_view(run: Snapshot, one: WireRequirement) -> WireRequirementSho
         why=unmarked(one.reason) or NOTHING_KNOWN,
         row=f"- {mark} R{one.number} {as_markdown(' '.join(text.split())[:600])} ({one.status})",
         disputable=_disputable(run, one),
+        node=node,
     )
 
 
 # ------------------------------------------------------------------------------------- iterations
 
 
-def _iterations_node(run: Snapshot) -> WireNode | None:
-    """The newest one by one, earlier ones in hundreds. What belongs to one run stays apart from the goal's next run."""
+def _iterations_id(run: Snapshot) -> str:
+    return f"run/{run.run_id}/iterations"
+
+
+def _iterations_node(run: Snapshot, *, sparse: bool) -> WireNode | None:
+    """What belongs to one run stays apart from the goal's next run."""
     if run.iterations_total == 0:
         return None
-    newest = list(reversed(run.iterations[-SHOWN_ITERATIONS:]))
-    earlier = {one.number: one for one in run.iterations[:-SHOWN_ITERATIONS]}
-    end = newest[-1].number - 1 if newest else run.iterations_total
-    chunks: list[WireNode] = []
-    while end >= 1:
-        first = (end - 1) // CHUNK * CHUNK + 1
-        chunks.append(_chunk(run, first, end, earlier))
-        end = first - 1
     return _node(
-        f"run/{run.run_id}/iterations",
+        _iterations_id(run),
         "Iterations",
         str(run.iterations_total),
         icon="history",
         context="iterations",
         about={"runId": run.run_id},
         tooltip=as_markdown("An iteration is one turn of the worker, followed by the checks."),
-        children=[*(_iteration_node(run, one) for one in newest), *chunks],
+        later=run.iterations_total if sparse else 0,
+        version=f"{_version(*run.iterations)} {run.last_revertible}" if sparse else "",
+        children=() if sparse else _iteration_nodes(run),
     )
+
+
+def _iteration_nodes(run: Snapshot) -> list[WireNode]:
+    """The newest one by one, earlier ones in hundreds."""
+    newest = reversed(run.iterations[-SHOWN_ITERATIONS:])
+    earlier = {one.number: one for one in run.iterations[:-SHOWN_ITERATIONS]}
+    chunks = (_chunk(run, first, last, earlier) for first, last in _chunks(run))
+    return [*(_iteration_node(run, one) for one in newest), *chunks]
+
+
+def _chunks(run: Snapshot) -> Iterator[tuple[int, int]]:
+    """The hundreds of the earlier iterations, the latest first: the numbers of the first and the last of each."""
+    newest = run.iterations[-SHOWN_ITERATIONS:]
+    end = newest[0].number - 1 if newest else run.iterations_total
+    while end >= 1:
+        first = (end - 1) // CHUNK * CHUNK + 1
+        yield first, end
+        end = first - 1
 
 
 def _chunk(run: Snapshot, first: int, last: int, earlier: Mapping[int, WireIteration]) -> WireNode:
     known = [earlier[number] for number in range(last, first - 1, -1) if number in earlier]
     whole = len(known) == last - first + 1
     return _node(
-        f"run/{run.run_id}/iterations/{first}",
+        f"{_iterations_id(run)}/{first}",
         f"Iteration {last}" if first == last else f"Iterations {first} to {last}",
         icon="history",
         context="iterations",
