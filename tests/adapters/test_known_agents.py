@@ -412,7 +412,7 @@ async def test_a_worker_that_can_not_be_stopped_says_so_in_the_outcome() -> None
 
     def worker(prompt: str) -> str:
         began.set()
-        go_on.wait(20)
+        go_on.wait(60)
         return "done"
 
     async with await start_goal("Work", worker, lambda task: True) as run:

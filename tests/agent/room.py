@@ -87,7 +87,7 @@ class Room:
         told = [one.call for one in self.models.requests[self._from :]]
         return [call for call in told if call.model == model]
 
-    def wait_asked(self, model: str, count: int = 1, within: float = 30.0) -> None:
+    def wait_asked(self, model: str, count: int = 1, within: float = 60.0) -> None:
         wait_until(lambda: len(self.asked(model)) >= count, within)
 
     def sound(self) -> None:

@@ -146,7 +146,7 @@ class Site:
         for process in self.started:
             if process.poll() is None:
                 process.kill()
-            process.wait(10)
+            process.wait(60)
 
     def cli(self, *argv: str, variables: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         if self._host is None:

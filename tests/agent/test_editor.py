@@ -140,7 +140,7 @@ def test_stop_takes_effect_in_the_middle_of_a_reply_and_ends_what_a_command_star
     exchange = room.models.requests[-1]
     wait_until(lambda: exchange.sent > 0)
     room.stop(run_id)
-    wait_until(lambda: exchange.ended, 20)
+    wait_until(lambda: exchange.ended, 60)
     assert exchange.disconnected
     assert room.end(run_id)["status"] == "cancelled"
     assert len(room.asked("worker")) == 1
@@ -153,7 +153,7 @@ def test_stop_takes_effect_in_the_middle_of_a_reply_and_ends_what_a_command_star
     family = [one for one in psutil.process_iter(["cmdline"]) if "300.713" in " ".join(one.info["cmdline"] or ())]
     assert family
     room.stop(run_id)
-    wait_until(lambda: not any(runs(one) for one in family), 20)
+    wait_until(lambda: not any(runs(one) for one in family), 60)
     assert room.end(run_id)["status"] == "cancelled"
     assert len(room.asked("worker")) == 1
 
@@ -178,8 +178,8 @@ def test_a_server_that_ends_in_the_middle_of_a_call_leaves_no_model_host(
         else:
             assert room.editor.process.stdin is not None
             room.editor.process.stdin.close()
-        wait_until(lambda: not any(runs(one) for one in hosts), 20)
-        wait_until(lambda: room.editor.process.poll() is not None, 20)
+        wait_until(lambda: not any(runs(one) for one in hosts), 60)
+        wait_until(lambda: room.editor.process.poll() is not None, 60)
         exchange = room.models.requests[-1]
         wait_until(lambda: exchange.disconnected)
     finally:

@@ -75,7 +75,7 @@ def shown(site: Site, *argv: str) -> tuple[int, dict[str, Any]]:
 
 def killed(process: subprocess.Popen[Any]) -> None:
     process.kill()
-    process.wait(10)
+    process.wait(60)
 
 
 def results(call: ModelCall) -> list[str]:
@@ -128,7 +128,7 @@ def test_c23_a_kill_between_halt_and_resume_loses_nothing(tmp_path: Path) -> Non
         killed(room.editor.process)
 
         hanging = site.begin_cli("resume", run_id, "--data", '"hang"', "--json")
-        wait_until(plugin.with_name("asked").exists, 30)
+        wait_until(plugin.with_name("asked").exists, 60)
         killed(hanging.process)
         code, last = shown(site, "status", run_id, "--json")
         assert (last["status"], last["halt"]) == ("waiting", halted["halt"]), last

@@ -176,7 +176,7 @@ def plain_server(status: int, body: object) -> Iterator[int]:
             yield server.server_port
         finally:
             server.shutdown()
-            thread.join(5)
+            thread.join(60)
 
 
 async def test_a_server_that_loads_its_model_is_starting(tmp_path: Path) -> None:

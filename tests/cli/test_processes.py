@@ -27,7 +27,7 @@ from donewhen.wire.reports import FORMATS
 from tests import forked
 from tests.cli.fakes import Typed
 
-DEADLINE = 30.0
+DEADLINE = 60.0
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals are POSIX's here")
 
 

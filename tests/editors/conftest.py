@@ -123,7 +123,7 @@ def assert_gone(processes: Iterable[psutil.Process]) -> None:
     wait_until(lambda: not any(runs(one) for one in everyone), seconds=GONE_SECONDS)
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "not in time"

@@ -53,7 +53,7 @@ class Emacs:
         assert "problem" not in told, told["problem"]
         return told["value"]
 
-    def wait(self, condition: str, seconds: float = 20.0) -> Any:
+    def wait(self, condition: str, seconds: float = 60.0) -> Any:
         """Waits until the Lisp expression is true, and returns its value."""
         return self.lisp(f"(drive-wait (lambda () {condition}) {seconds})")
 
@@ -68,7 +68,7 @@ class Emacs:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
         self._log.close()
         shutil.rmtree(self._home, ignore_errors=True)
 

@@ -69,7 +69,7 @@ class Neovim:
         assert "problem" not in told, told["problem"]
         return told["value"]
 
-    def wait(self, condition: str, *arguments: object, seconds: float = 20.0) -> Any:
+    def wait(self, condition: str, *arguments: object, seconds: float = 60.0) -> Any:
         """Waits until the Lua expression is true, and returns its value."""
         code = "local seconds, a, b, c = ...; return Wait(function() return " + condition + " end, seconds)"
         return self.lua(code, seconds, *arguments)
@@ -87,7 +87,7 @@ class Neovim:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
         shutil.rmtree(self._home, ignore_errors=True)

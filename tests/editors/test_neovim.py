@@ -58,7 +58,7 @@ def test_a_goal_file_is_checked_while_it_is_written(open_neovim: OpenNeovim, wor
     everyone = family(neovim.process.pid)
     assert everyone
     neovim.quit()
-    assert neovim.process.wait(10) == 0
+    assert neovim.process.wait(60) == 0
     assert_gone(everyone)
 
 

@@ -234,7 +234,7 @@ class Site:
                 _kill(child)
             if process.poll() is None:
                 process.kill()
-            process.wait(10)
+            process.wait(60)
 
     # -------------------------------------------------------------------------------------- ledger
 
@@ -271,7 +271,7 @@ class Site:
         return [int(pid) for pid in eventually(lambda: path.read_text() if path.exists() else "").split()]
 
 
-def eventually(found: Callable[[], T], within: float = 30.0) -> T:
+def eventually(found: Callable[[], T], within: float = 60.0) -> T:
     """What `found` returns as soon as it is true-like; fails after `within` seconds."""
     deadline = time.monotonic() + within
     while True:

@@ -158,7 +158,7 @@ async def test_c04_a_sync_worker_is_left_behind_and_its_late_result_changes_noth
 
     def worker(prompt: str) -> str:
         begun.set()
-        leave.wait(30)
+        leave.wait(60)
         left.set()
         return "done"
 

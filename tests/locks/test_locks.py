@@ -56,7 +56,7 @@ class Supervisor:
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
 
     def end(self) -> None:
         self.process.kill()
@@ -98,7 +98,7 @@ def stranger() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -332,7 +332,7 @@ async def kill_while_it_forks(lock: FileRunLock, folder: Path, token: str, secon
     await asyncio.sleep(seconds)
     supervisor.kill()
     supervisor.stdout.close()
-    supervisor.wait(10)
+    supervisor.wait(60)
     await lock.end_leftovers(token)
     lock.acquire("next", "next")
     lock.release()

@@ -26,7 +26,7 @@ from donewhen.lsp.server import Connect
 from donewhen.lsp.transport import MAX_HEADER, Reader
 from tests import forked
 
-DEADLINE = 45.0
+DEADLINE = 60.0
 Message = dict[str, Any]
 
 

@@ -334,14 +334,14 @@ def test_over_tcp_runs_outlive_the_client(tmp_path: Path, root: Path) -> None:
         assert server.poll() is None
     finally:
         server.terminate()
-        assert server.wait(10) == 0
+        assert server.wait(60) == 0
         assert server.stderr is not None
         server.stderr.close()
 
 
 def _conversation(address: tuple[str, int], token: str, command: str, argument: object) -> Any:
     """Connects, calls one command, and hangs up."""
-    with socket.create_connection(address, timeout=15) as connection, connection.makefile("rb") as stream:
+    with socket.create_connection(address, timeout=60) as connection, connection.makefile("rb") as stream:
 
         def call(number: int, method: str, params: object) -> Any:
             body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()

@@ -134,7 +134,7 @@ def test_nobody_takes_over_unasked_and_the_offer_goes_when_another_one_does(wind
         assert second.expect("$/cancelRequest")["params"]["id"] == message["id"]
         (root / "done.txt").touch()
         assert not second.snapshot(run_id, lambda s: s["status"] == "complete")["takeOver"]
-        assert terminal.wait(20) == 0
+        assert terminal.wait(60) == 0
     finally:
         terminal.kill()
         terminal.wait()

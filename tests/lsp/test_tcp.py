@@ -30,7 +30,7 @@ class Listening:
         self.address, self.token = (found[1], int(found[2])), found[3]
 
     def connect(self) -> socket.socket:
-        connection = socket.create_connection(self.address, timeout=10)
+        connection = socket.create_connection(self.address, timeout=60)
         connection.settimeout(10)
         return connection
 
@@ -40,7 +40,7 @@ def server() -> Iterator[Listening]:
     listening = Listening()
     yield listening
     listening.process.terminate()
-    assert listening.process.wait(10) == 0
+    assert listening.process.wait(60) == 0
     for stream in (listening.process.stderr, listening.process.stdin):
         assert stream is not None
         stream.close()

@@ -41,7 +41,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
         yield server.stdout.readline().strip()
     finally:
         server.stdin.close()
-        server.wait(20)
+        server.wait(60)
         server.stdout.close()
 
 

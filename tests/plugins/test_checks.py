@@ -114,7 +114,7 @@ async def test_it_has_its_time_and_no_more(plain: bool) -> None:
         return True
 
     def waits_in_a_thread(argument: str, root: Path) -> bool:
-        gate.wait(5)
+        gate.wait(60)
         return True
 
     result = await result_of(waits_in_a_thread if plain else waits, timeout=0.02)

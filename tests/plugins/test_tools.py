@@ -62,7 +62,7 @@ async def test_the_loop_goes_on_while_a_plain_tool_works() -> None:
     gate = threading.Event()
 
     def waits(given: Mapping[str, Any], context: PluginContext) -> str:
-        gate.wait(5)
+        gate.wait(60)
         return "there"
 
     call = asyncio.ensure_future(tool_of(waits).run(MemoryHost(), use_of("look_up")))

@@ -94,18 +94,18 @@ async def test_a_signal_is_no_exit_code(run: Run) -> None:
 
 
 async def test_standard_input_is_closed(run: Run) -> None:
-    result = await run("cat; echo end", timeout=10)
+    result = await run("cat; echo end", timeout=60)
     assert (result.exit_code, result.output) == (0, "end\n")
 
 
 async def test_standard_input_is_what_was_given(run: Run) -> None:
     given = b"line\n" * 200_000
-    result = await run("wc -c", stdin=given, timeout=10)
+    result = await run("wc -c", stdin=given, timeout=60)
     assert int(result.output) == len(given)
 
 
 async def test_input_that_nobody_reads_holds_nothing_up(run: Run) -> None:
-    assert (await run("exit 4", stdin=b"x" * 5_000_000, timeout=10)).exit_code == 4
+    assert (await run("exit 4", stdin=b"x" * 5_000_000, timeout=60)).exit_code == 4
 
 
 async def test_the_environment_is_the_given_one_and_the_tokens(run: Run) -> None:
@@ -353,6 +353,6 @@ async def test_children_inherit_the_extra_descriptors(tmp_path: Path) -> None:
     with (tmp_path / "lock").open("w") as lock:
         processes = SystemProcesses(lambda: (lock.fileno(),))
         command = [sys.executable, "-c", f"import os; os.write({lock.fileno()}, b'held')"]
-        result = await processes.run(command, cwd=tmp_path, environment=os.environ, token="t", timeout=10)
+        result = await processes.run(command, cwd=tmp_path, environment=os.environ, token="t", timeout=60)
     assert result.exit_code == 0
     assert (tmp_path / "lock").read_text() == "held"

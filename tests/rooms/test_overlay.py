@@ -224,7 +224,7 @@ def test_a_folder_in_memory_is_nobody_elses(tmp_path: Path) -> None:
     assert memory_folder(tmp_path) is None
 
 
-def until(reached: object, patience: float = 10.0) -> None:
+def until(reached: object, patience: float = 60.0) -> None:
     deadline = time.monotonic() + patience
     while not reached():  # type: ignore[operator]
         assert time.monotonic() < deadline

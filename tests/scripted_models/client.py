@@ -43,7 +43,7 @@ class Client:
     """Sends one request after another over one connection."""
 
     def __init__(self, server: ScriptedModels) -> None:
-        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
 
     def ask(self, text: str = "Hello", model: str = "worker", **more: Any) -> Answered:
         return self.send(json.dumps({"model": model, "messages": [{"role": "user", "content": text}], **more}))

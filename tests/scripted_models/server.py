@@ -159,13 +159,13 @@ class ScriptedModels:
         if self._runner:
             await self._runner.cleanup()
 
-    async def until(self, condition: Callable[[Self], bool], within: float = 10.0) -> None:
+    async def until(self, condition: Callable[[Self], bool], within: float = 60.0) -> None:
         """Waits until the condition holds for this server. Raises TimeoutError after `within` seconds."""
         async with asyncio.timeout(within):
             while not condition(self):  # noqa: ASYNC110 - a condition looks at anything: no event tells of it all
                 await asyncio.sleep(0.002)
 
-    def wait(self, condition: Callable[[Self], bool], within: float = 10.0) -> None:
+    def wait(self, condition: Callable[[Self], bool], within: float = 60.0) -> None:
         """As `until`, for threads."""
         deadline = time.monotonic() + within
         while not condition(self):

@@ -179,7 +179,7 @@ def streamed_raw(reply: Reply) -> str:
 def test_delays_come_before_the_first_byte_and_paces_between_events() -> None:
     with ScriptedModels({"worker": [says("x" * 40, piece=10).after(0.1).paced(0.02)]}) as server:
         started = time.monotonic()
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         body = json.dumps({"model": "worker", "messages": [], "stream": True})
         connection.request("POST", "/v1/chat/completions", body)
         response = connection.getresponse()
@@ -192,7 +192,7 @@ def test_delays_come_before_the_first_byte_and_paces_between_events() -> None:
 
 def test_an_endless_stream_goes_on_until_the_client_leaves() -> None:
     with ScriptedModels({"worker": [never_ends("more ", pace=0.001)]}) as server:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         body = json.dumps({"model": "worker", "messages": [], "stream": True})
         connection.request("POST", "/v1/chat/completions", body)
         response = connection.getresponse()

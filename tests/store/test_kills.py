@@ -36,7 +36,7 @@ def append_until_killed(path: Path, after: int, **environment: str) -> int:
         if last >= after and process.poll() is None:
             process.send_signal(signal.SIGKILL)
     process.stdout.close()
-    assert process.wait(30) == -signal.SIGKILL
+    assert process.wait(60) == -signal.SIGKILL
     return last
 
 

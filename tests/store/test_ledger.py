@@ -204,12 +204,12 @@ async def test_a_request_is_taken_or_taken_back(ledger: Ledger, connect: Connect
 async def test_changes_tell_of_other_connections_only(ledger: Ledger, connect: Connect) -> None:
     other = await connect()
     changes = ledger.changes(poll=0.01)
-    await asyncio.wait_for(anext(changes), 5)  # what was written before
+    await asyncio.wait_for(anext(changes), 60)  # what was written before
     await ledger.append("a", e.RunResumed(), 0.0)
     pending = asyncio.ensure_future(anext(changes))
     assert await asyncio.wait({pending}, timeout=0.2) == (set(), {pending})
     await other.append("a", e.RunResumed(), 0.0)
-    await asyncio.wait_for(pending, 5)
+    await asyncio.wait_for(pending, 60)
     assert len(await ledger.entries("a")) == 2
 
 
@@ -220,7 +220,7 @@ async def test_changes_end_when_the_ledger_is_closed(ledger: Ledger) -> None:
     await asyncio.sleep(0)
     await ledger.close()
     with pytest.raises(StopAsyncIteration):
-        await asyncio.wait_for(pending, 5)
+        await asyncio.wait_for(pending, 60)
 
 
 async def test_a_closed_ledger_says_so(ledger: Ledger) -> None:

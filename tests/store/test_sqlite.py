@@ -279,7 +279,7 @@ async def test_a_commit_that_is_seen_only_after_its_news_is_found(path: Path) ->
     told[0].tell()
     assert await asyncio.wait({pending}, timeout=0.1) == (set(), {pending})
     await other.append("run-1", started(), 1.0)
-    await asyncio.wait_for(pending, 5)
+    await asyncio.wait_for(pending, 60)
     assert told[0].folder == path.parent
     await changes.aclose()  # type: ignore[attr-defined]
     await ledger.close()
@@ -378,7 +378,7 @@ async def test_the_event_loop_goes_on_while_another_process_holds_the_file(path:
             await asyncio.sleep(0.005)
         assert not append.done()
         other.execute("ROLLBACK")
-    assert (await asyncio.wait_for(append, 10)).sequence == 1
+    assert (await asyncio.wait_for(append, 60)).sequence == 1
     await ledger.close()
 
 

@@ -78,12 +78,12 @@ async def test_files_are_not_settled_while_git_holds_its_lock(tmp_path: Path) ->
     (root / "b.py").write_text("2")
     assert not (await asyncio.wait([waiting], timeout=0.5))[0], "git was still at work"
     lock.unlink()
-    assert set((await asyncio.wait_for(waiting, 30)).changed) == {"a.py", "b.py"}
+    assert set((await asyncio.wait_for(waiting, 60)).changed) == {"a.py", "b.py"}
     lock.touch()
     for number, at in enumerate((1, 10_000_000_000)):
         os.utime(lock, (at, at))
         waiting = asyncio.create_task(workspace.settled())
         (root / "a.py").write_text(f"again {number}")
         told = "a lock of another time was left behind"
-        assert (await asyncio.wait_for(waiting, 30)).changed == ("a.py",), told
+        assert (await asyncio.wait_for(waiting, 60)).changed == ("a.py",), told
     await workspace.close()

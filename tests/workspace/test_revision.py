@@ -297,7 +297,7 @@ async def test_pipes_and_sockets_are_passed_by(folder: Open) -> None:
     workspace = folder()
     write(workspace.root, "a", b"1")
     os.mkfifo(workspace.root / "pipe")
-    await asyncio.wait_for(workspace.open([]), 10)
+    await asyncio.wait_for(workspace.open([]), 60)
     assert workspace.files() == ("a",)
 
 
