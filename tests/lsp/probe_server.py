@@ -13,7 +13,6 @@ from donewhen.app.services import Services
 from donewhen.lsp import features
 from donewhen.lsp.host import Host
 from donewhen.lsp.server import Connect, serve, serve_streams
-from donewhen.lsp.session import Session
 
 
 async def _no_workspace(*_: object) -> Any:
@@ -23,9 +22,9 @@ async def _no_workspace(*_: object) -> Any:
 SERVICES = Services(open_runs=_no_workspace)
 
 
-def register(session: Session) -> None:
-    features.register(session)
-    server = session.server
+def register(connection: features.Connection) -> None:
+    features.register(connection)
+    server = connection.server
     notify = server.protocol.notify
 
     @server.feature("probe/slow")

@@ -13,7 +13,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from donewhen.lsp import client_profile
 from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.commands import COMMANDS as HANDLED
-from donewhen.lsp.features import COMMANDS, EARLY_IMPORTS, FEATURES, VIEWS
+from donewhen.lsp.features import COMMANDS, FEATURES
 from donewhen.lsp.protocol import initialize_params, strict_converter
 from tests.tools import each_row
 
@@ -136,5 +136,5 @@ def test_what_the_server_offers_is_valid_lsp(probe: RawClient, refreshes: bool) 
 
 def test_every_offered_command_and_method_has_what_handles_it() -> None:
     assert set(COMMANDS) == set(HANDLED)
-    for feature in (*FEATURES.values(), VIEWS, *EARLY_IMPORTS):
+    for feature in FEATURES.values():
         assert callable(feature.load())

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from donewhen.app.services import Services
-from donewhen.lsp import features
 from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.host import Host
 from donewhen.lsp.protocol import Server
 from donewhen.lsp.session import Session
-from donewhen.lsp.transport import TokenGuard
 from donewhen.ports import EditorSilent
 
 from .editor import Editor
@@ -115,8 +113,7 @@ def test_a_stopped_run_withdraws_the_question(editor: Editor, root: Path) -> Non
 @pytest.mark.asyncio
 async def test_a_window_that_closes_while_it_is_asked_is_silent_and_the_next_one_is_asked() -> None:
     host, question = Host(Services()), {"model": WORKER}
-    first, second = (Session(Server(), host, features.make_views, TokenGuard()) for _ in range(2))
-    first.introduce(ClientProfile(language_models=True))
+    first = Session(Server(), host, ClientProfile(language_models=True), outlived=True)
     asking = asyncio.ensure_future(host.ask_editor(question, 60))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -125,7 +122,7 @@ async def test_a_window_that_closes_while_it_is_asked_is_silent_and_the_next_one
         await asking
     with pytest.raises(EditorSilent, match="no editor window that offers models is connected"):
         await host.ask_editor(question, 60)
-    second.introduce(ClientProfile(language_models=True))
+    second = Session(Server(), host, ClientProfile(language_models=True), outlived=True)
     with pytest.raises(EditorSilent, match=r"did not answer donewhen/model/complete within 0.01 s"):
         await host.ask_editor(question, 0.01)
     await second.disconnect("the editor is gone")

@@ -14,10 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from donewhen.app.workspace_context import WorkspaceContext
-
 if TYPE_CHECKING:
     from donewhen.app.doctor import DoctorFacts
+    from donewhen.app.workspace_context import WorkspaceContext
     from donewhen.core.work import Usage
     from donewhen.engine.api import Runs
     from donewhen.goalfile.preflight import GoalHint

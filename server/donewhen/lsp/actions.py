@@ -3,26 +3,20 @@ start."""
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 from lsprotocol import types
 
+from donewhen.core.verdict import RequirementView
+from donewhen.engine.api import RunView
 from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.diagnostics import SOURCE
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.lenses import run_commands
 from donewhen.lsp.positions import file_path
-from donewhen.lsp.protocol import ClientSilent
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from donewhen.core.verdict import RequirementView
-    from donewhen.engine.api import RunView
-    from donewhen.lsp.host import Folder
-    from donewhen.lsp.session import Session
-
+from donewhen.lsp.session import Session
+from donewhen.lsp.ticking import ticks
 
 QUICK_FIX = types.CodeActionKind.QuickFix
 REFACTOR = types.CodeActionKind.Refactor
@@ -38,7 +32,7 @@ async def actions(session: Session, params: types.CodeActionParams) -> list[type
     goal = await goal_view(session, params.text_document.uri)
     if goal is not None:
         path = file_path(params.text_document.uri)
-        ours = session.diagnostics.at(path) if path is not None else []
+        ours = session.views.diagnostics.at(path) if path is not None else []
         here = [one for one in ours if _touches(one.range, params.range)]
         found += suggestion_actions(goal.uri, here)
         found += goal_actions(goal, params.range.start.line, params.range.end.line, asks=session.profile.reasons)
@@ -62,11 +56,6 @@ def goal_actions(goal: GoalView, first: int, last: int, *, asks: bool = False) -
         title = "Tick what is proven" if len(edits) > 1 else "Tick the proven requirement"
         found.append(types.CodeAction(title, kind=REFACTOR, edit=edit))
     return found
-
-
-def ticks(goal: GoalView) -> list[types.TextEdit]:
-    """The edits that tick the boxes of proven requirements. They change nothing that a proof rests on."""
-    return [_tick(goal, source) for source in goal.parsed.requirements if _proven_unticked(goal, source)]
 
 
 def run_actions(goal: GoalView) -> list[types.CodeAction]:
@@ -158,16 +147,6 @@ def _reasoned(about: Mapping[str, str], asks: bool) -> dict[str, str]:
     return dict(about) if asks else {**about, "reason": REASON}
 
 
-def _proven_unticked(goal: GoalView, source: RequirementSource) -> bool:
-    one = goal.status(source)
-    return source.checkbox is not None and not source.requirement.ticked and one is not None and one.status == "met"
-
-
-def _tick(goal: GoalView, source: RequirementSource) -> types.TextEdit:
-    assert source.checkbox is not None  # the caller checked it
-    return types.TextEdit(goal.range(source.checkbox), "[x]")
-
-
 def _touches(one: types.Range, other: types.Range) -> bool:
     return one.start.line <= other.end.line and other.start.line <= one.end.line
 
@@ -185,47 +164,3 @@ def _kind_name(kind: str | types.CodeActionKind) -> str:
 def _data(diagnostic: types.Diagnostic) -> Mapping[str, Any]:
     data: object = cast("object", diagnostic.data)
     return cast("Mapping[str, Any]", data) if isinstance(data, dict) else {}
-
-
-# Ticks the boxes of proven requirements once a run is complete, if the setting `tickBoxes` is on.
-
-
-logger = logging.getLogger(__name__)
-
-
-class Ticking:
-    """Acts on runs that become complete during this session; those that were complete before are left alone."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._active: set[str] = set()
-
-    def note(self, view: RunView) -> None:
-        """A run changed."""
-        if view.state.active:
-            self._active.add(view.state.run_id)
-
-    def show(self, folder: Folder, view: RunView) -> None:
-        """Ticks the boxes if the run has just become complete: an edit in the editor, which can be undone there."""
-        state, session = view.state, self._session
-        if state.active or state.run_id not in self._active:
-            return
-        self._active.discard(state.run_id)
-        wanted = session.host.settings.get("tickBoxes") is True and session.profile.apply_edit
-        if wanted and state.end_status == "complete" and state.goal.path is not None:
-            uri = session.texts.uri(folder.root / state.goal.path)
-            session.later(self._tick(uri), f"ticking boxes of {state.run_id}")
-
-    async def _tick(self, uri: str) -> None:
-        goal = await goal_view(self._session, uri)
-        edits = [] if goal is None else ticks(goal)
-        if not edits:
-            return
-        params = types.ApplyWorkspaceEditParams(types.WorkspaceEdit(changes={uri: edits}), "Tick what is proven")
-        try:
-            result = await self._session.server.workspace_apply_edit_async(params)
-        except ClientSilent as problem:
-            logger.info("%s", problem)
-            return
-        if not result.applied:
-            logger.info("the editor did not tick the boxes of %s", uri)

@@ -15,14 +15,14 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from donewhen.core.errors import DoneWhenError, UnknownName, UsageError
 from donewhen.lsp import arguments as a
+from donewhen.lsp.host import Folder
 from donewhen.lsp.positions import locate, required_path
 from donewhen.lsp.publisher import snapshot_json
+from donewhen.lsp.session import Session
 from donewhen.wire.view import tally
 
 if TYPE_CHECKING:
     from donewhen.app.attempts import Attempts, Group
-    from donewhen.lsp.host import Folder
-    from donewhen.lsp.session import Session
 
 
 async def compare(session: Session, argument: a.AttemptsList) -> dict[str, Any]:
@@ -102,7 +102,7 @@ async def _check_goal(session: Session, folder: Folder, attempts: Attempts, grou
     """The snapshot of a check of the goal in the workspace, and what it says."""
     view = await folder.runs.check(group.goal_path)
     folder.snapshots.take(view)
-    session.goal_changed(folder.root, group.goal_path)
+    session.views.goal_changed(folder.root, group.goal_path)
     shown = snapshot_json(session, view, folder.root)
     statuses = [one["status"] for one in shown["requirements"]]
     counted = tally(statuses.count("met"), len(statuses), statuses.count("waived"))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
@@ -29,20 +29,17 @@ from donewhen.lsp.goal_commands import (
     propose_goals,
     set_goal,
 )
+from donewhen.lsp.host import Folder
 from donewhen.lsp.positions import locate, required_path
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.lsp.publisher import client_snapshot, snapshot_json
+from donewhen.lsp.session import Session
 from donewhen.regular import read_bytes
 from donewhen.wire.patching import patched
 from donewhen.wire.plain import plain_evidence, plain_iteration
 from donewhen.wire.reports import receipt
 from donewhen.wire.snapshot import snapshot
 from donewhen.wire.view import chat_answer, chat_text, children_of, question_document
-
-if TYPE_CHECKING:
-    from donewhen.lsp.host import Folder
-    from donewhen.lsp.session import Session
-
 
 # Which workspace folder a run belongs to.
 

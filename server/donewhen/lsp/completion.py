@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from donewhen.goalfile.complete import CompletionChoice, completions
 from donewhen.goalfile.detect import detect
 from donewhen.goalfile.files import walk_files
+from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
-
-if TYPE_CHECKING:
-    from donewhen.lsp.session import Session
 
 KINDS: Mapping[str, types.CompletionItemKind] = {
     "key": types.CompletionItemKind.Property,
@@ -26,10 +23,10 @@ KINDS: Mapping[str, types.CompletionItemKind] = {
 }
 
 
-async def completion(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
+async def completion(client: Client, params: types.CompletionParams) -> types.CompletionList | None:
     """`textDocument/completion`; computed in a thread, since it reads the workspace."""
-    goal = await goal_view(session, params.text_document.uri)
-    text = None if goal is None else session.texts.text(goal.place.absolute)
+    goal = await goal_view(client, params.text_document.uri)
+    text = None if goal is None else client.texts.text(goal.place.absolute)
     if goal is None or text is None:
         return None
     line, column, root = params.position.line, goal.column(params.position), goal.place.root

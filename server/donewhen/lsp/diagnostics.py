@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from donewhen.core.errors import DoneWhenError
 from donewhen.engine.api import RunView
+from donewhen.lsp.client import Client
+from donewhen.lsp.documents import Texts
 from donewhen.lsp.goal_diagnostics import DiagnosticContext, GoalDiagnostic, Memory, code_paths, collect, is_shown
-from donewhen.lsp.positions import file_path, to_client
-
-if TYPE_CHECKING:
-    from donewhen.lsp.documents import Texts
-    from donewhen.lsp.host import Folder
-    from donewhen.lsp.session import Session
-
+from donewhen.lsp.host import Folder
+from donewhen.lsp.positions import to_client
 
 SOURCE = "donewhen"
 SEVERITIES: Mapping[str, types.DiagnosticSeverity] = {
@@ -35,8 +31,9 @@ Goal = tuple[Path, str]
 class Diagnostics:
     """What is shown in which file. Files that a client pulls, and can be asked to pull again, are not also pushed."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, client: Client, ask_to_pull_again: Callable[[], None]) -> None:
+        self._client = client
+        self._ask_to_pull_again = ask_to_pull_again
         self._by_goal: dict[Goal, tuple[GoalDiagnostic, ...]] = {}
         self._published: dict[Path, list[types.Diagnostic]] = {}
         self._pulled: set[Path] = set()
@@ -56,13 +53,12 @@ class Diagnostics:
     def at(self, path: Path) -> list[types.Diagnostic]:
         return self._published.get(path, [])
 
-    async def pull(self, path: Path) -> list[types.Diagnostic]:
-        if self._session.profile.diagnostic_refresh and path not in self._pulled:
+    def pulled(self, path: Path) -> None:
+        """The client asks for them from now on."""
+        if self._client.profile.diagnostic_refresh and path not in self._pulled:
             self._pulled.add(path)
             if self._published.get(path):
                 self._send(path, [])
-        await self._session.views.settle_diagnostics()
-        return self.at(path)
 
     def closed(self, path: Path) -> None:
         """A closed file is no longer pulled: its diagnostics are pushed again."""
@@ -72,12 +68,12 @@ class Diagnostics:
 
     async def _collect(self, goal: Goal) -> tuple[GoalDiagnostic, ...]:
         root, path = goal
-        folder = self._session.host.folder_if_open(root)
+        folder = self._client.host.folder_if_open(root)
         view = None if folder is None else folder.snapshots.of_goal(path)
-        is_open = self._session.documents.open(self._session.texts.uri(root / path)) is not None
+        is_open = self._client.documents.open(self._client.texts.uri(root / path)) is not None
         if not is_open and (view is None or not is_shown(view)):
             return ()
-        parsed = await self._session.parsed(root / path, path)
+        parsed = await self._client.parsed(root / path, path)
         if parsed is None:
             return ()
         if folder is None or view is None:
@@ -96,10 +92,10 @@ class Diagnostics:
         if new:
             self._written |= {(run_id, name) for name in new}
             # Nobody waits for the evidence files: the diagnostics that point to them go out first.
-            self._session.later(_write_evidence(folder, run_id, new), "evidence files")
+            self._client.later(_write_evidence(folder, run_id, new), "evidence files")
         place = folder.runs.state_folder / "evidence" / run_id
         uris = {name: (place / f"{name}.md").as_uri() for name in cited}
-        return DiagnosticContext(self._session.changed_at(folder.root, paths), uris)
+        return DiagnosticContext(self._client.changed_at(folder.root, paths), uris)
 
     def _publish(self) -> None:
         """Sends the changes, file by file."""
@@ -113,21 +109,21 @@ class Diagnostics:
                 if path not in self._pulled:
                     self._send(path, now)
                 else:
-                    self._session.views.ask_to_pull_again()
+                    self._ask_to_pull_again()
         self._published = wanted
 
     def _to_lsp(self, diagnostic: GoalDiagnostic, root: Path) -> types.Diagnostic:
-        found = to_lsp(diagnostic, root, self._session.texts)
-        if not self._session.profile.related_information:
+        found = to_lsp(diagnostic, root, self._client.texts)
+        if not self._client.profile.related_information:
             found.related_information = None
         return found
 
     def _send(self, path: Path, diagnostics: list[types.Diagnostic]) -> None:
-        uri = self._session.texts.uri(path)
-        document = self._session.documents.open(uri)
+        uri = self._client.texts.uri(path)
+        document = self._client.documents.open(uri)
         version = None if document is None else document.version
         params = types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=version)
-        self._session.server.text_document_publish_diagnostics(params)
+        self._client.server.text_document_publish_diagnostics(params)
 
 
 async def _write_evidence(folder: Folder, run_id: str, names: list[str]) -> None:
@@ -168,10 +164,3 @@ def _related_information(diagnostic: GoalDiagnostic, root: Path) -> list[types.D
         )
         for place in diagnostic.related
     ]
-
-
-async def pull(session: Session, params: types.DocumentDiagnosticParams) -> types.RelatedFullDocumentDiagnosticReport:
-    """`textDocument/diagnostic`: always the full report."""
-    path = file_path(params.text_document.uri)
-    items = [] if path is None else await session.diagnostics.pull(path)
-    return types.RelatedFullDocumentDiagnosticReport(items)

@@ -221,7 +221,6 @@ class EditorState:
         self._place = place
         self._unsaved = unsaved
         self._said: dict[Path, _Said] = {}
-        self._openings: dict[Path, int] = {}
 
     def forward(self, path: Path, version: int | None, problems: Sequence[Problem]) -> bool:
         """Replaces a file's diagnostics, unless there are some for a newer text. True if anything differs."""
@@ -236,14 +235,9 @@ class EditorState:
 
     def reopened(self, path: Path) -> None:
         """The file was opened or closed: its versions start again, its diagnostics stay as they were."""
-        self._openings[path] = self._openings.get(path, 0) + 1
         known = self._said.get(path)
         if known is not None:
             self._said[path] = replace(known, version=None)
-
-    def openings(self, path: Path | None) -> int:
-        """How often it was opened and closed: versions from different openings can't be compared."""
-        return 0 if path is None else self._openings.get(path, 0)
 
     def view(self, root: Path) -> EditorView | None:
         """What is shown of a folder. Goal files are included only if another tool reports something about them."""

@@ -1,11 +1,12 @@
 """What the server offers: the only place where methods and commands are registered with pygls.
 
-A handler is a function `(session, params)`, named here by module and function, and imported when it is first needed:
-the parts of the engine that handlers use would make `initialize` take half as long again.
+`initialize` is answered before anything of the engine is imported: that would take half as long again. All else is
+handled by functions `(session, params)`, named here by module and function, once a thread has imported them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -13,9 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidRequest
+
+from donewhen.lsp.client_profile import ClientProfile, read_profile
 
 if TYPE_CHECKING:
-    from donewhen.lsp.session import ClientViews, Session
+    from donewhen.lsp.host import Host
+    from donewhen.lsp.protocol import Server
+    from donewhen.lsp.session import Session
+    from donewhen.lsp.transport import TokenGuard
 
 Handler = Callable[["Session", Any], Awaitable[Any] | Any]
 
@@ -27,23 +34,19 @@ class Feature:
     module: str
     function: str
     options: Any = None
-    early: bool = False
-    """True for methods that are handled before the modules that show things are imported."""
 
     def load(self) -> Handler:
         return cast("Handler", getattr(import_module(f"donewhen.lsp.{self.module}"), self.function))
 
 
 FEATURES: dict[str, Feature] = {
-    types.INITIALIZE: Feature("lifecycle", "initialize", early=True),
-    types.INITIALIZED: Feature("lifecycle", "initialized", early=True),
-    types.SHUTDOWN: Feature("lifecycle", "shutdown", early=True),
-    types.TEXT_DOCUMENT_DID_OPEN: Feature("synchronizing", "opened", early=True),
-    types.TEXT_DOCUMENT_DID_CHANGE: Feature("synchronizing", "changed", early=True),
-    types.TEXT_DOCUMENT_DID_SAVE: Feature("synchronizing", "saved", types.SaveOptions(include_text=True), early=True),
-    types.TEXT_DOCUMENT_DID_CLOSE: Feature("synchronizing", "closed", early=True),
+    types.INITIALIZED: Feature("lifecycle", "initialized"),
+    types.TEXT_DOCUMENT_DID_OPEN: Feature("synchronizing", "opened"),
+    types.TEXT_DOCUMENT_DID_CHANGE: Feature("synchronizing", "changed"),
+    types.TEXT_DOCUMENT_DID_SAVE: Feature("synchronizing", "saved", types.SaveOptions(include_text=True)),
+    types.TEXT_DOCUMENT_DID_CLOSE: Feature("synchronizing", "closed"),
     types.TEXT_DOCUMENT_DIAGNOSTIC: Feature(
-        "diagnostics", "pull", types.DiagnosticOptions(True, False, identifier="donewhen")
+        "synchronizing", "pull", types.DiagnosticOptions(True, False, identifier="donewhen")
     ),
     types.TEXT_DOCUMENT_CODE_LENS: Feature("lenses", "lenses"),
     types.TEXT_DOCUMENT_HOVER: Feature("hover", "hover"),
@@ -60,7 +63,7 @@ FEATURES: dict[str, Feature] = {
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: Feature("lifecycle", "files_changed"),
     "donewhen/didChangeTrust": Feature("synchronizing", "trust_changed"),
     "donewhen/setSecret": Feature("synchronizing", "secret"),
-    "donewhen/editorDiagnostics": Feature("synchronizing", "editor_diagnostics", early=True),
+    "donewhen/editorDiagnostics": Feature("synchronizing", "editor_diagnostics"),
 }
 
 COMMANDS = (
@@ -99,49 +102,100 @@ COMMANDS = (
     "donewhen.attempts.drop",
 )
 
-VIEWS = Feature("publisher", "Publisher")
-EARLY_IMPORTS = (
-    Feature("commands", "execute"),
-    Feature("goal_view", "goal_view"),
-    Feature("completion", "completion"),
-)
+EXECUTE = Feature("commands", "execute")
 
 
-def make_views(session: Session) -> ClientViews:
-    """Makes the views for the client. Called in a thread: its imports would block the loop for too long."""
-    for feature in EARLY_IMPORTS:
+class Connection:
+    """One client, from its first message to its last."""
+
+    def __init__(self, server: Server, host: Host, guard: TokenGuard | None = None) -> None:
+        self.server = server
+        self.host = host
+        self.guard = guard
+        """Of a client over TCP, whose runs outlive it."""
+        self._profile = ClientProfile()
+        self._turn = asyncio.Lock()
+        self._session: Session | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    def initialize(self, params: types.InitializeParams) -> None:
+        """Answers at once."""
+        profile = read_profile(params)
+        if self.guard is not None and not self.guard.admits(profile.token):
+            # The answer goes out first.
+            asyncio.get_running_loop().call_later(0.05, self.server.shutdown)
+            raise JsonRpcInvalidRequest("initializationOptions.token is not the token that was printed")
+        self._profile = profile
+        pid = profile.process_id or self.host.client_process_id
+        if pid is not None and self.guard is None:
+            self._watching = asyncio.get_running_loop().create_task(self._end_with(pid))
+
+    async def _end_with(self, pid: int) -> None:
+        """Acts as if the client's end of the streams had closed, since a child of the client may keep it open."""
+        await self.host.services.until_gone(pid)
+        self.server.shutdown()
+
+    async def session(self) -> Session:
+        """What serves the client, imported and made once. The lock lets those who wait go on in the order in which they
+        came, and before all who come later."""
+        async with self._turn:
+            if self._session is None:
+                make = await asyncio.to_thread(_imported_session)
+                self._session = make(self.server, self.host, self._profile, outlived=self.guard is not None)
+            return self._session
+
+    async def disconnect(self, reason: str) -> None:
+        """The client leaves, or is gone."""
+        if self._watching is not None:
+            self._watching.cancel()
+        async with self._turn:
+            session = self._session
+        if session is not None:
+            await session.disconnect(reason)
+        elif self.guard is None:
+            await self.host.close(reason)
+
+
+def _imported_session() -> type[Session]:
+    for feature in (EXECUTE, *FEATURES.values()):
         feature.load()
-    return cast("Callable[[Session], ClientViews]", VIEWS.load())(session)
+    from donewhen.lsp.session import Session
+
+    return Session
 
 
-def register(session: Session) -> None:
-    """Registers everything with the session's server."""
+def register(connection: Connection) -> None:
+    """Registers everything with the client's server."""
+    server = connection.server
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: Any) -> None:
+        connection.initialize(params)
+
+    @server.feature(types.SHUTDOWN)
+    async def shutdown(_: Any = None) -> None:
+        """What must not outlive the client ends before the answer."""
+        await connection.disconnect("the editor was closed or restarted the server")
+
     for method, feature in FEATURES.items():
-        session.server.feature(method, feature.options)(_handler(session, feature))
+        server.feature(method, feature.options)(_handler(connection, feature))
     for name in COMMANDS:
-        session.server.command(name)(_executor(session, name))
+        server.command(name)(_executor(connection, name))
 
 
-def _handler(session: Session, feature: Feature) -> Callable[..., Any]:
-    if feature.early:
-
-        def at_once(params: Any = None) -> Any:
-            return feature.load()(session, params)
-
-        return at_once
-
-    async def when_begun(params: Any) -> Any:
-        await session.begin()
+def _handler(connection: Connection, feature: Feature) -> Callable[..., Awaitable[Any]]:
+    async def handle(params: Any = None) -> Any:
+        session = await connection.session()
         result = feature.load()(session, params)
         return await result if inspect.isawaitable(result) else result
 
-    return when_begun
+    return handle
 
 
-def _executor(session: Session, name: str) -> Callable[[Any], Awaitable[Any]]:
+def _executor(connection: Connection, name: str) -> Callable[[Any], Awaitable[Any]]:
     async def execute(argument: Any) -> Any:
-        await session.begin()
-        from donewhen.lsp.commands import execute  # lazy, as every handler
+        session = await connection.session()
+        from donewhen.lsp.commands import execute
 
         return await execute(session, name, argument)
 

@@ -9,14 +9,16 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from donewhen.app.agents import FoundAgent, found_agents
+from donewhen.app.services import Adviser
 from donewhen.app.workspace_context import plugins_there
 from donewhen.core.errors import DoneWhenError, GoalFileError, UsageError, WorkspaceError
+from donewhen.core.work import Usage
 from donewhen.engine.api import StartOptions
 from donewhen.goalfile.amend import add_check, name_judge
 from donewhen.goalfile.draft import draft, draft_notes, draft_path
@@ -24,21 +26,15 @@ from donewhen.goalfile.files import goal_name
 from donewhen.goalfile.objectives import Problem, Seen, ShownTest, likely
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.preflight import hints_of
-from donewhen.lsp.opening import open_adviser, survey
+from donewhen.goalfile.survey import FoundCheck, Survey
+from donewhen.lsp import arguments as a
 from donewhen.lsp.positions import FilePlace, is_goal_file, required_path
 from donewhen.lsp.progress import with_progress
 from donewhen.lsp.proof_basis import MARKDOWN
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.lsp.publisher import snapshot_json
+from donewhen.lsp.session import Session
 from donewhen.wire.plain import spent_json
-
-if TYPE_CHECKING:
-    from donewhen.app.services import Adviser
-    from donewhen.core.work import Usage
-    from donewhen.goalfile.survey import FoundCheck, Survey
-    from donewhen.lsp import arguments as a
-    from donewhen.lsp.session import Session
-
 
 _RECENT = 120.0
 """How many seconds the result of a trial stays worth mentioning in a draft."""
@@ -84,7 +80,7 @@ async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, A
     Checks that can't run here are offered, but not suggested."""
     root = _root(session, argument.workspace_uri, None)
     tries = argument.try_checks and session.host.trusted
-    found = await survey(session.host.services, session.wanted(root), tries=tries)
+    found = await session.wanted(root).survey(session.host.services, tries=tries)
     if tries:
         session.tried[root] = (time.monotonic(), found)
     agents = await asyncio.to_thread(found_agents, os.environ)
@@ -150,11 +146,11 @@ async def _draft_survey(session: Session, root: Path, argument: a.GoalSet) -> Su
 async def _surveyed(session: Session, root: Path, *, tries: bool) -> Survey:
     """The checks of the folder, with those of a draft tried, until the person stops that."""
     services, wanted = session.host.services, session.wanted(root)
-    untried = await survey(services, wanted, tries=False)
+    untried = await wanted.survey(services, tries=False)
     if not tries or not session.host.trusted or not untried.commands:
         return untried
     title = "Trying the checks of the draft"
-    return await with_progress(session, title, survey(services, wanted, tries=True)) or untried
+    return await with_progress(session, title, wanted.survey(services, tries=True)) or untried
 
 
 async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
@@ -189,7 +185,7 @@ async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     async with session.host.turn():
         view = await folder.runs.check(place.path)
     folder.snapshots.take(view)
-    session.goal_changed(place.root, place.path)
+    session.views.goal_changed(place.root, place.path)
     return snapshot_json(session, view, place.root)
 
 
@@ -198,7 +194,7 @@ async def clear_goal(session: Session, argument: a.GoalUri) -> None:
     folder = await session.folder(place.root)
     await folder.runs.forget(place.path)
     folder.snapshots.forget(place.path)
-    session.goal_changed(place.root, place.path)
+    session.views.goal_changed(place.root, place.path)
 
 
 def _root(session: Session, workspace_uri: str | None, goal_uri: str | None) -> Path:
@@ -323,7 +319,7 @@ async def _ask_adviser(
     if not session.host.trusted:
         return advice
     try:
-        async with open_adviser(session.host.services, session.wanted(root)) as adviser:
+        async with session.wanted(root).open_adviser(session.host.services) as adviser:
             if adviser is None:
                 return advice
             advice.model = adviser.model

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from donewhen.core.evidence import Evidence
 from donewhen.core.verdict import RequirementView
+from donewhen.engine.api import RunView
 from donewhen.goalfile.source import ParsedGoalFile, RequirementSource, Span
+from donewhen.lsp.client import Client
 from donewhen.lsp.positions import Encoding, FilePlace, from_client, to_client
-
-if TYPE_CHECKING:
-    from donewhen.engine.api import RunView
-    from donewhen.lsp.session import Session
 
 
 @dataclass(frozen=True)
@@ -69,13 +66,13 @@ class GoalView:
         return {one.id: one for one in self.view.state.audit_evidence}
 
 
-async def goal_view(session: Session, uri: str) -> GoalView | None:
+async def goal_view(client: Client, uri: str) -> GoalView | None:
     """The goal file of a uri, as the client shows it; None for other files."""
-    found = await session.parsed_uri(uri)
+    found = await client.parsed_uri(uri)
     if found is None:
         return None
     place, parsed = found
-    folder = session.host.folder_if_open(place.root)
+    folder = client.host.folder_if_open(place.root)
     view = None if folder is None else folder.snapshots.of_goal(place.path)
-    lines = session.texts.lines(place.absolute)
-    return GoalView(uri, place, parsed, view, lines, session.texts.encoding, session.host.trusted)
+    lines = client.texts.lines(place.absolute)
+    return GoalView(uri, place, parsed, view, lines, client.texts.encoding, client.host.trusted)

@@ -10,16 +10,14 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.core.errors import UsageError
-from donewhen.engine.api import RunView
-from donewhen.lsp.goal_diagnostics import Memory
-from donewhen.ports import AskEditor, EditorSilent, EditorView
 
 if TYPE_CHECKING:
     from donewhen.app.services import Services
-    from donewhen.engine.api import Runs
+    from donewhen.engine.api import Runs, RunView
+    from donewhen.lsp.goal_diagnostics import Memory
     from donewhen.lsp.opening import OpenWorkspace
+    from donewhen.ports import AskEditor, EditorView
 
 
 logger = logging.getLogger(__name__)
@@ -61,7 +59,8 @@ class Host:
         self.services = services
         self.client_process_id = client_process_id
         """The client's process according to the command line; None if it is not given."""
-        self._state_dir = state_dir
+        self.state_dir = state_dir
+        """The one of the command line; a client may name its own."""
         self.listener: Listener | None = None
         """The session that shows the runs to a client now; None between two clients."""
         self.closed: Callable[[Folder], None] = nothing_shown
@@ -89,20 +88,6 @@ class Host:
 
     def folder_if_open(self, root: Path) -> Folder | None:
         return self._folders.get(root)
-
-    def wanted(self, root: Path, state_dir: Path | None) -> OpenWorkspace:
-        """The parameters for opening a folder; settings and trust are queried again whenever they matter."""
-        from donewhen.lsp.opening import OpenWorkspace  # lazy: settings are read once a folder is opened
-
-        context = WorkspaceContext(
-            trusted=lambda: self.trusted,
-            secrets=self.secrets,
-            unsaved=lambda path: self.unsaved(root / path),
-            where="editor",
-            editor=lambda: self.editor(root),
-            ask_editor=lambda asked, timeout: self.ask_editor(asked, timeout),
-        )
-        return OpenWorkspace(root, lambda: self.settings, context, state_dir or self._state_dir)
 
     async def folder(self, wanted: OpenWorkspace) -> Folder:
         """The folder, opened if necessary. A failure is raised to every waiting caller, and the next call tries
@@ -161,14 +146,11 @@ class Host:
             await asyncio.gather(*(_close(folder.runs, reason) for folder in folders))
 
     async def _open_folder(self, wanted: OpenWorkspace) -> Folder:
-        make_store = await asyncio.to_thread(_import_snapshots)
-        from donewhen.lsp.opening import open_runs  # lazy: as above
-
         async with self.turn():
             _refuse_one_too_many(len(self._folders) + self._beginning)
             self._beginning += 1
             try:
-                folder = Folder(wanted.root, await open_runs(self.services, wanted), make_store())
+                folder = Folder(wanted.root, await wanted.open_runs(self.services), SnapshotStore())
                 await self._begin_watching(folder)
             finally:
                 self._beginning -= 1
@@ -225,15 +207,9 @@ def no_editor(root: Path) -> EditorView | None:
 
 
 async def nobody_to_ask(asked: Mapping[str, Any], timeout: float) -> object:
+    from donewhen.ports import EditorSilent  # not above: the host is there before `initialize` is answered
+
     raise EditorSilent("no editor window that offers models is connected: open one, and resume the run if it paused")
-
-
-def _import_snapshots() -> type[SnapshotStore]:
-    """Imports what the engine's views need, in a thread, so that the loop isn't blocked."""
-    import donewhen.wire.snapshot
-
-    assert donewhen.wire.snapshot
-    return SnapshotStore
 
 
 def _refuse_one_too_many(opened: int) -> None:

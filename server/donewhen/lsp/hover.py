@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -14,17 +13,14 @@ from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import RunState
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.words import listed
+from donewhen.engine.api import RunView
 from donewhen.goalfile.source import RequirementSource
+from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.navigation import evidence_files
 from donewhen.lsp.proof_basis import MARKDOWN, PLAIN, Markup, proof_basis_text
 from donewhen.settings.table import KEYS, Setting
 from donewhen.wire.snapshot import halt_text, shown_halt
-
-if TYPE_CHECKING:
-    from donewhen.engine.api import RunView
-    from donewhen.lsp.session import Session
-
 
 MAX_CHANGED = 5
 TAIL_LINES = 15
@@ -35,25 +31,25 @@ _PROGRESS = re.compile(r"[.FEsxX]+(\s*\[\s*\d+%\])?\s*$")
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
-async def hover(session: Session, params: types.HoverParams) -> types.Hover | None:
+async def hover(client: Client, params: types.HoverParams) -> types.Hover | None:
     """`textDocument/hover`."""
-    goal = await goal_view(session, params.text_document.uri)
+    goal = await goal_view(client, params.text_document.uri)
     if goal is None:
         return None
     line = params.position.line
     source = goal.requirement_at(line)
-    basis = await _proof_basis(session, goal) if source is not None and source.requirement.checks else None
-    if not session.profile.markdown:
+    basis = await _proof_basis(client, goal) if source is not None and source.requirement.checks else None
+    if not client.profile.markdown:
         return goal_hover(goal, line, PLAIN, basis=basis)
     one = None if source is None else goal.status(source)
-    files = {} if one is None else await evidence_files(session, goal, one)
+    files = {} if one is None else await evidence_files(client, goal, one)
     return goal_hover(goal, line, MARKDOWN, {name: file.as_uri() for name, file in files.items()}, basis)
 
 
-async def _proof_basis(session: Session, goal: GoalView) -> ProofBasis | None:
-    folder, place = session.host.folder_if_open(goal.place.root), goal.place
+async def _proof_basis(client: Client, goal: GoalView) -> ProofBasis | None:
+    folder, place = client.host.folder_if_open(goal.place.root), goal.place
     of = ("\n".join(goal.lines), goal.view.state.revision if goal.view is not None else "")
-    return None if folder is None else await session.proof_bases.basis_of(folder.runs, place.absolute, place.path, of)
+    return None if folder is None else await client.proof_bases.basis_of(folder.runs, place.absolute, place.path, of)
 
 
 def goal_hover(

@@ -8,26 +8,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from lsprotocol import types
 
 from donewhen.core.answers import answer_choices
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, UnknownInterrupt
 from donewhen.core.feedback import keep_ends
+from donewhen.core.plugging import Halted
 from donewhen.core.questions import context_lines
-from donewhen.engine.api import StartOptions
+from donewhen.core.work import Interrupt
+from donewhen.engine.api import RunView, StartOptions
+from donewhen.lsp.client import Client
+from donewhen.lsp.host import Folder
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.wire.snapshot import halt_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from donewhen.core.plugging import Halted
-    from donewhen.core.work import Interrupt
-    from donewhen.engine.api import RunView
-    from donewhen.lsp.host import Folder
-    from donewhen.lsp.session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +40,8 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 class Interrupts:
     """The open messages of one client."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, client: Client) -> None:
+        self._client = client
         self._open: dict[tuple[str, str], asyncio.Task[Any]] = {}
         self._offers: dict[str, asyncio.Task[Any]] = {}
         """The messages that offer to go on with an interrupted run, by run: once for each time that it is."""
@@ -53,7 +49,7 @@ class Interrupts:
 
     def show(self, folder: Folder, view: RunView) -> None:
         """Asks about newly opened interrupts, withdraws closed ones, and reports a plugin that stopped the run."""
-        if self._session.profile.interrupts:
+        if self._client.profile.interrupts:
             return
         self._tell_halt(view)
         self._offer_or_withdraw(folder, view)
@@ -65,7 +61,7 @@ class Interrupts:
             if key not in self._open:
                 context = context_lines(view.state, interrupt, str(folder.root))
                 work = self._ask_person(folder, run_id, interrupt, context)
-                self._open[key] = self._session.later(work, f"interrupt {interrupt.id}")
+                self._open[key] = self._client.later(work, f"interrupt {interrupt.id}")
 
     def ask_again(self, folder: Folder, view: RunView, interrupt_id: str) -> None:
         """Shows an open interrupt once more: its message may no longer be visible. Raises UnknownInterrupt."""
@@ -84,13 +80,13 @@ class Interrupts:
         elif self._halted.get(run_id) != halt:
             self._halted[run_id] = halt
             said = _CONTROL.sub("�", f"“{view.state.goal.title}” {halt_text(halt)}")
-            self._session.show_message(types.MessageType.Info, said)
+            self._client.show_message(types.MessageType.Info, said)
 
     def offer_resume(self, folder: Folder, view: RunView) -> None:
         """An interrupted run was found: the person may continue it, or take it over from a window that is gone."""
         run_id = view.state.run_id
-        if not self._session.profile.interrupts and run_id not in self._offers:
-            self._offers[run_id] = self._session.later(self._resume(folder, view), f"resuming {run_id}")
+        if not self._client.profile.interrupts and run_id not in self._offers:
+            self._offers[run_id] = self._client.later(self._resume(folder, view), f"resuming {run_id}")
 
     def _offer_or_withdraw(self, folder: Folder, view: RunView) -> None:
         """A run that this window followed can be taken over; one that goes on, or that a person ended or paused, is no
@@ -99,13 +95,13 @@ class Interrupts:
             offer = self._offers.pop(view.state.run_id, None)
             if offer is not None:
                 offer.cancel()
-        elif view.bereft and self._session.host.trusted:
+        elif view.bereft and self._client.host.trusted:
             self.offer_resume(folder, view)
 
     def offer_overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
         """A revert kept a person's later edits: the person may choose to overwrite them."""
-        if not self._session.profile.interrupts:
-            self._session.later(self._overwrite(folder, run_id, finding_id, kept), f"reverting {finding_id}")
+        if not self._client.profile.interrupts:
+            self._client.later(self._overwrite(folder, run_id, finding_id, kept), f"reverting {finding_id}")
 
     def close(self) -> None:
         for task in (*self._open.values(), *self._offers.values()):
@@ -134,17 +130,17 @@ class Interrupts:
             )
         if await self._show_question(said, ["Not now", go_on]) == go_on:
             # Apart from the message, which is withdrawn once the run goes on.
-            self._session.later(self._go_on(folder, run_id), f"resuming {run_id}")
+            self._client.later(self._go_on(folder, run_id), f"resuming {run_id}")
 
     async def _go_on(self, folder: Folder, run_id: str) -> None:
         try:
-            self._session.require_trust()
+            self._client.require_trust()
             await folder.runs.resume(run_id, options=StartOptions(askable=True))
         except DoneWhenError as problem:
             # Of several windows that take a run over, one has it, and the others follow it.
             follows = isinstance(problem, AlreadyRunning) and problem.run_id == run_id
             if not follows and (await folder.runs.view(run_id)).state.status == "interrupted":
-                self._session.show_message(types.MessageType.Error, problem.said)
+                self._client.show_message(types.MessageType.Error, problem.said)
 
     async def _overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
         names = _CONTROL.sub("�", ", ".join(kept))
@@ -154,13 +150,13 @@ class Interrupts:
             try:
                 await folder.runs.revert_finding(run_id, finding_id, force=True)
             except DoneWhenError as problem:
-                self._session.show_message(types.MessageType.Error, problem.said)
+                self._client.show_message(types.MessageType.Error, problem.said)
 
     async def _show_question(self, message: str, buttons: list[str]) -> str | None:
         actions = [types.MessageActionItem(title) for title in buttons]
         params = types.ShowMessageRequestParams(types.MessageType.Info, message, actions)
         try:
-            item = await self._session.server.protocol.send_request_async(
+            item = await self._client.server.protocol.send_request_async(
                 types.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout=PERSON_SECONDS
             )
         except ClientSilent as problem:

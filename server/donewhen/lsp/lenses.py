@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types
 
 from donewhen.core.proof import guardable
 from donewhen.core.state import RunState
 from donewhen.goalfile.source import RequirementSource
+from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
-
-if TYPE_CHECKING:
-    from donewhen.lsp.session import Session
-
 
 GUARD = "Guard"
 
 
-async def lenses(session: Session, params: types.CodeLensParams) -> list[types.CodeLens]:
+async def lenses(client: Client, params: types.CodeLensParams) -> list[types.CodeLens]:
     """`textDocument/codeLens`."""
-    goal = await goal_view(session, params.text_document.uri)
+    goal = await goal_view(client, params.text_document.uri)
     return [] if goal is None else goal_lenses(goal)
 
 
@@ -108,9 +103,9 @@ def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types
 SIGNS = {"met": "✓", "waived": "~", "unmet": "✗", "stale": "…", "unverified": "?", "regressed": "✗"}
 
 
-async def hints(session: Session, params: types.InlayHintParams) -> list[types.InlayHint]:
+async def hints(client: Client, params: types.InlayHintParams) -> list[types.InlayHint]:
     """`textDocument/inlayHint`."""
-    goal = await goal_view(session, params.text_document.uri)
+    goal = await goal_view(client, params.text_document.uri)
     return [] if goal is None else goal_hints(goal, params.range.start.line, params.range.end.line)
 
 

@@ -1,4 +1,4 @@
-"""The beginning and the end of a session, and the workspace folders of the client, then and later."""
+"""The workspace folders of the client, at the beginning and later, and its settings."""
 
 from __future__ import annotations
 
@@ -6,61 +6,23 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidRequest
 
-from donewhen.lsp.client_profile import read_profile
+from donewhen.core.errors import DoneWhenError
+from donewhen.lsp.host import Folder
 from donewhen.lsp.positions import file_path, is_goal_file
 from donewhen.lsp.protocol import ClientSilent
-
-if TYPE_CHECKING:
-    from donewhen.lsp.host import Folder
-    from donewhen.lsp.session import Session
-
-
-def initialize(session: Session, params: types.InitializeParams) -> None:
-    """Answers at once, and imports nothing of the engine."""
-    profile = read_profile(params)
-    if session.guard is not None and not session.guard.admits(profile.token):
-        # The answer goes out first.
-        asyncio.get_running_loop().call_later(0.05, session.server.shutdown)
-        raise JsonRpcInvalidRequest("initializationOptions.token is not the token that was printed")
-    session.introduce(profile)
-    pid = profile.process_id or session.host.client_process_id
-    if pid is not None and session.guard is None:  # over TCP, runs outlive the client
-        session.later(_end_with(session, pid), f"process {pid}")
-
-
-async def initialized(session: Session, _: object) -> None:
-    """The client is ready for messages."""
-    await session.begin()
-
-    await begin(session)
-
-
-async def shutdown(session: Session, _: object) -> None:
-    """Ends what must not outlive the client; the answer is null."""
-    await session.disconnect("the editor was closed or restarted the server")
-
-
-async def _end_with(session: Session, pid: int) -> None:
-    """Acts as if the client's end of the streams had closed, since one of the client's children may keep it open."""
-    await session.host.services.until_gone(pid)
-    session.server.shutdown()
-
-
-# The client's workspace folders: what is opened at the start, and later changes.
-
+from donewhen.lsp.session import Session
 
 logger = logging.getLogger(__name__)
 
 WATCHED = ("**/GOAL.md", "**/*.goal.md")
 
 
-async def begin(session: Session) -> None:
-    """After `initialized`: watches goal files, and shows the known runs."""
+async def initialized(session: Session, _: object) -> None:
+    """The client is ready for messages: goal files are watched, and the known runs shown."""
     if session.profile.watched_files:
         session.later(_register(session), "client/registerCapability")
     if session.profile.configuration and not session.profile.settings:
@@ -72,9 +34,6 @@ async def begin(session: Session) -> None:
 
 async def show_folder(session: Session, root: Path) -> None:
     """Opens a folder and shows what is known about its runs; a failure is shown once, as a message."""
-    from donewhen.core.errors import DoneWhenError
-
-    await session.begin()
     if session.host.folder_if_open(root) is not None:
         return
     try:
@@ -140,7 +99,7 @@ def files_changed(session: Session, params: types.DidChangeWatchedFilesParams) -
         path = file_path(change.uri)
         if path is not None and is_goal_file(path):
             place = session.place(path)
-            session.goal_changed(place.root, place.path)
+            session.views.goal_changed(place.root, place.path)
 
 
 async def _register(session: Session) -> None:

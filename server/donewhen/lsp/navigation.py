@@ -7,7 +7,6 @@ import contextlib
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -15,23 +14,20 @@ from donewhen.core.errors import DoneWhenError
 from donewhen.core.verdict import RequirementView
 from donewhen.core.words import one_line
 from donewhen.goalfile.source import Value
+from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
-
-if TYPE_CHECKING:
-    from donewhen.lsp.session import Session
-
 
 MAX_NAME = 120
 
 
 async def symbols(
-    session: Session, params: types.DocumentSymbolParams
+    client: Client, params: types.DocumentSymbolParams
 ) -> list[types.DocumentSymbol] | list[types.SymbolInformation]:
     """`textDocument/documentSymbol`: a tree, or a flat list for clients that don't support trees."""
-    goal = await goal_view(session, params.text_document.uri)
+    goal = await goal_view(client, params.text_document.uri)
     if goal is None:
         return []
-    if session.profile.hierarchical_symbols:
+    if client.profile.hierarchical_symbols:
         return goal_symbols(goal)
     return [
         types.SymbolInformation(types.Location(goal.uri, one.range), one.name, one.kind)
@@ -68,9 +64,9 @@ def requirement_symbols(goal: GoalView) -> list[types.DocumentSymbol]:
 MAX_MATCHES = 20
 
 
-async def links(session: Session, params: types.DocumentLinkParams) -> list[types.DocumentLink]:
+async def links(client: Client, params: types.DocumentLinkParams) -> list[types.DocumentLink]:
     """`textDocument/documentLink`."""
-    goal = await goal_view(session, params.text_document.uri)
+    goal = await goal_view(client, params.text_document.uri)
     return [] if goal is None else await asyncio.to_thread(goal_links, goal)
 
 
@@ -104,9 +100,9 @@ def matching(root: Path, globs: Sequence[str], limit: int = MAX_MATCHES) -> list
 # The evidence of a requirement as files that any editor can open.
 
 
-async def evidence_files(session: Session, goal: GoalView, one: RequirementView) -> dict[str, Path]:
+async def evidence_files(client: Client, goal: GoalView, one: RequirementView) -> dict[str, Path]:
     """The read-only file of each evidence that the verdict cites, by id; files that can't be written are left out."""
-    folder = session.host.folder_if_open(goal.place.root)
+    folder = client.host.folder_if_open(goal.place.root)
     found: dict[str, Path] = {}
     if goal.view is not None and folder is not None:
         for evidence_id in one.evidence_ids:
@@ -119,9 +115,9 @@ async def evidence_files(session: Session, goal: GoalView, one: RequirementView)
 # Definition: from a requirement to its evidence, and from a named file to that file.
 
 
-async def definition(session: Session, params: types.DefinitionParams) -> list[types.Location]:
+async def definition(client: Client, params: types.DefinitionParams) -> list[types.Location]:
     """`textDocument/definition`: files first if the cursor is on one, else evidence, else files."""
-    goal = await goal_view(session, params.text_document.uri)
+    goal = await goal_view(client, params.text_document.uri)
     if goal is None:
         return []
     source = goal.requirement_at(params.position.line)
@@ -131,13 +127,13 @@ async def definition(session: Session, params: types.DefinitionParams) -> list[t
     here = [value for value in values if _holds(value, params.position.line, goal.column(params.position))]
     if here:
         return await _file_locations(goal, here)
-    return await _evidence_locations(session, goal, params.position.line) or await _file_locations(goal, list(values))
+    return await _evidence_locations(client, goal, params.position.line) or await _file_locations(goal, list(values))
 
 
-async def _evidence_locations(session: Session, goal: GoalView, line: int) -> list[types.Location]:
+async def _evidence_locations(client: Client, goal: GoalView, line: int) -> list[types.Location]:
     source = goal.requirement_at(line)
     one = None if source is None else goal.status(source)
-    return [] if one is None else [_location(file) for file in (await evidence_files(session, goal, one)).values()]
+    return [] if one is None else [_location(file) for file in (await evidence_files(client, goal, one)).values()]
 
 
 async def _file_locations(goal: GoalView, values: list[Value]) -> list[types.Location]:

@@ -47,25 +47,24 @@ class OpenWorkspace:
         selected = own or given.get("interpreter")
         return Path(selected) if isinstance(selected, str) and selected else None
 
+    async def open_runs(self, services: Services) -> Runs:
+        """Raises whatever the engine raises."""
+        context = replace(self.context, interpreter=self.interpreter)
+        return await services.open_runs(self.root, self._state_dir(), self.settings, context)
 
-async def open_runs(services: Services, wanted: OpenWorkspace) -> Runs:
-    """Raises whatever the engine raises."""
-    context = replace(wanted.context, interpreter=wanted.interpreter)
-    where = wanted.state_dir or wanted.settings().state_dir
-    return await services.open_runs(wanted.root, where, wanted.settings, context)
+    async def survey(self, services: Services, *, tries: bool) -> Survey:
+        """The checks of the folder; with `tries` those of a draft run once, if the workspace is trusted."""
+        settings, trusted = self.settings(), self.context.trusted()
+        # Trying a draft's checks opens no rooms: if checks must run in rooms, none is tried.
+        tries = tries and trusted and not settings.contains_checks
+        look = Look(self.root, self._state_dir(), trusted, tries, PATIENCE, self.interpreter())
+        return await services.survey(look)
 
+    def open_adviser(self, services: Services) -> AbstractAsyncContextManager[Adviser | None]:
+        return services.open_adviser(self.root, self.settings(), self.context)
 
-async def survey(services: Services, wanted: OpenWorkspace, *, tries: bool) -> Survey:
-    """The checks of the folder; with `tries` those of a draft run once, if the workspace is trusted."""
-    settings, trusted = wanted.settings(), wanted.context.trusted()
-    # Trying a draft's checks opens no rooms: if checks must run in rooms, none is tried.
-    tries = tries and trusted and not settings.contains_checks
-    where = wanted.state_dir or settings.state_dir
-    return await services.survey(Look(wanted.root, where, trusted, tries, PATIENCE, wanted.interpreter()))
-
-
-def open_adviser(services: Services, wanted: OpenWorkspace) -> AbstractAsyncContextManager[Adviser | None]:
-    return services.open_adviser(wanted.root, wanted.settings(), wanted.context)
+    def _state_dir(self) -> Path | None:
+        return self.state_dir or self.settings().state_dir
 
 
 EDITORS_WORKSPACE = "the workspace's settings in the editor"

@@ -5,21 +5,18 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from lsprotocol import types
 
 from donewhen.core.errors import DoneWhenError
+from donewhen.engine.api import RunView
+from donewhen.lsp.client import Client
+from donewhen.lsp.host import Folder
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.wire.snapshot import halt_text, shown_halt
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from donewhen.engine.api import RunView
-    from donewhen.lsp.host import Folder
-    from donewhen.lsp.session import Session
 
 ResultT = TypeVar("ResultT")
 
@@ -27,8 +24,8 @@ ResultT = TypeVar("ResultT")
 class WorkDone:
     """One progress in the editor, through pygls. `cancelled` is called once if the person cancels it."""
 
-    def __init__(self, session: Session, cancelled: Callable[[], object]) -> None:
-        self._progress = session.server.work_done_progress
+    def __init__(self, client: Client, cancelled: Callable[[], object]) -> None:
+        self._progress = client.server.work_done_progress
         self._tokens = cast("dict[str | int, Future[Any]]", self._progress.tokens)  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
         self._cancelled = cancelled
         self._token = f"donewhen-{uuid.uuid4()}"
@@ -65,13 +62,13 @@ class WorkDone:
             self._cancelled()
 
 
-async def with_progress(session: Session, title: str, work: Coroutine[Any, Any, ResultT]) -> ResultT | None:
+async def with_progress(client: Client, title: str, work: Coroutine[Any, Any, ResultT]) -> ResultT | None:
     """The result of work that a person may stop; None if they did. Cancelling the request cancels the work too."""
     task = asyncio.ensure_future(work)
-    shown = WorkDone(session, task.cancel)
-    if session.profile.progress:
+    shown = WorkDone(client, task.cancel)
+    if client.profile.progress:
         beginning = shown.begin(lambda: types.WorkDoneProgressBegin(title=title, cancellable=True))
-        session.later(beginning, types.WINDOW_WORK_DONE_PROGRESS_CREATE)
+        client.later(beginning, types.WINDOW_WORK_DONE_PROGRESS_CREATE)
     try:
         await asyncio.wait({task})
         return None if task.cancelled() else task.result()
@@ -89,15 +86,15 @@ class _Shown:
 
 
 class Progress:
-    """The progress reports of runs in one session."""
+    """The progress reports of runs in one client."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, client: Client) -> None:
+        self._client = client
         self._shown: dict[str, _Shown] = {}
 
     def show(self, folder: Folder, view: RunView) -> None:
         """Begins, reports or ends as the run's state requires."""
-        if not self._session.profile.progress:
+        if not self._client.profile.progress:
             return
         run_id = view.state.run_id
         shown = self._shown.get(run_id)
@@ -105,9 +102,9 @@ class Progress:
             if shown.work.begun or not view.state.active:
                 self._update(shown, view)
         elif view.state.active and not view.state.ended:
-            work = WorkDone(self._session, lambda: self._session.later(self._pause(run_id), f"pausing {run_id}"))
+            work = WorkDone(self._client, lambda: self._client.later(self._pause(run_id), f"pausing {run_id}"))
             self._shown[run_id] = shown = _Shown(folder, run_id, work)
-            self._session.later(self._begin_shown(shown), types.WINDOW_WORK_DONE_PROGRESS_CREATE)
+            self._client.later(self._begin_shown(shown), types.WINDOW_WORK_DONE_PROGRESS_CREATE)
 
     async def _begin_shown(self, shown: _Shown) -> None:
         def value() -> types.WorkDoneProgressBegin:

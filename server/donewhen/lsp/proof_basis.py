@@ -8,19 +8,15 @@ import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from lsprotocol.types import MarkupKind
 
 from donewhen.core import markdown
 from donewhen.core.errors import DoneWhenError
-from donewhen.core.proof_files import FOR_ALL, ProofBasis
+from donewhen.core.proof_files import FOR_ALL, Group, ProofBasis
 from donewhen.core.words import listed
-
-if TYPE_CHECKING:
-    from donewhen.core.proof_files import Group
-    from donewhen.engine.api import Runs
-
+from donewhen.engine.api import Runs
 
 WAIT = 0.3
 """Seconds that a hover waits for a look at a large workspace; its result is ready for the next hover."""

@@ -10,23 +10,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types
 
-from donewhen.lsp.actions import Ticking
+from donewhen.engine.api import RunView
+from donewhen.lsp.client import Client
 from donewhen.lsp.diagnostics import Diagnostics, Goal
+from donewhen.lsp.host import Folder
 from donewhen.lsp.interrupts import Interrupts
 from donewhen.lsp.progress import Progress
+from donewhen.lsp.ticking import Ticking
 from donewhen.wire.plain import step_json
 from donewhen.wire.snapshot import Snapshot, Wire, snapshot
 from donewhen.wire.view import RequirementRows, requirement_rows, view_of
-
-if TYPE_CHECKING:
-    from donewhen.engine.api import RunView
-    from donewhen.lsp.host import Folder
-    from donewhen.lsp.session import Session
-
 
 logger = logging.getLogger(__name__)
 
@@ -54,8 +51,8 @@ class _FollowedRun:
 class Publisher:
     """Turns changes into messages, each kind at its own pace, and never drops the last state."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, client: Client) -> None:
+        self._client = client
         self._snapshots: dict[str, Throttle] = {}
         self._sent: dict[str, RequirementRows] = {}
         """As they were sent last to a client of sparse snapshots; the run that was sent last comes last."""
@@ -66,10 +63,10 @@ class Publisher:
         self._refresh = Throttle(REFRESH_SECONDS, self._ask_to_refresh)
         self._pull_again = Throttle(REFRESH_SECONDS, self._ask_to_pull)
         self._shown: dict[str, object] = {}
-        self.diagnostics = Diagnostics(session)
-        self.progress = Progress(session)
-        self.interrupts = Interrupts(session)
-        self._ticking = Ticking(session)
+        self.diagnostics = Diagnostics(client, self._pull_again.trigger)
+        self.progress = Progress(client)
+        self.interrupts = Interrupts(client)
+        self._ticking = Ticking(client)
 
     def run_changed(self, folder: Folder, view: RunView) -> None:
         """A run changed; the engine calls this for every change, so nothing is computed here."""
@@ -86,7 +83,7 @@ class Publisher:
             )
 
     def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
-        """See `ClientViews.follow`."""
+        """From now on the client gets every new step of the run since `version`; None ends that."""
         before = self._followed.pop(run_id, None)
         if before is not None:
             before.stop()
@@ -99,9 +96,6 @@ class Publisher:
         """A goal file, or what is known about it, changed."""
         self._goals.add((root, path))
         self._diagnostics.trigger(patience)
-
-    def ask_to_pull_again(self) -> None:
-        self._pull_again.trigger()
 
     async def settle_diagnostics(self) -> None:
         await self._diagnostics.flush()
@@ -122,7 +116,7 @@ class Publisher:
         view = folder.snapshots.of_run(run_id)
         if view is None:
             return
-        self._session.server.protocol.notify("donewhen/snapshot", self._document(view, folder.root))
+        self._client.server.protocol.notify("donewhen/snapshot", self._document(view, folder.root))
         self.progress.show(folder, view)
         self.interrupts.show(folder, view)
         self._ticking.show(folder, view)
@@ -134,10 +128,10 @@ class Publisher:
 
     def _document(self, view: RunView, root: Path) -> dict[str, Any]:
         """The snapshot of a run as it is sent, without what a client of sparse ones has."""
-        if not self._session.profile.sparse:
-            return snapshot_json(self._session, view, root)
+        if not self._client.profile.sparse:
+            return snapshot_json(self._client, view, root)
         run_id = view.state.run_id
-        document, self._sent[run_id] = sparse_json(self._session, view, root, self._sent.pop(run_id, {}))
+        document, self._sent[run_id] = sparse_json(self._client, view, root, self._sent.pop(run_id, {}))
         if len(self._sent) > MOST_SENT:
             del self._sent[next(iter(self._sent))]
         return document
@@ -147,7 +141,7 @@ class Publisher:
         followed.version = found.version
         if found.steps:
             steps = [step_json(step, followed.folder.root) for step in found.steps]
-            self._session.server.protocol.notify("donewhen/activity", {"runId": followed.run_id, "steps": steps})
+            self._client.server.protocol.notify("donewhen/activity", {"runId": followed.run_id, "steps": steps})
 
     async def _publish_diagnostics(self) -> None:
         goals, self._goals = self._goals, set()
@@ -155,15 +149,15 @@ class Publisher:
 
     async def _ask_to_refresh(self) -> None:
         """Lenses and hints are pulled: the client is asked to pull again, if it supports that."""
-        profile, server = self._session.profile, self._session.server
+        profile, server = self._client.profile, self._client.server
         if profile.lens_refresh:
-            self._session.later(server.workspace_code_lens_refresh_async(None), types.WORKSPACE_CODE_LENS_REFRESH)
+            self._client.later(server.workspace_code_lens_refresh_async(None), types.WORKSPACE_CODE_LENS_REFRESH)
         if profile.hint_refresh:
-            self._session.later(server.workspace_inlay_hint_refresh_async(None), types.WORKSPACE_INLAY_HINT_REFRESH)
+            self._client.later(server.workspace_inlay_hint_refresh_async(None), types.WORKSPACE_INLAY_HINT_REFRESH)
 
     async def _ask_to_pull(self) -> None:
-        asking = self._session.server.workspace_diagnostic_refresh_async(None)
-        self._session.later(asking, types.WORKSPACE_DIAGNOSTIC_REFRESH)
+        asking = self._client.server.workspace_diagnostic_refresh_async(None)
+        self._client.later(asking, types.WORKSPACE_DIAGNOSTIC_REFRESH)
 
 
 # Soon, and not too often.
@@ -224,31 +218,31 @@ class Throttle:
 # Snapshots for one client: the contract's JSON, with columns in the client's encoding.
 
 
-def client_snapshot(session: Session, view: RunView, root: Path) -> Snapshot:
+def client_snapshot(client: Client, view: RunView, root: Path) -> Snapshot:
     """The present snapshot of a run, with columns and uris as the client writes them."""
-    found = snapshot(view, root, session.texts.character)
+    found = snapshot(view, root, client.texts.character)
     if view.state.goal.path is None:
         return found
-    return found.model_copy(update={"goal_uri": session.texts.uri(root / view.state.goal.path)})
+    return found.model_copy(update={"goal_uri": client.texts.uri(root / view.state.goal.path)})
 
 
-def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
+def snapshot_json(client: Client, view: RunView, root: Path) -> dict[str, Any]:
     """A snapshot as it is sent, with its view for clients that want one."""
-    if session.profile.sparse:
-        return sparse_json(session, view, root, {})[0]
-    found = client_snapshot(session, view, root)
+    if client.profile.sparse:
+        return sparse_json(client, view, root, {})[0]
+    found = client_snapshot(client, view, root)
     document = _dumped(found)
-    if session.profile.views:
+    if client.profile.views:
         document["view"] = _dumped(view_of(found, silent=view.live.silent > 0))
     return document
 
 
 def sparse_json(
-    session: Session, view: RunView, root: Path, sent: RequirementRows
+    client: Client, view: RunView, root: Path, sent: RequirementRows
 ) -> tuple[dict[str, Any], RequirementRows]:
     """A snapshot that holds what is seen at first, with null for each requirement that was sent before as it is; and
     all rows of requirements. Where others stand than before, or in another order, none is null."""
-    found = client_snapshot(session, view, root)
+    found = client_snapshot(client, view, root)
     rows = requirement_rows(found, sent)
     same = list(rows) == list(sent)
     kept = [same and row is sent[name][1] for name, (_, row) in rows.items()]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from donewhen.lsp import features
 from donewhen.lsp.host import Host
 from donewhen.lsp.protocol import Server
-from donewhen.lsp.session import Session
 from donewhen.lsp.transport import Reader, TokenGuard, Writer, listen, stdio
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ MOST_DESCRIPTORS = 10_240
 descriptor that they may have, one by one."""
 
 
-Register = Callable[[Session], None]
+Register = Callable[[features.Connection], None]
 Connect = Callable[[Callable[[], None]], tuple[Reader, Writer]]
 """Opens a client's streams, which call the function once nobody reads any more."""
 
@@ -61,23 +60,22 @@ async def serve(
 
 async def serve_streams(host: Host, connect: Connect, register: Register = features.register) -> int:
     """Serves one client, whose runs end with it; returns the exit code."""
-    server = Server()
-    session = Session(server, host, features.make_views)
+    connection = features.Connection(Server(), host)
     try:
-        return await _serve_one(session, register, *connect(server.shutdown))
+        return await _serve_one(connection, register, *connect(connection.server.shutdown))
     finally:
         await host.close("the language server ended")
 
 
-async def _serve_one(session: Session, register: Register, reader: Reader, writer: Writer) -> int:
+async def _serve_one(connection: features.Connection, register: Register, reader: Reader, writer: Writer) -> int:
     """Serves until the client says `exit` or is gone; returns the exit code."""
-    server = session.server
-    register(session)
-    if session.guard is not None:
+    server = connection.server
+    register(connection)
+    if connection.guard is not None:
         asyncio.get_running_loop().call_later(GREETING_SECONDS, _expect_greeting, server)
     try:
         await server.read(reader, writer)
-        await session.disconnect("the editor is gone")
+        await connection.disconnect("the editor is gone")
         return server.protocol.exit_code
     finally:
         await writer.close()
@@ -94,7 +92,7 @@ async def _serve_tcp(host: Host, register: Register, stop: asyncio.Future[None],
     guard = TokenGuard()
 
     async def one_client(reader: Reader, writer: Writer) -> None:
-        await _serve_one(Session(Server(), host, features.make_views, guard), register, reader, writer)
+        await _serve_one(features.Connection(Server(), host, guard), register, reader, writer)
 
     try:
         listening = await listen(port, guard, one_client)

@@ -6,18 +6,16 @@ pygls keeps the documents' texts; what follows for the views is here.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from donewhen.lsp.arguments import SecretParams, TrustParams, read
+from lsprotocol import types
+
+from donewhen.core.evidence import Problem, Severity
+from donewhen.lsp.arguments import EditorDiagnostic, EditorDiagnosticsParams, SecretParams, TrustParams, read
+from donewhen.lsp.diagnostics import SOURCE
 from donewhen.lsp.lifecycle import offer_to_resume, show_folder
 from donewhen.lsp.positions import FilePlace, file_path, from_client, is_goal_file, required_path
-
-if TYPE_CHECKING:
-    from lsprotocol import types
-
-    from donewhen.core.evidence import Problem, Severity
-    from donewhen.lsp.arguments import EditorDiagnostic
-    from donewhen.lsp.session import Session
+from donewhen.lsp.session import Session
 
 
 def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
@@ -31,7 +29,7 @@ def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
         return
     place = session.place(path)
     session.host.readmit(place.root)
-    session.goal_changed(place.root, place.path)
+    session.views.goal_changed(place.root, place.path)
     session.later(show_folder(session, place.root), f"opening {place.root}")
 
 
@@ -78,6 +76,17 @@ def closed(session: Session, params: types.DidCloseTextDocumentParams) -> None:
         session.release(session.place(path).root)
 
 
+async def pull(session: Session, params: types.DocumentDiagnosticParams) -> types.RelatedFullDocumentDiagnosticReport:
+    """`textDocument/diagnostic`: always the full report."""
+    path = file_path(params.text_document.uri)
+    items = []
+    if path is not None:
+        session.views.diagnostics.pulled(path)
+        await session.views.settle_diagnostics()
+        items = session.views.diagnostics.at(path)
+    return types.RelatedFullDocumentDiagnosticReport(items)
+
+
 def _path_named(session: Session, uri: str) -> Path | None:
     session.texts.named(uri)
     return file_path(uri)
@@ -87,9 +96,9 @@ def _update_goals(session: Session, path: Path) -> None:
     """Updates the goals that have diagnostics in this file."""
     place = session.place(path)
     if is_goal_file(path):
-        session.goal_changed(place.root, place.path)
+        session.views.goal_changed(place.root, place.path)
     for goal in _goals_that_name(session, place):
-        session.goal_changed(place.root, goal)
+        session.views.goal_changed(place.root, goal)
 
 
 def _goals_that_name(session: Session, place: FilePlace) -> set[str]:
@@ -110,37 +119,25 @@ def _goals_that_name(session: Session, place: FilePlace) -> set[str]:
 SEVERITIES: dict[int, Severity] = {1: "error", 2: "warning"}
 
 
-async def editor_diagnostics(session: Session, params: Any) -> None:
+def editor_diagnostics(session: Session, params: Any) -> None:
     """`donewhen/editorDiagnostics`: the editor's diagnostics of one file from other tools; ours are left out."""
-    uri: object = cast("dict[str, object]", params).get("uri") if isinstance(params, dict) else None
-    known = file_path(uri) if isinstance(uri, str) else None
-    opened = session.editor.openings(known)
-    await session.begin()
-    from donewhen.lsp.arguments import EditorDiagnosticsParams, read
-    from donewhen.lsp.diagnostics import SOURCE
-
     given = read(EditorDiagnosticsParams, params)
     path = required_path(given.uri, "uri")
     problems = [_editor_problem(session, path, one) for one in given.diagnostics if one.source != SOURCE]
     if given.omitted:
         problems.append(_omitted(problems, given.omitted))
-    version = given.version if session.editor.openings(path) == opened else None
-    if session.editor.forward(path, version, problems):
+    if session.editor.forward(path, given.version, problems):
         session.editor_changed(path)
 
 
 def _omitted(problems: list[Problem], count: int) -> Problem:
     """Stands for the omitted diagnostics: at most as severe as the mildest that the client sent."""
-    from donewhen.core.evidence import Problem
-
     sent = {one.severity for one in problems}
     mildest: Severity = "information" if "information" in sent else "warning" if "warning" in sent else "error"
     return Problem("", 0, f"and {count} more, which the editor did not forward", 0, mildest)
 
 
 def _editor_problem(session: Session, path: Path, one: EditorDiagnostic) -> Problem:
-    from donewhen.core.evidence import Problem
-
     start = one.range.start
     lines = session.texts.lines(path)
     line = lines[start.line] if start.line < len(lines) else ""
