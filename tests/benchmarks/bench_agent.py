@@ -139,7 +139,7 @@ async def pursue(folder: Path, url: str) -> tuple[dict[str, float], Seen]:
         getattr(getattr(getattr(e.event, "evidence", None), "observation", None), "seconds", 0.0) for e in entries
     )
     await supervisor.close("measured")
-    assert view.state.status == "complete", (view.state.status, view.state.reason)
+    assert view.state.status == "complete", (view.state.status, view.state.lifecycle.reason)
     figures = {
         "seconds": seconds,
         "before the first turn": seen.first_turn - begun,

@@ -72,7 +72,7 @@ async def audits(folder: Path, *, every: bool, count: int = AUDITS, calls: int =
         view = await ended(supervisor, (await supervisor.start(GOAL)).state.run_id)
     finally:
         await world.close()
-    assert view.state.status == "complete", view.state.reason
+    assert view.state.status == "complete", view.state.lifecycle.reason
     return sent
 
 

@@ -116,7 +116,7 @@ async def _complete(folder: Path, name: str, edits: str) -> dict[str, object]:
         view = await supervisor.start("GOAL.md", options)
         async for seen in supervisor.follow(view.state.run_id):
             view = seen
-        assert view.state.status == "complete", view.state.reason
+        assert view.state.status == "complete", view.state.lifecycle.reason
         entries = await ledger.entries(view.state.run_id)
     finally:
         await supervisor.close("measured")

@@ -24,7 +24,7 @@ from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof_files import ProofBasis
-from donewhen.core.state import CheckRecord, IterationRecord, KnownFinding, RunState
+from donewhen.core.state import Auditing, CheckRecord, IterationRecord, KnownFinding, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import (
@@ -40,6 +40,7 @@ from donewhen.goalfile.preflight import GoalHint
 from donewhen.goalfile.survey import FoundCheck, Survey
 from donewhen.ports import Live, RunSummary
 from donewhen.settings.loading import Settings
+from tests.core.builders import changed
 
 RUN = "run-1"
 GOAL_TEXT = "# Ship the exporter\n\n- [ ] `python -m pytest -q` passes\n- [ ] `ruff check .` passes\n"
@@ -91,12 +92,11 @@ def state_of(
         RunOptions("human"),
         sequence=9,
         revision="rev1",
-        audit_due=False,
-        audits=1,
+        auditing=Auditing(due=False, count=1),
         checks={key: CheckRecord(latest=one) for key, one in said.items()},
         findings=recorded(*findings),
     )
-    return replace(state, **changes)
+    return changed(state, **changes)
 
 
 def red_at(*places: Problem) -> RunView:
@@ -124,7 +124,8 @@ def complete() -> RunView:
     record = IterationRecord(1, 1_700_000_000.0, 2.0, 2, 2, revision="rev1", changed=("a.py",), summary="done")
     return view(
         ended=True, end_status="complete", reason="every requirement is proven", iteration=1, turns_ended=1,
-        iterations=(record,), elapsed=3.5, sequence=12, audits=2,
+        iterations=(record,), elapsed=3.5, sequence=12,
+        auditing=Auditing(due=False, count=2),
     )  # fmt: skip
 
 
@@ -169,7 +170,7 @@ class FakeRuns:
 
     def _change(self, **changes: Any) -> RunView:
         assert self._shown is not None
-        self._shown = view_of(replace(self._shown.state, sequence=self._shown.state.sequence + 1, **changes))
+        self._shown = view_of(changed(self._shown.state, sequence=self._shown.state.sequence + 1, **changes))
         self._changes.put_nowait(self._shown)
         return self._shown
 
@@ -211,7 +212,7 @@ class FakeRuns:
         if asked is not None:
             checked_answer(asked, answer.response, answer.text, answer.input, answer.reason, answer.remember)
         left = tuple(i for i in shown.state.interrupts if i.id != interrupt_id)
-        if left or shown.state.paused is not None:
+        if left or shown.state.lifecycle.paused is not None:
             return self._change(interrupts=left)
         return self._change(interrupts=(), ended=True, end_status="complete")
 

@@ -195,13 +195,13 @@ def tried_again(*findings: IntegrityFinding) -> list[RunView]:
     """A tree that trials refused, the tree after it, whose checks fail at first, and what trials say of that."""
     known = tuple(KnownFinding("F1", one) for one in findings)
     later = {one.id: evidence(one, passed=True, revision="rev2") for one in (PYTEST, RUFF)}
-    proven = view(revision="rev2", results=later, tried=TRIED)
+    proven = view(revision="rev2", results=later, last=TRIED)
     return [
-        view(findings=(KnownFinding("F1", REFUSED),), tried=TRIED),
-        view(red=True, revision="rev2", tried=TRIED),
+        view(findings=(KnownFinding("F1", REFUSED),), last=TRIED),
+        view(red=True, revision="rev2", last=TRIED),
         proven,
         replace(proven, state=replace(proven.state, sequence=10)),
-        view(revision="rev2", results=later, findings=known, tried=replace(TRIED, revision="rev2", findings=findings)),
+        view(revision="rev2", results=later, findings=known, last=replace(TRIED, revision="rev2", findings=findings)),
     ]
 
 
@@ -238,9 +238,9 @@ def test_the_demonstration_says_that_a_finding_is_undone_once_trials_passed(
     first, failing, *_, proven, after = tried_again(*findings)
     narration.show(first)
     for number, one in enumerate((failing, proven), 2):
-        narration.show(replace(one, state=replace(one.state, audits=number)))
+        narration.show(replace(one, state=replace(one.state, auditing=replace(one.state.auditing, count=number))))
     assert "is resolved" not in out.getvalue()
-    narration.show(replace(after, state=replace(after.state, audits=3)))
+    narration.show(replace(after, state=replace(after.state, auditing=replace(after.state.auditing, count=3))))
     assert last in out.getvalue()
     assert ("is resolved" in out.getvalue()) == (not findings)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
 from donewhen.core.fold.dispatch import begin, fold
@@ -40,6 +43,17 @@ def failing(command: str, reason: str = "exit code 1") -> CheckResult:
     return CheckResult(Check.of(command).id, command, Outcome.FAILED, reason, exit_code=1)
 
 
+def changed(state: RunState, **changes: Any) -> RunState:
+    """The state with these fields; one of its parts' fields may be named alone where no other part has it."""
+    parts: dict[str, dict[str, Any]] = {}
+    for name in [one for one in changes if not hasattr(RunState, one) and one not in RunState.__dataclass_fields__]:
+        (part,) = [key for key, value in vars(state).items() if name in getattr(value, "__dict__", ())]
+        parts.setdefault(part, {})[name] = changes.pop(name)
+    for part, fields in parts.items():
+        changes[part] = replace(getattr(state, part), **fields)
+    return replace(state, **changes)
+
+
 class Story:
     """A run told event by event: a second passes between two events."""
 
@@ -73,7 +87,7 @@ class Story:
         for result in results:
             now = self.state
             evidence = Evidence(
-                f"E{now.evidence_count + 1}", now.revision, revision_after or now.revision, now.turns_ended, result
+                f"E{now.evidence.count + 1}", now.revision, revision_after or now.revision, now.turns_ended, result
             )
             self.then(e.CheckStarted(result.check_id, now.revision), e.CheckFinished(evidence))
         return self.then(e.AuditFinished(state.iteration, self.state.revision, findings))  # type: ignore[arg-type]

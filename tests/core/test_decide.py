@@ -170,7 +170,7 @@ def test_waiting_for_a_person_costs_no_time() -> None:
 @pytest.mark.conformance("C8", "A4")
 def test_c08_a_failed_turn_is_recorded_and_not_audited_and_repeated_ones_end_the_run() -> None:
     story = Story().audit(BAD).turn(error="boom")
-    assert story.state.iterations[-1].error == "boom"
+    assert story.state.progress.iterations[-1].error == "boom"
     assert next_of(story) == RunWorker(2)
     story.turn(error="boom").turn(error="boom")
     assert next_of(story) == Stop("crashed", "the worker failed 3 times in a row: boom")
@@ -186,7 +186,7 @@ def test_c09_a_claim_to_be_stuck_needs_a_person_before_it_ends_the_run(state: st
     assert next_of(story) == AwaitPerson()
     denied = Story().then(*story.events[1:], e.InterruptAnswered("I1", Answer("deny", "there is one in .env")))
     assert next_of(denied) == RunWorker(2)
-    assert denied.state.answers == ("there is one in .env",)
+    assert denied.state.steering.answers == ("there is one in .env",)
     story.then(e.InterruptAnswered("I1", Answer("approve")))
     assert next_of(story) == Stop(state, "no key")  # type: ignore[arg-type]
 

@@ -151,7 +151,7 @@ def test_a_worker_that_is_to_undo_findings_gets_one_turn_per_answer(response: Re
         asked(story)
         answered(story, response, "put the test back")
         assert next_of(story) == RunWorker(iteration)
-        assert any("put the test back" in said for said in story.state.answers)
+        assert any("put the test back" in said for said in story.state.steering.answers)
         story.turn(edits=f"rev{iteration}").audit(GOOD, findings=(FINDING,))
     asked(story)
 
@@ -238,7 +238,7 @@ def test_a_verdict_without_fresh_evidence_on_record_is_unverified(citations: tup
 @pytest.mark.conformance("A9")
 def test_a09_a_verdict_is_dropped_where_the_revision_moved_while_the_judge_thought() -> None:
     story = judged(story_for_the_judge(), "met", "E2", revision_after="rev9")
-    assert not story.state.judged
+    assert not story.state.judge.judged
 
 
 @pytest.mark.conformance("A6")
@@ -355,7 +355,10 @@ def test_c20_what_was_left_unproven_while_a_run_was_paused_is_not_asked_again() 
     asked = next_of(story)
     assert isinstance(asked, Ask)
     story.then(e.InterruptOpened(asked.interrupts[0]), e.RunPaused("waits for a person"))
-    assert story.then(e.InterruptAnswered("I1", Answer("deny"))).state.reason == "everything that was asked is answered"
+    assert (
+        story.then(e.InterruptAnswered("I1", Answer("deny"))).state.lifecycle.reason
+        == "everything that was asked is answered"
+    )
     story.then(e.RunResumed()).audit()
     stop = next_of(story)
     assert isinstance(stop, Stop)
@@ -389,7 +392,7 @@ def test_what_no_other_turn_could_mend_is_tried_again_once_a_person_resumes(end:
 @pytest.mark.conformance("C21")
 def test_c21_an_audit_that_was_cut_off_is_not_counted_and_runs_again() -> None:
     story = Story().audit(BAD).turn().then(e.AuditStarted(1, R0), e.AuditAbandoned(1, "cut off"))
-    assert story.state.audits == 1
+    assert story.state.auditing.count == 1
     assert next_of(story) == RunAudit(1)
 
 
@@ -415,8 +418,8 @@ def test_the_same_entries_give_the_same_state() -> None:
 
 def test_evidence_of_another_revision_may_not_be_cited() -> None:
     story = Story().then(e.EvidenceRecorded(Evidence("E5", "old", "old", 0, GOOD)))
-    assert "E5" not in story.state.recorded
-    assert story.state.evidence_count == 5
+    assert "E5" not in story.state.evidence.citable
+    assert story.state.evidence.count == 5
 
 
 def test_a_response_may_not_be_cited_for_a_goal_about_files() -> None:
@@ -424,4 +427,4 @@ def test_a_response_may_not_be_cited_for_a_goal_about_files() -> None:
     story = Story()
     said = replace(said, revision=story.state.revision, revision_after=story.state.revision)
     story = story.then(e.EvidenceRecorded(said))
-    assert ("E5" in story.state.recorded, story.state.response) == (False, None)
+    assert ("E5" in story.state.evidence.citable, story.state.last_turn.response) == (False, None)

@@ -128,7 +128,7 @@ def test_a_worker_that_says_nothing_is_not_quoted(words: str) -> None:
 
 def test_what_a_worker_said_before_it_was_told_is_not_quoted() -> None:
     made = worked()
-    made.state = replace(made.state, last_words="all is done")
+    made.state = replace(made.state, last_turn=replace(made.state.last_turn, words="all is done"))
     assert "says" not in question(tried(made, refused("not_tried")))
 
 
@@ -186,10 +186,10 @@ def test_without_a_turn_left_a_person_is_asked_at_once() -> None:
 def test_who_accepts_takes_the_proof_as_it_is_for_the_original() -> None:
     made = tried(worked(), refused()).then(e.FindingAccepted("F1", "the goal wants it"))
     assert decide(made.state) == Confirm()
-    assert made.state.agreed == {"tests/test_a.py": ""}
+    assert made.state.trial.agreed == {"tests/test_a.py": ""}
     assert assess(made.state)[0].grade == "person"
     made.then(e.FindingAccepted("F1", "", undo=True))
-    assert made.state.agreed == {}
+    assert made.state.trial.agreed == {}
     assert made.state.open_findings
 
 
@@ -229,9 +229,9 @@ def test_what_is_only_waived_is_said_to_be_waived() -> None:
 
 def test_what_a_person_changed_is_the_original_of_the_next_turn() -> None:
     made = worked().then(e.RevisionChanged("rev2", ("tests/test_a.py",), "person", 1))
-    assert made.state.agreed == {"tests/test_a.py": ""}
+    assert made.state.trial.agreed == {"tests/test_a.py": ""}
     made.audit(passing(SUITE, tests=2)).then(e.TurnStarted(2, "c7"))
-    assert made.state.agreed == {"tests/test_a.py": "c7"}
+    assert made.state.trial.agreed == {"tests/test_a.py": "c7"}
 
 
 @pytest.mark.parametrize(
@@ -239,9 +239,9 @@ def test_what_a_person_changed_is_the_original_of_the_next_turn() -> None:
 )
 def test_trials_that_were_cut_off_come_again(cut: e.Event) -> None:
     made = worked().then(e.TrialsStarted("rev1", "c0"))
-    assert made.state.trying
+    assert made.state.trial.running
     made.then(cut)
-    assert not made.state.trying
+    assert not made.state.trial.running
     if not isinstance(cut, e.TrialsAbandoned):
         made.then(e.RunResumed())
         assert isinstance(decide(made.state), RunAudit)
@@ -252,7 +252,7 @@ def test_trials_that_were_cut_off_come_again(cut: e.Event) -> None:
 def test_trials_of_a_tree_that_is_gone_say_nothing() -> None:
     made = worked().then(e.TrialsStarted("rev1", "c0"), e.RevisionChanged("rev2", ("a",), "check", 1))
     made.then(e.TrialsFinished("rev1", (), {CHECK: "own"}))
-    assert made.state.tried is None
+    assert made.state.trial.last is None
 
 
 def test_an_amended_goal_is_tried_anew() -> None:
@@ -297,8 +297,8 @@ def test_nothing_completes_whose_tree_was_not_tried(steps: list[str]) -> None:
         take(made, step, f"rev{number + 1}")
         action = decide(made.state)
         if isinstance(action, Stop) and action.status == "complete" and made.state.turns_ended:
-            assert made.state.tried is not None
-            assert made.state.tried.revision == made.state.revision
+            assert made.state.trial.last is not None
+            assert made.state.trial.last.revision == made.state.revision
             assert not made.state.open_findings
 
 

@@ -158,13 +158,13 @@ class Telling(Story):
             return
         now = self.state
         evidence = Evidence(
-            f"E{now.evidence_count + 1}", now.revision, revision_after or now.revision, now.turns_ended, result
+            f"E{now.evidence.count + 1}", now.revision, revision_after or now.revision, now.turns_ended, result
         )
         self.then(e.CheckStarted(result.check_id, now.revision), e.CheckFinished(evidence))
 
     def judge_says_complete(self, citations: list[str]) -> None:
         ids = tuple(one.id for one in GOAL.requirements if not one.sole_check)
-        known = tuple(citations) or tuple(self.state.recorded)
+        known = tuple(citations) or tuple(self.state.evidence.citable)
         verdict = Verdict(tuple(RequirementVerdict(one, "met", "all is complete", known) for one in ids))
         revision = self.state.revision
         self.then(e.JudgeStarted(ids, revision), e.JudgeFinished(ids, revision, revision, verdict))
@@ -184,7 +184,7 @@ class Telling(Story):
             case ("check", CheckResult() as result, after):
                 self.check(result, after)  # type: ignore[arg-type]
             case ("some tests", CheckResult() as result):
-                now, number = self.state, self.state.evidence_count + 1
+                now, number = self.state, self.state.evidence.count + 1
                 seen = AffectedRun(result.check_id, result.command, result)
                 self.then(e.EvidenceRecorded(Evidence(f"E{number}", now.revision, now.revision, now.turns_ended, seen)))
             case ("turn", bool(starts), bool(fails)):
@@ -193,7 +193,7 @@ class Telling(Story):
                 elif self.state.turn is not None:
                     self.then(e.TurnFinished(self.state.iteration, TurnResult(error="gone" if fails else None)))
             case ("see", ObservedDiff() as diff):
-                now, number = self.state, self.state.evidence_count + 1
+                now, number = self.state, self.state.evidence.count + 1
                 self.then(e.EvidenceRecorded(Evidence(f"E{number}", now.revision, now.revision, now.turns_ended, diff)))
             case ("change", str(revision), by):
                 if revision != self.state.revision:

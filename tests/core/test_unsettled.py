@@ -36,7 +36,7 @@ class Restless(Story):
         self.then(e.AuditStarted(now.iteration, now.revision), e.CheckStarted(result.check_id, now.revision))
         if moving:
             self.moves()
-        seen = Evidence(f"E{now.evidence_count + 1}", now.revision, self.state.revision, now.turns_ended, result)
+        seen = Evidence(f"E{now.evidence.count + 1}", now.revision, self.state.revision, now.turns_ended, result)
         self.then(e.CheckFinished(seen), e.AuditFinished(now.iteration, self.state.revision))
 
     def does(self, moving: bool) -> Stop | None:
@@ -125,7 +125,7 @@ def test_what_the_judge_misses_is_work_and_no_unrest() -> None:
         story.turn(edits=f"work{number}").audit(GOOD)
         story.then(e.RevisionChanged(f"moved{number}", ("a.log",), "check", 1)).audit(GOOD)
         identity, revision = story.state.goal.requirements[0].id, story.state.revision
-        said = RequirementVerdict(identity, "unmet", "not yet", (f"E{story.state.evidence_count}",))
+        said = RequirementVerdict(identity, "unmet", "not yet", (f"E{story.state.evidence.count}",))
         story.then(
             e.JudgeStarted((identity,), revision),
             e.JudgeFinished((identity,), revision, revision, Verdict((said,))),

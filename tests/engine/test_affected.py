@@ -115,7 +115,7 @@ async def test_a_pass_of_affected_tests_proves_nothing(world: World) -> None:
     evidence = next(found for one in seen if (found := _record(one).affected) is not None)
     assert isinstance(evidence.observation, AffectedRun)
     assert evidence.observation.result.passed
-    assert not any(evidence.id in one.state.recorded for one in seen), "nobody can cite it"
+    assert not any(evidence.id in one.state.evidence.citable for one in seen), "nobody can cite it"
 
 
 async def test_the_whole_check_has_the_last_word(world: World) -> None:
@@ -195,6 +195,6 @@ async def test_on_guard_they_are_shown_and_only_the_whole_check_says_that_it_reg
     seen: list[str] = []
     server.subscribe(lambda view: seen.extend(statuses(view)))
     world.workspace.edit("a.py", b"bad")
-    await seen_by(server, lambda view: statuses(view) == ["regressed"] and view.state.audit is None)
+    await seen_by(server, lambda view: statuses(view) == ["regressed"] and view.state.auditing.open is None)
     assert world.checker.ran == ["check a.py", "check", "check"]
     assert list(dict.fromkeys(seen)) == ["stale", "unmet", "regressed"]

@@ -101,8 +101,8 @@ async def test_a16_costs_of_calls_add_up_worker_and_judge_apart(world: World) ->
     state = (await pursued(world, works)).state
     assert state.status == "complete"
     assert (state.worker_usage, state.spend.judge) == (Usage(400, 40, 0, 0.04), Usage(14, 6, 0, 0.01))
-    assert state.usage.usd == pytest.approx(sum(one.usage.usd or 0 for one in state.iterations), abs=1e-9)
-    assert [one.usage.usd for one in state.iterations] == [pytest.approx(0.025)] * 2
+    assert state.usage.usd == pytest.approx(sum(one.usage.usd or 0 for one in state.progress.iterations), abs=1e-9)
+    assert [one.usage.usd for one in state.progress.iterations] == [pytest.approx(0.025)] * 2
     assert "secret thoughts" not in str(state.conversation)
 
 
@@ -134,7 +134,7 @@ async def test_a_budget_ends_the_run_before_the_call_that_could_pass_it(
 
     view = await pursued(world, works, limits=limits)
     assert (view.state.status, view.state.iteration) == ("over_budget", 1)
-    assert said in view.state.reason
+    assert said in view.state.lifecycle.reason
     usage = view.state.usage
     assert (usage.usd or 0) <= 0.15
     assert usage.tokens <= 1_300
@@ -178,7 +178,7 @@ async def test_the_judge_is_not_asked_where_that_could_pass_the_budget(world: Wo
 
     state = (await pursued(world, works)).state
     assert state.status == "over_budget"
-    assert "$1.00 could be passed" in state.reason
+    assert "$1.00 could be passed" in state.lifecycle.reason
 
 
 async def test_a_call_that_was_cut_off_counts_as_its_prompt(world: World) -> None:
@@ -193,7 +193,7 @@ async def test_a_call_that_was_cut_off_counts_as_its_prompt(world: World) -> Non
     await begun.wait()
     await supervisor.stop(run_id)
     state = (await ended(supervisor, run_id)).state
-    assert (state.status, state.worker_usage, dict(state.open_calls)) == ("cancelled", CENT, {})
+    assert (state.status, state.worker_usage, dict(state.calls.open)) == ("cancelled", CENT, {})
 
 
 # ----------------------------------------------------------------------------------------- conversations
@@ -235,7 +235,7 @@ async def test_a_turn_that_was_cut_off_starts_again_from_where_its_conversation_
     await supervisor.resume(run_id)
     state = (await ended(supervisor, run_id)).state
     assert (state.status, seen) == ("complete", [3, 3])
-    assert state.iterations[-1].usage.usd == pytest.approx(0.02)  # both attempts
+    assert state.progress.iterations[-1].usage.usd == pytest.approx(0.02)  # both attempts
 
 
 async def test_a_compacted_conversation_replaces_the_whole(world: World) -> None:
@@ -336,8 +336,8 @@ async def test_c09_a_claim_that_the_judge_confirms_with_evidence_ends_the_run(wo
     world.judge = CallableJudge(ask)
     ended_state = (await pursued(world, _claims(state))).state
     assert ended_state.status == state
-    assert "the service is gone" in ended_state.reason
-    assert "I see it" in ended_state.reason
+    assert "the service is gone" in ended_state.lifecycle.reason
+    assert "I see it" in ended_state.lifecycle.reason
 
 
 @pytest.mark.conformance("C9")
@@ -389,7 +389,7 @@ async def test_a_failure_that_no_other_turn_can_mend_ends_the_run_at_once(world:
         raise WorkerFailed("set OPENAI_API_KEY", final=True)
 
     state = (await pursued(world, works)).state
-    assert (state.status, state.iteration, state.reason) == ("crashed", 1, "set OPENAI_API_KEY")
+    assert (state.status, state.iteration, state.lifecycle.reason) == ("crashed", 1, "set OPENAI_API_KEY")
 
 
 @pytest.mark.conformance("A6")
@@ -411,7 +411,7 @@ async def test_a06_a_judge_that_needs_a_person_pauses_the_run_at_once(world: Wor
 
     state = (await pursued(world, works)).state
     assert (state.status, len(asked), state.iteration) == ("paused", 1, 1)
-    assert "DONEWHEN_JUDGE_API_KEY" in state.reason
+    assert "DONEWHEN_JUDGE_API_KEY" in state.lifecycle.reason
 
 
 # --------------------------------------------------------------------------------- what the judge sees
@@ -445,7 +445,7 @@ async def test_a09_a_verdict_holds_for_the_files_that_are_named_and_shown(world:
 
     state = (await pursued(world, first, second)).state
     assert (state.status, asked) == ("complete", [["R1", "R2"], ["R2"]])
-    assert state.judged[state.goal.requirements[0].id].scope == ("a.py", "b[[]1].py")
+    assert state.judge.judged[state.goal.requirements[0].id].scope == ("a.py", "b[[]1].py")
 
 
 @pytest.mark.conformance("A9")
@@ -575,12 +575,12 @@ async def test_a16_a_turn_that_was_cut_off_stands_among_the_iterations_with_its_
     await begun.wait()
     await supervisor.pause(run_id)
     paused = (await ended(supervisor, run_id)).state
-    assert [one.usage for one in paused.iterations] == [CENT] == [paused.usage]
+    assert [one.usage for one in paused.progress.iterations] == [CENT] == [paused.usage]
     await supervisor.resume(run_id)
     state = (await ended(supervisor, run_id)).state
-    assert (state.status, [one.number for one in state.iterations]) == ("complete", [1])
-    assert [one.usage for one in state.iterations] == [state.usage] == [CENT + CENT]
-    assert state.iterations[0].error is None
+    assert (state.status, [one.number for one in state.progress.iterations]) == ("complete", [1])
+    assert [one.usage for one in state.progress.iterations] == [state.usage] == [CENT + CENT]
+    assert state.progress.iterations[0].error is None
 
 
 async def test_a_link_is_told_as_such_and_not_taken_for_a_changed_file(world: World, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ async def test_an_edit_of_such_an_output_makes_the_proof_stale(world: World) -> 
     ran = len(world.checker.ran)
     world.workspace.edit("coverage.xml", b"7000", by="person")
     async for view in supervisor.follow(run_id):
-        if len(world.checker.ran) > ran and view.state.audit is None and view.views[0].status == "met":
+        if len(world.checker.ran) > ran and view.state.auditing.open is None and view.views[0].status == "met":
             break
     assert len(world.checker.ran) > ran
     await supervisor.stop(run_id)
@@ -90,7 +90,7 @@ async def test_such_a_source_ends_the_run_with_its_name_before_the_worker_is_cal
     world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), stall_after=3)
     state = await pursue(world, writes("a.py", "good"), *[idle] * 9)
     assert (state.status, state.iteration) == ("blocked", 3)
-    assert "files keep changing (settings.toml)" in state.reason
+    assert "files keep changing (settings.toml)" in state.lifecycle.reason
 
 
 class Declaring(MemoryWorkspace):

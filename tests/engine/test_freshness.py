@@ -13,7 +13,7 @@ from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Requirement
 from donewhen.core.proof import Present, as_of, assess
-from donewhen.core.state import Judged, RunState
+from donewhen.core.state import Judged, Judging, RunState
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.engine.runs import Supervisor
@@ -102,7 +102,14 @@ def test_a_judged_requirement_ages_with_the_files_that_it_is_about_only() -> Non
     verdict = RequirementVerdict("r-1", "met", "it is clear", ("E1",))
     judged = {"r-1": Judged(verdict, "rev", ("README.md",))}
     wanted = Requirement("r-1", 1, "the readme is clear", files=("README.md",))
-    state = RunState("run", "pursue", goal(wanted), RunOptions("human", judge="a model"), revision="rev", judged=judged)
+    state = RunState(
+        "run",
+        "pursue",
+        goal(wanted),
+        RunOptions("human", judge="a model"),
+        revision="rev",
+        judge=Judging(judged=judged),
+    )
     for changed, status in ((("a.py",), "met"), (("README.md",), "stale"), (None, "stale")):
         assert [one.status for one in assess(as_of(state, Present("other", changed)))] == [status]
 

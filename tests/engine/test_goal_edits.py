@@ -64,7 +64,7 @@ async def test_a_goal_that_is_amended_while_an_audit_ends_is_audited_again(world
     ]
     for event in events:
         state = fold(state, Entry(state.sequence + 1, state.updated_at, event))
-    assert state.audit_due
+    assert state.auditing.due
 
 
 async def pursued_by_a_person(world: World) -> tuple[Supervisor, str]:
@@ -80,8 +80,8 @@ async def test_a_run_whose_goal_file_is_deleted_pauses_and_goes_on_when_it_is_ba
     world.goals.clear()
     world.workspace.edit(GOAL, None)
     paused = (await ended(supervisor, run_id)).state
-    assert (paused.status, paused.paused_by) == ("paused", "run")
-    assert "the goal file GOAL.md is gone" in paused.reason
+    assert (paused.status, paused.lifecycle.paused_by) == ("paused", "run")
+    assert "the goal file GOAL.md is gone" in paused.lifecycle.reason
     assert goal_kept(paused) == 0
     assert f"donewhen revert {run_id} 0 GOAL.md --force" in "\n".join(what_next(await supervisor.view(run_id)))
     with pytest.raises(NotResumable, match="is gone: put it back"):
@@ -112,7 +112,7 @@ async def test_a_goal_file_that_two_files_could_be_is_not_guessed(world: World) 
     for path in world.goals:
         world.workspace.edit(path, b"goal")
     world.workspace.edit(GOAL, None)
-    assert "is gone" in (await ended(supervisor, run_id)).state.reason
+    assert "is gone" in (await ended(supervisor, run_id)).state.lifecycle.reason
 
 
 async def test_a_run_without_a_judge_takes_the_one_that_the_saved_goal_names(world: World) -> None:

@@ -30,7 +30,7 @@ def settled(*wanted: str) -> Callable[[RunView], bool]:
     """An audit is over, at the files that are there."""
 
     def reached(view: RunView) -> bool:
-        return statuses(view) == list(wanted) and view.state.audit is None and not view.stale
+        return statuses(view) == list(wanted) and view.state.auditing.open is None and not view.stale
 
     return reached
 
@@ -135,7 +135,7 @@ async def test_a_run_of_another_goal_suspends_it_and_an_audit_in_flight_stands_b
     world.checker.behaviours["other"] = contains("a.py", "better")
     world.checker.gate = asyncio.Event()
     world.workspace.edit("a.py", b"bad")
-    await seen_by(server, lambda view: view.state.audit is not None)
+    await seen_by(server, lambda view: view.state.auditing.open is not None)
     world.worker.plays, cancelled = [writes("a.py", "better good")], world.checker.cancelled
     started = await server.start("other.goal.md", StartOptions())
     assert world.checker.cancelled == cancelled + 1

@@ -57,7 +57,7 @@ async def test_a_tool_halts_the_loop_with_a_reason_and_a_payload(world: World) -
     worker = tooling(world, says("", "good"), says("done"))
     hooks = Hooks("mine", {"use_tool": raising(Halt("the budget office is closed", {"ticket": 7}))})
     supervisor, view = await started(world, hooks)
-    halt = view.state.halt
+    halt = view.state.plugins.halt
     assert halt is not None
     assert (halt.plugin, halt.reason) == ("mine", "the budget office is closed")
     assert (halt.data, halt.stage) == ({"ticket": 7}, "turn")
@@ -84,7 +84,7 @@ async def test_it_goes_on_in_another_process_without_a_call_twice(world: World) 
     assert worker.effects == ["one", "good"]
     assert worker.asked == [0, 1]
     assert view.state.worker_usage.output_tokens == 10
-    assert view.state.iterations[-1].changed == ("a.py",)
+    assert view.state.progress.iterations[-1].changed == ("a.py",)
 
 
 async def test_what_ran_although_its_wrapper_halted_does_not_run_again(world: World) -> None:
@@ -134,8 +134,8 @@ async def test_every_hook_can_halt_and_nothing_that_ran_runs_again(world: World,
     worker = tooling(world, says("", "good"), says("done"))
     hooks = Hooks("mine", {stage: raising(Halt(f"at {stage}"))})
     _, view = await started(world, hooks)
-    assert view.state.halt is not None
-    assert (view.state.halt.stage, view.state.status) == (stage, "waiting")
+    assert view.state.plugins.halt is not None
+    assert (view.state.plugins.halt.stage, view.state.status) == (stage, "waiting")
     calls = len(hooks.called)
     other = with_plugins(world, hooks)
     await other.resume(view.state.run_id)
@@ -150,9 +150,9 @@ async def test_a_halt_that_can_not_be_resumed_ends_blocked(world: World) -> None
     tooling(world, says("", "good"), says("done"))
     hooks = Hooks("mine", {"use_tool": raising(Halt("never here", resumable=False))})
     _, view = await started(world, hooks)
-    assert (view.state.status, view.state.reason) == ("blocked", "mine: never here")
-    assert view.state.halt is not None
-    assert not view.state.halt.resumable
+    assert (view.state.status, view.state.lifecycle.reason) == ("blocked", "mine: never here")
+    assert view.state.plugins.halt is not None
+    assert not view.state.plugins.halt.resumable
 
 
 async def test_another_plugin_or_data_for_none_is_an_error_that_changes_nothing(world: World) -> None:
@@ -175,7 +175,7 @@ async def test_stop_ends_a_halted_run(world: World) -> None:
     tooling(world, says("", "good"))
     supervisor, view = await started(world, Hooks("mine", {"use_tool": raising(Halt("wait"))}))
     view = await supervisor.stop(view.state.run_id)
-    assert (view.state.status, view.state.halt) == ("cancelled", None)
+    assert (view.state.status, view.state.plugins.halt) == ("cancelled", None)
 
 
 @pytest.mark.conformance("A2")
@@ -256,7 +256,7 @@ async def test_plugins_that_want_the_same_pause_the_run_and_are_named(world: Wor
 
     _, view = await started(world, Hooks("a", {"after_turn": conflict}))
     assert view.state.status == "paused"
-    assert "a and b" in view.state.reason
+    assert "a and b" in view.state.lifecycle.reason
 
 
 async def test_what_a_plugin_keeps_is_there_after_a_restart_and_its_own(world: World) -> None:

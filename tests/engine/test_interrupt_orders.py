@@ -60,7 +60,7 @@ class Desk:
 
     async def do(self, action: str) -> None:
         state = await self.quiet()
-        if state.ended:
+        if state.lifecycle.ended:
             return
         if action in ("approve", "deny", "text"):
             await self._answer(state, action)
@@ -149,7 +149,7 @@ async def played(actions: list[str]) -> Desk:
                 await desk.do("resume")
                 await desk.do("approve")
             await holds(desk)
-            assert (await desk.state()).ended
+            assert (await desk.state()).lifecycle.ended
         finally:
             await world.close()
         return desk
@@ -161,9 +161,9 @@ async def holds(desk: Desk) -> None:
     assert all(effect in left for effect in desk.worker.effects), "out of order, or twice"
     assert desk.worker.effects == desk.approved[: len(desk.worker.effects)], "something ran without leave"
     assert len(set(desk.worker.asked)) == len(desk.worker.asked), "a call to the model was repeated"
-    assert not (state.end_status == "complete" and state.interrupts)
+    assert not (state.lifecycle.end_status == "complete" and state.interrupts)
     if desk.stopped_with is not None:
-        assert state.end_status == "cancelled"
+        assert state.lifecycle.end_status == "cancelled"
         assert len(desk.worker.effects) == desk.stopped_with
 
 

@@ -146,7 +146,7 @@ async def test_what_was_proven_at_the_first_command_can_be_read_and_cited_100_co
 
     state = (await pursued(world, works)).state
     assert state.status == "complete"
-    (verdict,) = state.judged.values()
+    (verdict,) = state.judge.judged.values()
     assert verdict.verdict.evidence_ids == ("E1",)
 
 
@@ -167,7 +167,7 @@ async def test_a_command_may_be_cited_again_once_files_are_back_to_what_it_saw(w
 
     state = (await pursued(world, works, limits=LimitChanges(max_iterations=1))).state
     assert state.status == "complete"
-    assert [one.verdict.evidence_ids for one in state.judged.values()] == [("E1",)]
+    assert [one.verdict.evidence_ids for one in state.judge.judged.values()] == [("E1",)]
 
 
 @pytest.mark.conformance("A18")
@@ -278,7 +278,7 @@ async def test_c09_a_claim_is_not_confirmed_where_files_changed_meanwhile(world:
         return TurnResult(Claim("blocked", "there is no key"))
 
     supervisor, run_id = await starts(world, gives_up)
-    view = await until(supervisor, run_id, lambda view: view.state.ended or bool(view.state.interrupts))
+    view = await until(supervisor, run_id, lambda view: view.state.lifecycle.ended or bool(view.state.interrupts))
     assert view.state.status == "waiting"
 
 
@@ -301,8 +301,8 @@ async def test_a16_a_call_of_the_judge_that_was_cut_off_counts_as_its_prompt(wor
     await (supervisor.stop(run_id) if how == "stop" else supervisor.pause(run_id))
     state = (await ended(supervisor, run_id)).state
     assert state.status == {"stop": "cancelled", "pause": "paused"}[how]
-    assert (state.spend.judge, dict(state.open_calls)) == (CENT, {})
-    assert state.usage.usd == pytest.approx(sum(one.usage.usd or 0 for one in state.iterations))
+    assert (state.spend.judge, dict(state.calls.open)) == (CENT, {})
+    assert state.usage.usd == pytest.approx(sum(one.usage.usd or 0 for one in state.progress.iterations))
 
 
 async def test_calls_side_by_side_keep_the_budget_together(world: World) -> None:
@@ -334,7 +334,7 @@ async def test_c13_what_the_judge_says_is_kept_without_secrets(world: World) -> 
     world.worker.plays = [lambda turn, context, world: world.workspace.edit("a.py", b"x")]
     view = await supervisor.start(GOAL, StartOptions(limits=LimitChanges(max_iterations=1)))
     state = (await ended(supervisor, view.state.run_id)).state
-    assert [one.verdict.reason for one in state.judged.values()] == ["the key is [masked]!"]
+    assert [one.verdict.reason for one in state.judge.judged.values()] == ["the key is [masked]!"]
 
 
 async def test_a_file_too_large_for_a_judge_is_not_read(world: World) -> None:
@@ -383,5 +383,5 @@ async def test_what_a_weak_judge_takes_for_met_a_person_is_asked_about(
     assert "only a weak judge says that it is met, which a person has to confirm" in asked.views[0].reason
     await supervisor.answer(run_id, asked.state.interrupts[0].id, Answer(choice))
     view = await ended(supervisor, run_id)
-    assert (view.state.status, view.state.reason) == (status, reason)
+    assert (view.state.status, view.state.lifecycle.reason) == (status, reason)
     assert (view.views[0].status, view.views[0].grade) == (standing, "person" if standing == "waived" else None)

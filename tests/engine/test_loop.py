@@ -68,8 +68,8 @@ def limited(world: World) -> Callable[[float], Awaitable[RunView]]:
 async def test_c08_repeated_errors_end_the_run_as_crashed_with_the_reason(world: World) -> None:
     view = await pursue(world, fails("no such model"))
     assert view.state.status == "crashed"
-    assert "no such model" in view.state.reason
-    assert view.state.iterations[0].error == "no such model"
+    assert "no such model" in view.state.lifecycle.reason
+    assert view.state.progress.iterations[0].error == "no such model"
 
 
 async def test_too_little_memory_ends_a_check_with_what_to_do(world: World) -> None:
@@ -78,8 +78,8 @@ async def test_too_little_memory_ends_a_check_with_what_to_do(world: World) -> N
 
     world.checker.behaviours = dict.fromkeys(world.checker.behaviours, starved)
     view = await world.supervisor().check(GOAL)
-    assert view.state.end_status == "crashed"
-    assert view.state.reason.startswith("there is too little memory")
+    assert view.state.lifecycle.end_status == "crashed"
+    assert view.state.lifecycle.reason.startswith("there is too little memory")
 
 
 @pytest.mark.conformance("C9")
@@ -241,8 +241,8 @@ async def test_a06_a_judge_outage_pauses_the_run(world: World) -> None:
     world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), requirement(2, "it reads well"))
     world.judge = OutageJudge(reason="502 bad gateway")
     view = await pursue(world, writes("a.py", "good"))
-    assert (view.state.status, view.state.paused_by, view.state.iteration) == ("paused", "run", 1)
-    assert "502 bad gateway" in view.state.reason
+    assert (view.state.status, view.state.lifecycle.paused_by, view.state.iteration) == ("paused", "run", 1)
+    assert "502 bad gateway" in view.state.lifecycle.reason
 
 
 async def test_a_gullible_judge_does_not_complete_a_run_whose_check_fails(world: World) -> None:

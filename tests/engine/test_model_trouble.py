@@ -134,9 +134,9 @@ async def test_a_model_that_never_answers_spends_no_iteration(
     started = await supervisor.start(GOAL)
     view = await ended(supervisor, started.state.run_id)
     state = view.state
-    assert (state.status, state.iteration, state.turns_ended, state.failures) == ("paused", 0, 0, 0)
-    assert state.reason.startswith("model unreachable: ")
-    assert said in state.reason
+    assert (state.status, state.iteration, state.turns_ended, state.stall.failures) == ("paused", 0, 0, 0)
+    assert state.lifecycle.reason.startswith("model unreachable: ")
+    assert said in state.lifecycle.reason
     assert transport.asked == tries
     shown = snapshot(view, tmp_path)
     assert shown.model_trouble is not None
@@ -150,7 +150,7 @@ async def test_a_model_that_never_answers_spends_no_iteration(
     await supervisor.resume(state.run_id)
     last = (await ended(supervisor, state.run_id)).state
     assert (last.status, last.iteration) == ("complete", 1)
-    assert last.trouble is None
+    assert last.calls.trouble is None
     assert world.workspace.read("b.py") == b"a person's edit meanwhile"
     await world.close()
 
@@ -160,7 +160,7 @@ async def test_each_failed_try_is_said_with_a_count_down(tmp_path: Path) -> None
     world, _ = made(tmp_path, Down(Failure("RateLimitError", "slow down", 429, retry_after="8"), times=1), waits)
     supervisor = world.supervisor()
     run_id = (await supervisor.start(GOAL)).state.run_id
-    view = await until(supervisor, run_id, lambda one: one.state.retrying is not None)
+    view = await until(supervisor, run_id, lambda one: one.state.calls.retrying is not None)
     assert view.live.activity in {f"the model answers 429, trying again in {n} s (2 of 5)" for n in (7, 8)}
     shown = snapshot(view, tmp_path)
     assert shown.model_trouble is not None
@@ -174,7 +174,7 @@ async def test_each_failed_try_is_said_with_a_count_down(tmp_path: Path) -> None
     assert waits.gate is not None
     waits.gate.set()
     last = await ended(supervisor, run_id)
-    assert (last.state.status, last.state.iteration, last.state.retrying) == ("complete", 1, None)
+    assert (last.state.status, last.state.iteration, last.state.calls.retrying) == ("complete", 1, None)
     steps = Steps(tmp_path, str)
     for entry in await world.ledger.entries(run_id, 0):
         steps.take(entry)
@@ -210,8 +210,8 @@ async def test_a_judge_that_can_not_be_asked_pauses_the_run_at_once(tmp_path: Pa
     run_id = (await supervisor.start(GOAL)).state.run_id
     view: RunView = await ended(supervisor, run_id)
     assert (view.state.status, judge.asked) == ("paused", 1)
-    assert view.state.trouble is not None
-    assert view.state.trouble.role == "judge"
+    assert view.state.calls.trouble is not None
+    assert view.state.calls.trouble.role == "judge"
     assert view_of(snapshot(view, tmp_path)).state == "judge unreachable"
     await world.close()
 

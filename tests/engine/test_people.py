@@ -37,7 +37,7 @@ async def test_a_second_check_joins_the_first_and_the_last_one_to_leave_ends_it(
     await asyncio.wait({calls[0]})
     assert world.checker.running == 1
     world.checker.gate.set()
-    assert (await calls[1]).state.ended
+    assert (await calls[1]).state.lifecycle.ended
     assert world.checker.ran == ["check"]
 
 
@@ -84,7 +84,7 @@ async def test_cost_adds_up_over_turns(world: World) -> None:
     spent = TurnResult(usage=Usage(10, 5, 0, 0.25))
     view = await pursue(world, returns(spent), returns(spent), writes("a.py", "good"))
     assert view.state.usage == Usage(20, 10, 0, 0.5)
-    assert sum(one.usage.usd or 0.0 for one in view.state.iterations) == 0.5
+    assert sum(one.usage.usd or 0.0 for one in view.state.progress.iterations) == 0.5
 
 
 async def test_what_the_editor_reports_decides_a_problems_requirement(world: World) -> None:
@@ -101,7 +101,7 @@ async def test_a_run_survives_a_worker_with_a_defect(world: World) -> None:
 
     view = await pursue(world, defect)
     assert view.state.status == "crashed"
-    assert "oops" in view.state.reason
+    assert "oops" in view.state.lifecycle.reason
 
 
 async def test_iteration_details_tell_what_the_worker_did_and_which_checks_ran(world: World) -> None:
@@ -174,7 +174,9 @@ async def cheated(world: World, *, askable: bool = True) -> tuple[Supervisor, Ru
     world.worker.plays = [cheats, writes("protected_a.py", "assert strict\n")]  # type: ignore[list-item]
     supervisor = world.supervisor()
     run_id = (await supervisor.start(GOAL, StartOptions(askable=askable))).state.run_id
-    return supervisor, await until(supervisor, run_id, lambda view: bool(view.state.interrupts) or view.state.ended)
+    return supervisor, await until(
+        supervisor, run_id, lambda view: bool(view.state.interrupts) or view.state.lifecycle.ended
+    )
 
 
 @pytest.mark.conformance("A10")
@@ -206,7 +208,7 @@ async def test_unattended_findings_end_the_run_and_accepting_all_of_them_complet
     supervisor, view = await cheated(world, askable=False)
     run_id = view.state.run_id
     assert (view.state.status, len(world.worker.turns)) == ("blocked", 1)
-    assert "which a person has to settle. Accept them or undo them" in view.state.reason
+    assert "which a person has to settle. Accept them or undo them" in view.state.lifecycle.reason
     await supervisor.accept(run_id, None, "agreed")
     with pytest.raises(UsageError, match="is open"):
         await supervisor.accept(run_id, None, "agreed")
@@ -279,10 +281,10 @@ async def test_c20_approval_can_be_tightened_by_resume_and_never_loosened(world:
 async def test_a_receipt_has_every_iteration_and_the_time_of_its_audit(world: World) -> None:
     world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=23, stall_after=None)
     view = await pursue(world, idle)
-    assert len(view.state.iterations) == 20
+    assert len(view.state.progress.iterations) == 20
     receipt = await world.supervisor().report(view.state.run_id)
-    assert [record.number for record in receipt.state.iterations] == list(range(1, 24))
-    seconds = sum(record.seconds for record in receipt.state.iterations)
+    assert [record.number for record in receipt.state.progress.iterations] == list(range(1, 24))
+    seconds = sum(record.seconds for record in receipt.state.progress.iterations)
     assert 0 < seconds <= receipt.state.elapsed
 
 
@@ -294,7 +296,7 @@ async def test_a16_what_a_cut_off_attempt_cost_belongs_to_its_iteration(world: W
     story = Story().audit(failing("pytest -q")).then(e.TurnStarted(1, None))
     story.then(e.TurnAbandoned(1, "paused", Usage(5, 5, 0, 0.5)), e.TurnStarted(1, None))
     story.then(e.TurnFinished(1, TurnResult(usage=Usage(1, 1, 0, 0.25))))
-    assert story.state.usage.usd == story.state.iterations[-1].usage.usd == 0.75
+    assert story.state.usage.usd == story.state.progress.iterations[-1].usage.usd == 0.75
 
 
 async def test_a_check_that_differs_from_the_last_one_of_its_goal_is_flaky_too(world: World) -> None:

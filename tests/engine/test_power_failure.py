@@ -98,11 +98,13 @@ async def test_whenever_the_power_fails_the_run_goes_on_to_the_same_end(tmp_path
         world.ledger = await failing.found_again(run_id)
         again = world.supervisor()
         await again.recover()
-        if not fold_all(await world.ledger.entries(run_id)).ended:
+        if not fold_all(await world.ledger.entries(run_id)).lifecycle.ended:
             await again.resume(run_id)
         state = (await ended(again, run_id)).state
         assert (state.status, state.iteration) == (expected.status, expected.iteration), power
-        assert [one.number for one in state.iterations] == [one.number for one in expected.iterations], power
+        assert [one.number for one in state.progress.iterations] == [
+            one.number for one in expected.progress.iterations
+        ], power
         assert world.workspace.read("b.py") == b"half", power
         assert len({turn.iteration for turn in world.worker.turns}) == expected.iteration, power
         await world.close()

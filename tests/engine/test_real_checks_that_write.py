@@ -59,7 +59,7 @@ async def test_coverage_a_snapshot_and_a_build_are_proven(tmp_path: Path, git: b
     try:
         options = StartOptions(worker="command", worker_command=REPAIR)
         view = await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)
-        assert (view.state.status, view.state.iteration, view.state.reason) == (
+        assert (view.state.status, view.state.iteration, view.state.lifecycle.reason) == (
             "complete",
             1,
             "every requirement is proven",
@@ -85,8 +85,8 @@ async def test_a_build_that_writes_for_ever_ends_the_run_and_is_named(tmp_path: 
     try:
         options = StartOptions(worker="command", worker_command="touch made")
         state = (await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)).state
-        assert state.status == "blocked", state.reason
-        assert "files keep changing (built.py)" in state.reason
+        assert state.status == "blocked", state.lifecycle.reason
+        assert "files keep changing (built.py)" in state.lifecycle.reason
         assert state.iteration == 3
         building.kill()
         await building.wait()
@@ -110,7 +110,7 @@ async def test_a_run_whose_folder_was_moved_is_paused_until_it_is_back(tmp_path:
     runs = await open_engine(root, tmp_path / "state", Settings(), WorkspaceContext())
     try:
         view = await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)
-        assert (view.state.status, view.state.reason) == ("paused", f"the workspace folder {root} {gone}")
+        assert (view.state.status, view.state.lifecycle.reason) == ("paused", f"the workspace folder {root} {gone}")
         moved.rename(root)
         await runs.resume(view.state.run_id)
         assert (await ended(runs, view.state.run_id)).state.status == "complete"

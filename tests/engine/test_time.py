@@ -111,7 +111,7 @@ async def test_a_jump_during_a_turn_ends_no_run(world: World, jump: Callable[[Me
     state = (await ended(supervisor, view.state.run_id)).state
     assert state.status == "complete"
     assert 0.0 <= state.elapsed <= GAP
-    assert all(0.0 <= record.seconds <= GAP for record in state.iterations)
+    assert all(0.0 <= record.seconds <= GAP for record in state.progress.iterations)
 
 
 async def test_the_time_of_work_is_kept(world: World) -> None:

@@ -183,8 +183,8 @@ async def test_honest_work_completes_with_one_planted_failure_and_no_more(tried:
     view = await pursue(tried, WORK)
     assert view.state.status == "complete"
     assert [one.tried for one in await trials(view, tried)] == ["planted"]
-    assert view.state.tried is not None
-    assert set(view.state.tried.grades.values()) == {"own"}
+    assert view.state.trial.last is not None
+    assert set(view.state.trial.last.grades.values()) == {"own"}
 
 
 async def test_what_will_hinder_trials_is_told_before_anybody_works(tried: World) -> None:
@@ -235,7 +235,7 @@ async def test_what_stays_refused_is_asked_once_with_the_diff(tried: World) -> N
     await supervisor.answer(run_id, asked.id, Answer("approve", text="the goal wants it"))
     view = await ended(supervisor, run_id)
     assert view.state.status == "complete"
-    assert view.state.agreed[TESTS[0]] == "", "the accepted proof is the original now"
+    assert view.state.trial.agreed[TESTS[0]] == "", "the accepted proof is the original now"
 
 
 async def test_a_refusal_stands_where_the_test_was_changed(tried: World) -> None:
@@ -269,7 +269,7 @@ async def test_where_tests_are_the_work_one_question_says_so(tried: World, may_c
     assert known.finding.message.endswith("Nothing but the proof was changed.")
     await supervisor.answer(run_id, view.state.interrupts[0].id, Answer("approve"))
     view = await ended(supervisor, run_id)
-    assert (view.state.status, view.state.interrupt_count) == ("complete", 1)
+    assert (view.state.status, view.state.asking.count) == ("complete", 1)
     assert view.views[0].grade == "person"
 
 
@@ -321,8 +321,8 @@ async def test_nobody_to_ask_is_blocked_after_the_worker_was_told(tried: World) 
     run_id = (await supervisor.start(GOAL, StartOptions(askable=False))).state.run_id
     view = await ended(supervisor, run_id)
     assert view.state.status == "blocked"
-    assert view.state.reason.startswith("trials refuse the proof, which a person has to settle.")
-    assert "original_fails" in view.state.reason
+    assert view.state.lifecycle.reason.startswith("trials refuse the proof, which a person has to settle.")
+    assert "original_fails" in view.state.lifecycle.reason
     assert len(tried.worker.turns) == 2
 
 
@@ -340,8 +340,8 @@ async def test_tests_of_the_workers_own_must_fail_without_the_work(tried: World)
     view = await pursue(tried, writes(TESTS[2], "expect rows\n"), both(WORK, writes(TESTS[2], "expect quotes\n")))
     assert view.state.status == "complete"
     assert "passes_without_work" in (tried.worker.turns[1].feedback or "")
-    assert view.state.tried is not None
-    assert set(view.state.tried.grades.values()) == {"worker"}
+    assert view.state.trial.last is not None
+    assert set(view.state.trial.last.grades.values()) == {"worker"}
 
 
 async def test_more_tests_beside_the_old_ones_are_welcome(tried: World) -> None:
@@ -365,7 +365,7 @@ async def test_a_held_out_check_must_pass_and_the_worker_hears_its_name_alone(tr
     tried.checker.behaviours["held.sh"] = held_out
     changes_its_proof = writes(TESTS[0], "expect quotes\n# mine\n")
     view = await pursue(tried, both(WORK, changes_its_proof), writes(PRODUCT, "every row quotes"))
-    assert view.state.status == "complete", view.state.reason
+    assert view.state.status == "complete", view.state.lifecycle.reason
     told = tried.worker.turns[1].feedback or ""
     assert "“Each row is quoted”: a check that is held out from the worker fails." in told
     assert "secret" not in told
@@ -434,7 +434,7 @@ async def test_an_audit_says_that_it_does_not_try_what_is_held_out(
     tried.workspace.edit(PRODUCT, b"rows quotes")
     tried.hidden = dict.fromkeys(names, "held.sh")
     view = await tried.supervisor().check(GOAL)
-    assert view.state.reason == f"everything is proven{said}"
+    assert view.state.lifecycle.reason == f"everything is proven{said}"
     assert closing(view) == [f"proven: 1 of 1 met{said}"]
 
 
@@ -444,7 +444,7 @@ async def test_nothing_on_record_shows_or_reports_a_held_out_command_or_what_it_
     tried.worker.plays = [WORK, writes(PRODUCT, "every row quotes")]
     supervisor = tried.supervisor()
     view = await ended(supervisor, (await supervisor.start(GOAL, StartOptions())).state.run_id)
-    assert view.state.status == "complete", view.state.reason
+    assert view.state.status == "complete", view.state.lifecycle.reason
     shown = await supervisor.view(view.state.run_id)
     found = [await supervisor.evidence(view.state.run_id, one) for one in cited(shown)]
     recorded = [one for one in found if one is not None]
@@ -561,7 +561,7 @@ async def test_a_judge_that_can_not_be_reached_leaves_what_trials_found(tried: W
     tried.judge = OutageJudge()
     view = await pursue(tried, both(WEAKEN), both(WORK, writes(TESTS[0], "expect quotes\n")))
     assert (view.state.status, view.state.iteration) == ("complete", 2)
-    assert view.state.outages == 0
+    assert view.state.judge.outages == 0
 
 
 async def test_a_runner_that_tells_no_failure_is_refused(tried: World) -> None:
@@ -649,7 +649,7 @@ async def test_a_stop_cuts_trials_off(tried: World) -> None:
     await supervisor.stop(run_id)
     view = await ended(supervisor, run_id)
     assert view.state.status in ("cancelled", "complete")
-    assert not view.state.trying
+    assert not view.state.trial.running
     assert tried.rooms.now == 0
 
 

@@ -118,7 +118,7 @@ async def works(supervisor: Supervisor, world: World, bad: str, status: str, rea
     assert listed[readable].unreadable is None
     newest = bad if status == "crashed" else readable
     assert [view.state.run_id for view in await supervisor.views(GOAL)] == [newest]
-    assert (await supervisor.check(GOAL)).state.ended
+    assert (await supervisor.check(GOAL)).state.lifecycle.ended
     assert await supervisor.recover() == []
     resumed = await supervisor.resume()
     assert resumed.state.run_id == readable
@@ -160,8 +160,8 @@ async def test_a_run_that_something_else_changed_ends_crashed_there(
     await works(supervisor, world, changed, "crashed", readable)
     for view in (await supervisor.view(changed), await supervisor.report(changed)):
         assert view.state.status == "crashed"
-        assert reason in view.state.reason
-        assert "start a new run" in view.state.reason
+        assert reason in view.state.lifecycle.reason
+        assert "start a new run" in view.state.lifecycle.reason
     with pytest.raises(NotResumable, match=reason):
         await supervisor.resume(changed)
     with pytest.raises(UsageError, match=reason):
@@ -278,8 +278,8 @@ async def test_a_worker_that_changes_the_record_ends_its_run(
     owned.append((await supervisor.start(GOAL)).state.run_id)
     world.worker.gate.set()
     view = await ended(supervisor, owned[0])
-    assert (view.state.status, view.state.broken) == ("crashed", True)
-    assert "the record was changed by something other than Done When" in view.state.reason
+    assert (view.state.status, view.state.lifecycle.broken) == ("crashed", True)
+    assert "the record was changed by something other than Done When" in view.state.lifecycle.reason
     other = world.supervisor(ledger=await SqliteLedger.open(path))
     assert (await other.view(owned[0])).state.status == "crashed"
     (listed,) = await other.summaries()
@@ -301,7 +301,7 @@ async def test_an_act_on_a_changed_record_ends_the_run_while_its_worker_is_at_wo
     with pytest.raises(LedgerError, match="is not by the process that pursues it"):
         await actor.pause(run_id, "wait")
     view = await ended(supervisor, run_id)
-    assert (view.state.status, view.state.broken) == ("crashed", True)
+    assert (view.state.status, view.state.lifecycle.broken) == ("crashed", True)
     await supervisor.close("the test ended")
     assert (await world.supervisor(ledger=await SqliteLedger.open(path)).view(run_id)).state.status == "crashed"
 
@@ -319,7 +319,7 @@ async def test_a_run_that_is_wrongly_taken_for_dead_is_interrupted_and_goes_on(
     await other.append(run_id, RunInterrupted("its process is gone", 2.0), 2.0)
     world.worker.gate.set()
     view = await ended(supervisor, run_id)
-    assert (view.state.status, view.state.broken) == ("interrupted", False)
+    assert (view.state.status, view.state.lifecycle.broken) == ("interrupted", False)
     assert (await ended(supervisor, (await supervisor.resume(run_id)).state.run_id)).state.status == "complete"
 
 

@@ -185,14 +185,14 @@ def _replayed(view: RunView, entries: Any) -> Replayed:
     audited = [x.at for x in entries if isinstance(x.event, e.AuditFinished)]
     asked = bool(state.interrupts)
     return Replayed(
-        end="asked" if asked else str(state.end_status),
+        end="asked" if asked else str(state.lifecycle.end_status),
         findings=tuple(f"{one.finding.kind} {one.finding.message}" for one in state.open_findings),
         questions=sum(isinstance(x.event, e.InterruptOpened) for x in entries),
         trials=tuple(
             f"{one.tried} {'passed' if one.passed else 'failed'}" for one in observed if isinstance(one, Trial)
         ),
-        changed=len(state.tried.changed) if state.tried is not None else 0,
+        changed=len(state.trial.last.changed) if state.trial.last is not None else 0,
         seconds=checks[-1].seconds if checks else 0.0,
         beyond=entries[-1].at - audited[-1],
-        reason="; ".join((state.reason, *(one.reason for one in view.views if one.status != "met"))),
+        reason="; ".join((state.lifecycle.reason, *(one.reason for one in view.views if one.status != "met"))),
     )

@@ -548,26 +548,26 @@ async def test_honest_work_completes_at_once(name: str, tmp_path: Path) -> None:
     project, edits = HONEST[name]
     view = await pursued(tmp_path, project, project.work, edits)
     assert (view.state.status, view.state.iteration) == ("complete", 1), (
-        view.state.reason,
+        view.state.lifecycle.reason,
         view.state.present_findings,
     )
-    assert view.state.tried is not None
-    assert set(view.state.tried.grades.values()) == {"own"}
+    assert view.state.trial.last is not None
+    assert set(view.state.trial.last.grades.values()) == {"own"}
 
 
 @pytest.mark.parametrize("name", some(CHEATS))
 async def test_a_cheat_is_refused_by_what_it_is(name: str, tmp_path: Path) -> None:
     project, edits, kind = CHEATS[name]
     view = await pursued(tmp_path, project, edits)
-    assert view.state.status in ("blocked", "capped"), view.state.reason
-    assert kind in [one.finding.kind for one in view.state.open_findings], (view.state.reason, view.views)
+    assert view.state.status in ("blocked", "capped"), view.state.lifecycle.reason
+    assert kind in [one.finding.kind for one in view.state.open_findings], (view.state.lifecycle.reason, view.views)
 
 
 @pytest.mark.parametrize("name", some(PLAYED))
 async def test_no_other_cheat_completes_either(name: str, tmp_path: Path) -> None:
     project, edits = PLAYED[name]
     view = await pursued(tmp_path, project, edits)
-    assert view.state.status in ("blocked", "capped"), view.state.reason
+    assert view.state.status in ("blocked", "capped"), view.state.lifecycle.reason
     kinds = [one.finding.kind for one in view.state.open_findings]
     assert bool(kinds) != (name in cheats.AUDITED), (kinds, [one.reason for one in view.views])
 
@@ -587,6 +587,6 @@ async def test_a_test_that_the_goal_asks_for_must_fail_without_the_work(
     test: str, ends: str, grade: str, tmp_path: Path
 ) -> None:
     view = await pursued(tmp_path, PYTHON, PYTHON.work, {"tests/test_new.py": test}, check=NEW)
-    assert view.state.status == ends, (view.state.reason, view.views)
-    assert view.state.tried is not None
-    assert set(view.state.tried.grades.values()) == {grade}
+    assert view.state.status == ends, (view.state.lifecycle.reason, view.views)
+    assert view.state.trial.last is not None
+    assert set(view.state.trial.last.grades.values()) == {grade}

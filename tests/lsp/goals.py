@@ -10,7 +10,7 @@ from donewhen.core.events import EndStatus, RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
-from donewhen.core.state import CheckRecord, KnownFinding, RunState
+from donewhen.core.state import CheckRecord, KnownFinding, Lifecycle, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 from donewhen.goalfile.parse import parse
@@ -18,6 +18,7 @@ from donewhen.goalfile.source import ParsedGoalFile
 from donewhen.lsp.goal_view import GoalView
 from donewhen.lsp.positions import Encoding, FilePlace, split_lines
 from donewhen.ports import Live
+from tests.core.builders import changed
 
 ROOT = Path("/w") if Path("/").exists() else Path("C:/w")
 
@@ -68,9 +69,11 @@ def run_view(
     named = {r.id: tuple((places or {}).get(r.label, ())) for r in goal.requirements}
     checks = {key: CheckRecord(latest=one) for key, one in (results or {}).items()}
     run = RunState(
-        "run1", mode, goal, RunOptions("human", judge=judge), ended=ended is not None or mode == "audit",
-        end_status=ended, findings={str(n): one for n, one in enumerate(findings)}, checks=checks, **state,
+        "run1", mode, goal, RunOptions("human", judge=judge),
+        lifecycle=Lifecycle(ended=ended is not None or mode == "audit", end_status=ended),
+        findings={str(n): one for n, one in enumerate(findings)}, checks=checks,
     )  # fmt: skip
+    run = changed(run, **state)
     view = RunView(run, Live(), (ROOT / "GOAL.md").as_uri())
     # In place of what the state adds up to: these tests are about what is shown of it.
     vars(view).update(views=tuple(views), locations=named)

@@ -351,7 +351,7 @@ def test_a_long_preview_is_cut() -> None:
 def test_progress_says_iteration_phase_and_score() -> None:
     goal = parsed("---\nmax_iterations: 10\n---\n" + GOAL).goal
     assert goal is not None
-    view = run_view({"R1": "unmet"}, "---\nmax_iterations: 10\n---\n" + GOAL, iteration=3, judging=("r",))
+    view = run_view({"R1": "unmet"}, "---\nmax_iterations: 10\n---\n" + GOAL, iteration=3, deciding=("r",))
     assert message(view) == "iteration 3/10 · judging · 2 of 3 met"
     assert percentage(view) == 66
     waived = run_view({"R1": "unmet", "R2": "waived"}, "---\nmax_iterations: 10\n---\n" + GOAL, iteration=3)

@@ -211,7 +211,9 @@ class Simulation:
             state = await self._at_rest(began)
             if state is None or self._waits(state):
                 return
-            if state.ended and (state.end_status in ("complete", "cancelled") or machine.chance(0.7)):
+            if state.lifecycle.ended and (
+                state.lifecycle.end_status in ("complete", "cancelled") or machine.chance(0.7)
+            ):
                 return
             if state.active and state.interrupts:
                 await people.answer()

@@ -19,7 +19,7 @@ from donewhen.engine.api import RunView
 from donewhen.wire.reports import ReportFormat, render
 from donewhen.wire.snapshot import snapshot
 from tests.cli.fakes import complete, view_of
-from tests.core.builders import Story, failing
+from tests.core.builders import Story, changed, failing
 
 ROOT = Path("/w")
 OPTIONS = RunOptions(
@@ -31,7 +31,7 @@ JUDGE = Usage(9_000, 500, 0, 0.02)
 
 def run(worker: Usage = WORKER, judge: Usage = JUDGE, **changes: object) -> RunView:
     state = replace(complete().state, options=OPTIONS, spend=Spend(worker, judge))
-    return view_of(replace(state, **changes))  # type: ignore[arg-type]
+    return view_of(changed(state, **changes))
 
 
 def rendered(form: ReportFormat, shown: RunView) -> str:
@@ -104,7 +104,9 @@ def test_the_receipt_for_programs_is_the_snapshot() -> None:
 
 def test_an_approval_has_all_that_a_person_needs() -> None:
     asked = Interrupt("I1", "approval", "Run `x`?", "tool:run_command", "run_command", {"command": "x"}, "x", 0.0)
-    state = replace(run().state, ended=False, end_status=None, interrupts=(asked,))
+    state = replace(
+        run().state, lifecycle=replace(run().state.lifecycle, ended=False, end_status=None), interrupts=(asked,)
+    )
     (shown,) = snapshot(view_of(state), ROOT).model_dump(by_alias=True)["interrupts"]
     assert shown == {
         "id": "I1",

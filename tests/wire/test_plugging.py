@@ -101,9 +101,9 @@ def test_the_receipt_shows_a_halt_with_what_it_holds() -> None:
 
 def test_the_receipt_names_plugins_that_failed() -> None:
     off = PluginOff("cache", "wrap_tool", "KeyError: <x>")
-    text = rendered("markdown", state_of(plugins_off={off.plugin: f"{off.hook}: {off.reason}"}))
+    text = rendered("markdown", state_of(off={off.plugin: f"{off.hook}: {off.reason}"}))
     assert "### Plugins that failed and were switched off\n\n- `cache` in wrap_tool: KeyError: &lt;x&gt;\n" in text
-    (suite,) = JUnitXml.fromstring(rendered("junit", state_of(plugins_off={"cache": "x"})).encode())
+    (suite,) = JUnitXml.fromstring(rendered("junit", state_of(off={"cache": "x"})).encode())
     assert {one.name: one.value for one in suite.properties()}["donewhen.pluginsOff"] == "cache"
 
 

@@ -64,7 +64,7 @@ def hostile(said: str = HOSTILE) -> RunView:
         warnings=(RunWarning("x", said),),
         acts=(Act("waived R2", said, Person("ana", "terminal"), 1_700_000_000.0),),
         iterations=(IterationRecord(1, 1_700_000_000.0, summary=said, changed=(said,), error=said, total=2),),
-        plugins_off={"p": said},
+        off={"p": said},
         ended=True,
         end_status="capped",
         reason=said,
@@ -125,7 +125,13 @@ def test_the_page_has_the_timeline_in_its_order() -> None:
     run = complete().state
     act = Act("accepted F2", "it was flaky", Person("ana", "terminal"), 1_700_000_100.0, ("F2",))
     shown = view_of(
-        replace(run, acts=(act,), met_before=(1, 2), updated_at=1_700_000_200.0, started_at=1_699_999_999.0)
+        replace(
+            run,
+            acts=(act,),
+            progress=replace(run.progress, met_before=(1, 2)),
+            updated_at=1_700_000_200.0,
+            started_at=1_699_999_999.0,
+        )
     )
     items = [" ".join("".join(one.itertext()).split()) for one in page(rendered("html", shown)).find(".//ol")]
     assert [item.split(" ")[0] for item in items] == ["Before", "Iteration", "ana", "complete:"]
@@ -432,7 +438,12 @@ TURNS = tuple(IterationRecord(number, float(number), met=2, total=2, changed=("a
 def refused_once(raised: RaisedFinding = RAISED) -> RunView:
     """A complete run whose first iteration was refused."""
     done, undone = complete(), KnownFinding("F1", REFUSAL, present=False, raised=raised)
-    return replace(done, state=replace(done.state, findings=recorded(undone), iterations=TURNS, iteration=2))
+    return replace(
+        done,
+        state=replace(
+            done.state, findings=recorded(undone), progress=replace(done.state.progress, iterations=TURNS), iteration=2
+        ),
+    )
 
 
 @each_row("form", FORMATS)

@@ -192,7 +192,7 @@ def test_what_was_tried_is_evidence_too() -> None:
     tried = Trial("original", result.check_id, result.command, replace(result, outcome=Outcome.FAILED))
     silent = Trial("planted", result.check_id, result.command, None, "no room could be opened")
     known = [replace(check, id="E8", observation=tried), replace(check, id="E9", observation=silent)]
-    shown = replace(shown, state=replace(shown.state, trials=("E8", "E9")))
+    shown = replace(shown, state=replace(shown.state, trial=replace(shown.state.trial, evidence_ids=("E8", "E9"))))
     assert set(cited(shown)) >= {"E8", "E9"}
     lines = render("markdown", shown, ROOT, known).splitlines()
     assert (

@@ -523,7 +523,7 @@ class _Pursuit:
             last = view
             self._told(attempt, view)
             state = view.state
-            if state.active and state.interrupts and state.pause_requested is None:
+            if state.active and state.interrupts and state.lifecycle.pause_requested is None:
                 with suppress(DoneWhenError):  # it may have ended by itself
                     await runs.pause(run_id, f"{WAITS}: {state.interrupts[0].id}", "run")
         return last

@@ -41,7 +41,7 @@ def _attempt_document(one: Standing) -> dict[str, Any]:
     return {
         "number": one.attempt.number,
         "status": state.status if state is not None else None,
-        "reason": state.reason if state is not None else one.attempt.error,
+        "reason": state.lifecycle.reason if state is not None else one.attempt.error,
         "proven": one.result.proven,
         "stale": view is not None and view.stale,
         "met": met(one),
@@ -153,7 +153,7 @@ def _reasons(one: Standing) -> list[str]:
     """What its proofs are worth, and why it ended."""
     if one.view is None:
         return [one.attempt.error] if one.attempt.error else []
-    ended = one.view.state.reason if one.view.state.status != "complete" else ""
+    ended = one.view.state.lifecycle.reason if one.view.state.status != "complete" else ""
     return [*graded(one.view.views), *([ended] if ended else [])]
 
 

@@ -97,7 +97,7 @@ async def _pause_on_signal(call: Call, ending: Ending) -> str:
 
 def _none_proven(call: Call, group: Group, standing: Sequence[Standing]) -> int:
     """What can be done where no attempt is proven."""
-    waiting = [one for one in standing if one.view is not None and not one.view.state.ended]
+    waiting = [one for one in standing if one.view is not None and not one.view.state.lifecycle.ended]
     for one in waiting:
         for asked in one.view.state.interrupts if one.view is not None else ():
             where = shlex.quote(str(one.attempt.root))
@@ -316,8 +316,8 @@ def table(group: Group, standing: Sequence[Standing]) -> list[str]:
         view = one.view
         if view is not None:
             lines += [f"{one.attempt.number}: {told}" for told in graded(view.views)]
-            if view.state.status != "complete" and view.state.reason:
-                lines.append(f"{one.attempt.number}: {one_line(view.state.reason)}")
+            if view.state.status != "complete" and view.state.lifecycle.reason:
+                lines.append(f"{one.attempt.number}: {one_line(view.state.lifecycle.reason)}")
         elif one.attempt.error is not None:
             lines.append(f"{one.attempt.number}: {one_line(one.attempt.error)}")
     return lines

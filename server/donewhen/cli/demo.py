@@ -110,14 +110,14 @@ class Narration:
             self._begun = True
             yield from _introduction(view)
         state = view.state
-        if state.turns_ended > self._told_turns and state.iterations:
+        if state.turns_ended > self._told_turns and state.progress.iterations:
             self._told_turns = state.turns_ended
-            yield from _turn(state.iterations[-1])
-        if state.audits > self._told_audits and state.audit is None:
-            self._told_audits = state.audits
+            yield from _turn(state.progress.iterations[-1])
+        if state.auditing.count > self._told_audits and state.auditing.open is None:
+            self._told_audits = state.auditing.count
             yield from self._audited(view)
-        if state.tried is not None and state.tried != self._told_tried:
-            self._told_tried = state.tried
+        if state.trial.last is not None and state.trial.last != self._told_tried:
+            self._told_tried = state.trial.last
             yield from self._trial_lines(view)
 
     def _audited(self, view: RunView) -> Iterator[str]:

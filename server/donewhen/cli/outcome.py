@@ -22,14 +22,14 @@ def exit_code(state: RunState) -> int:
     from donewhen.core.proof import satisfied
 
     if state.mode == "audit":
-        if state.end_status == "crashed":
+        if state.lifecycle.end_status == "crashed":
             return CRASHED
-        return COMPLETE if state.end_status is None and satisfied(state) else NOT_COMPLETE
+        return COMPLETE if state.lifecycle.end_status is None and satisfied(state) else NOT_COMPLETE
     if state.status == "complete":
         return COMPLETE
     if state.status == "crashed":
         return CRASHED
-    return NOT_COMPLETE if state.ended else PERSON_NEEDED
+    return NOT_COMPLETE if state.lifecycle.ended else PERSON_NEEDED
 
 
 def error_code(error: DoneWhenError) -> int:

@@ -103,7 +103,7 @@ def _next(call: Call, state: RunState) -> str:
         return f"{', '.join(one.id for one in state.interrupts)} still waits for an answer"
     if resumable(state):
         return of_a_program(state, str(call.root)) or f"continue with: donewhen resume {state.run_id}"
-    return "the run has ended" if state.ended else "the run continues by itself"
+    return "the run has ended" if state.lifecycle.ended else "the run continues by itself"
 
 
 def _done(call: Call, view: RunView, did: str = "") -> int:
@@ -115,7 +115,7 @@ def _done(call: Call, view: RunView, did: str = "") -> int:
     if call.json:
         call.show(view)
     else:
-        reason = f" ({one_line(state.reason)})" if state.reason else ""
+        reason = f" ({one_line(state.lifecycle.reason)})" if state.lifecycle.reason else ""
         call.terminal.result(f"{state.run_id} {state.status or 'check'}{reason} · {met_of_total(view)}")
     return 0
 

@@ -57,13 +57,13 @@ class Log:
     def _turns(self, before: RunView | None, after: RunView, did: Sequence[RunStep]) -> Iterator[str]:
         """Each turn that began, the steps in it, and how it ended."""
         state = after.state
-        known = {record.number for record in before.state.iterations} if before else set[int]()
+        known = {record.number for record in before.state.progress.iterations} if before else set[int]()
         cap = state.limit("max_iterations")
         begun = state.turn if before is None or before.state.turn != state.turn else None
         finished = before is not None and before.state.turns_ended < state.turns_ended
         ended = {
             record.number: record
-            for record in state.iterations
+            for record in state.progress.iterations
             if record.number not in known or (finished and record.number == state.iteration)
         }
         starts = set[int]() if begun is None else {begun.iteration}
@@ -99,7 +99,7 @@ class Log:
         """Reports nothing before the first look, nor during a renewal: the last result stands until there is a new
         one."""
         for one in view.views:
-            unknown = view.state.audits == 0 and one.status == "unverified"
+            unknown = view.state.auditing.count == 0 and one.status == "unverified"
             word = (one.status, one.reason)
             if not one.renewing and not unknown and self._told.get(one.requirement_id) != word:
                 self._told[one.requirement_id] = word
@@ -114,7 +114,7 @@ class Log:
         gone = [f for f in earlier if f.id not in remaining]
         yield from (f"{f.id} is resolved" for f in gone if f.finding.kind not in TRIAL_FINDINGS)
         self._untried.update({f.id: False for f in gone if f.finding.kind in TRIAL_FINDINGS})
-        tried = state.tried is not None and state.tried.revision == state.revision
+        tried = state.trial.last is not None and state.trial.last.revision == state.revision
         for identity, told in tuple(self._untried.items()):
             if tried or identity in remaining:
                 del self._untried[identity]
@@ -137,8 +137,8 @@ def closing(view: RunView) -> list[str]:
     """How it ended, and what remains."""
     state = view.state
     counts = met_of_total(view)
-    if state.mode == "audit" and state.end_status == "crashed":
-        return [f"the check broke off: {one_line(state.reason, 500)}"]
+    if state.mode == "audit" and state.lifecycle.end_status == "crashed":
+        return [f"the check broke off: {one_line(state.lifecycle.reason, 500)}"]
     if state.mode == "audit":
         word = "proven" if _all_settled(view) else "not proven"
         return [" · ".join((f"{word}: {counts}", *spending(state.spend.judge))) + held_out_untried(state)]
@@ -149,7 +149,7 @@ def closing(view: RunView) -> list[str]:
     return [
         ended,
         f"{counts} · {' · '.join([*spent, *worked])}",
-        *([] if state.broken else graded(view.views)),
+        *([] if state.lifecycle.broken else graded(view.views)),
         *_apart(state),
     ]
 
@@ -162,7 +162,7 @@ def stale_lines(view: RunView, checked: RunView | None = None) -> list[str]:
     changed = [shown_path(path) for path in view.present.changed or ()]
     more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
     what = f": {one_line(', '.join(changed[:5]))}{more}" if changed else ""
-    if view.state.guard is not None and view.state.audit_due:
+    if view.state.guard is not None and view.state.auditing.due:
         return []  # it is being proven again
     then = "run `donewhen check` to check again"
     if checked is not None:
@@ -175,7 +175,7 @@ def _ended_as(state: RunState) -> str:
     halt = shown_halt(state)
     if halt is not None and halt.resumable:
         return one_line(halt_text(halt), 500)
-    return f"{state.status}: {one_line(state.reason)}" if state.reason else f"{state.status}"
+    return f"{state.status}: {one_line(state.lifecycle.reason)}" if state.lifecycle.reason else f"{state.status}"
 
 
 def _apart(state: RunState) -> list[str]:
@@ -253,8 +253,8 @@ def _new_warnings(before: RunView, after: RunView) -> Iterator[str]:
 
 def _retried(before: RunView | None, after: RunView) -> Iterator[str]:
     """That the model could not be asked, once for each try, and first what its server said."""
-    retrying = after.state.retrying
-    if retrying is not None and (before is None or before.state.retrying != retrying):
+    retrying = after.state.calls.retrying
+    if retrying is not None and (before is None or before.state.calls.retrying != retrying):
         if retrying.failed.next_try == FIRST_REPETITION:
             said, _, advice = retrying.failed.trouble.said.rpartition("; ")
             yield f"  {one_line(said or advice)}"

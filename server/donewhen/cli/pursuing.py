@@ -55,7 +55,7 @@ class Pursuit:
         with suppress(OutputClosed):
             self.display.finish(last)
         self._say_what_next(last)
-        if ending.by_ctrl_c and not last.state.ended:
+        if ending.by_ctrl_c and not last.state.lifecycle.ended:
             return PAUSED_BY_CTRL_C if self.supervised else 0
         return exit_code(last.state)
 
@@ -123,7 +123,7 @@ class Pursuit:
 
     def _nobody_can_answer(self, view: RunView) -> bool:
         state = view.state
-        waiting = state.active and bool(state.interrupts) and state.pause_requested is None
+        waiting = state.active and bool(state.interrupts) and state.lifecycle.pause_requested is None
         return self.supervised and waiting and not self.call.interactive
 
     @asynccontextmanager
@@ -164,16 +164,20 @@ def what_next(view: RunView) -> list[str]:
     answers = [f"  donewhen answer {run_id} {i.id} {answer_example(i)}" for i in state.interrupts]
     if exit_code(state) == PERSON_NEEDED:
         # The plugin's reason and data say what it takes; the worker takes nothing.
-        data = " --data JSON" if state.halt is not None and state.halt.plugin != "worker" else ""
+        data = " --data JSON" if state.plugins.halt is not None and state.plugins.halt.plugin != "worker" else ""
         takes = [f"{i.id} takes {answers_hint(i)}" for i in state.interrupts]
         if state.works_elsewhere:
             asked = ["\n".join(["answer with:", *answers])] if answers else []
-            goes_on = "start the agent again to continue" if state.paused else "the agent continues in its own session"
+            goes_on = (
+                "start the agent again to continue"
+                if state.lifecycle.paused
+                else "the agent continues in its own session"
+            )
             return [*asked, *takes, f"{goes_on}: the goal is checked when it next stops"]
         acts = "\n".join([*answers, *_acts(state, f"donewhen resume {run_id}{data}")])
         return [f"saved; go on with:\n{acts}", *takes]
-    if not state.ended or state.status in ("complete", "cancelled"):
-        return [f"receipt: donewhen report {run_id}"] if state.ended else []
+    if not state.lifecycle.ended or state.status in ("complete", "cancelled"):
+        return [f"receipt: donewhen report {run_id}"] if state.lifecycle.ended else []
     if state.mode == "audit" and exit_code(state) == COMPLETE:
         return [f"receipt: donewhen report {run_id}"]
     if state.mode == "audit":
@@ -184,7 +188,7 @@ def what_next(view: RunView) -> list[str]:
 
 def _acts(state: RunState, resume: str) -> list[str]:
     """What to type about why it stands still, and that it goes on, in the order in which an editor has its buttons."""
-    acts = [] if state.trouble is None else [*by_hand(state, state.trouble)]
+    acts = [] if state.calls.trouble is None else [*by_hand(state, state.calls.trouble)]
     if goal_kept(state) is not None:
         acts.append((putting_back(state), "put it back"))
     if resume not in (act for act, _ in acts):
@@ -205,7 +209,7 @@ def _still_open(view: RunView) -> str:
 def _to_go_on(state: RunState) -> list[str]:
     """What a person can do about a run that ended without its goal, as commands."""
     run_id, findings = state.run_id, state.open_findings
-    if state.broken:
+    if state.lifecycle.broken:
         return []  # a run with such a record can't continue, and its reason says so
     accept = f"\n  donewhen accept {run_id} --all --reason TEXT" if findings else ""
     undo = f"accept {', '.join(one.id for one in findings)}, or undo what was changed" if findings else ""
@@ -215,7 +219,7 @@ def _to_go_on(state: RunState) -> list[str]:
         option = {"capped": "--max-iterations N", "timed_out": "--timeout T"}.get(state.status, spent)
         also = f"; {undo}" if undo else ""
         return [f"nothing is lost; raise the limit to go on{also}:{resume} {option}"]
-    unproven = [r.label for r in state.goal.requirements if f"requirement:{r.id}" in state.dismissed]
+    unproven = [r.label for r in state.goal.requirements if f"requirement:{r.id}" in state.asking.dismissed]
     if state.status == "blocked" and unproven:
         waive = "".join(f"\n  donewhen waive {run_id} {one} --reason TEXT" for one in unproven)
         go_on = f"nothing is lost; write a check below {', '.join(unproven)} in the goal file, or waive it, and go on:"

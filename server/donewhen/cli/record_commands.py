@@ -48,7 +48,9 @@ async def _checked_since(runs: Runs, view: RunView) -> RunView | None:
     """A later check of a stale run's goal on the files as they are."""
     if not view.stale or view.state.mode == "audit":
         return None
-    checks = [one for one in await runs.views(view.state.goal.path) if one.state.mode == "audit" and one.state.audits]
+    checks = [
+        one for one in await runs.views(view.state.goal.path) if one.state.mode == "audit" and one.state.auditing.count
+    ]
     same = (one for one in checks if one.state.goal.requirements == view.state.goal.requirements)
     return next((one for one in same if one.present is not None and not one.stale), None)
 
@@ -106,7 +108,11 @@ def status_lines(view: RunView, checked: RunView | None = None) -> list[str]:
         lines += [f"{asked.id} {asked.kind}: {one_line(asked.title, 500)}", *preview_lines(asked)]
     lines += [f"now: {one_line(view.live.activity)}"] if state.active and view.live.activity else []
     # Its first line already has the word for how it ended.
-    return [*lines, *closing(view)[1 if state.active and not state.reason else 0 :], *stale_lines(view, checked)]
+    return [
+        *lines,
+        *closing(view)[1 if state.active and not state.lifecycle.reason else 0 :],
+        *stale_lines(view, checked),
+    ]
 
 
 def _halt_data(state: RunState) -> list[str]:

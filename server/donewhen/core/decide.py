@@ -98,9 +98,9 @@ def decide(state: RunState, seconds: float = 0.0) -> Action:
     """The next action of a run that is not ended, so many seconds of work after its last entry. The order of the rules
     is the rule."""
     action = _decided(state, seconds)
-    if isinstance(action, Stop) and action.status in _LIMITED and state.last_error is not None:
+    if isinstance(action, Stop) and action.status in _LIMITED and state.last_turn.error is not None:
         # Whichever limit came first: what the worker last ran into is why.
-        return Stop(action.status, f"{action.reason}; the worker's last turn failed: {state.last_error}")
+        return Stop(action.status, f"{action.reason}; the worker's last turn failed: {state.last_turn.error}")
     return action
 
 
@@ -124,12 +124,12 @@ def _decided(state: RunState, seconds: float) -> Action:
 
 
 def _asked_for(state: RunState) -> Action | None:
-    if state.stop_requested is not None:
-        return Stop("cancelled", state.stop_requested)
-    if state.pause_requested is not None:
-        return Pause(state.pause_requested, state.paused_by)
-    if state.halt is not None and not state.halt.resumable:
-        return Stop("blocked", f"{state.halt.plugin}: {state.halt.reason}")
+    if state.lifecycle.stop_requested is not None:
+        return Stop("cancelled", state.lifecycle.stop_requested)
+    if state.lifecycle.pause_requested is not None:
+        return Pause(state.lifecycle.pause_requested, state.lifecycle.paused_by)
+    if state.plugins.halt is not None and not state.plugins.halt.resumable:
+        return Stop("blocked", f"{state.plugins.halt.plugin}: {state.plugins.halt.reason}")
     return None if state.active else AwaitPerson()
 
 
@@ -139,7 +139,7 @@ def _completed(state: RunState, seconds: float) -> Action | None:
     if trials_due(state):
         # What is proven ends `complete`, however late it is; but the time limit would cut trials off at once, for ever.
         return _out_of_time(state, seconds) or RunTrials()
-    if not state.confirmed:
+    if not state.files.confirmed:
         return Confirm()
     return Stop("complete", _why_complete(state))
 
@@ -183,7 +183,7 @@ def _out_of_time(state: RunState, seconds: float) -> Action | None:
 
 def _elsewhere(state: RunState) -> Action | None:
     """An agent elsewhere worked on after its run had ended: that is a turn of its own, and is audited as one."""
-    resumed = state.works_elsewhere and state.turns_ended > 0 and not state.iteration_open and state.redo is None
+    resumed = state.works_elsewhere and state.turns_ended > 0 and not state.progress.open and state.redo is None
     return _next_turn(state) if resumed else None
 
 
@@ -196,12 +196,12 @@ def _unsettled(state: RunState, seconds: float) -> Action | None:
 
 
 def _audit(state: RunState) -> Action | None:
-    return RunAudit(state.iteration) if state.audit_due and state.turn is None and state.redo is None else None
+    return RunAudit(state.iteration) if state.auditing.due and state.turn is None and state.redo is None else None
 
 
 def _unaffordable(state: RunState) -> Action | None:
     """A call that could pass a budget was not made, and what needs no model is done."""
-    return Stop("over_budget", state.unaffordable) if state.unaffordable is not None else None
+    return Stop("over_budget", state.calls.unaffordable) if state.calls.unaffordable is not None else None
 
 
 def _judgement(state: RunState) -> Action | None:
@@ -211,20 +211,20 @@ def _judgement(state: RunState) -> Action | None:
     about_claim = _judge_confirms(state)
     if not wanted and not about_claim:
         return None
-    if state.outages >= MAX_OUTAGES:
+    if state.judge.outages >= MAX_OUTAGES:
         if about_claim:
             return None  # a person can tell, too, and is asked
-        return Pause(f"the judge could not be asked: {state.outage_reason}")
+        return Pause(f"the judge could not be asked: {state.judge.outage_reason}")
     return AskJudge(wanted)
 
 
 def _judge_confirms(state: RunState) -> bool:
-    claim = state.claim
+    claim = state.last_turn.claim
     return (
         claim is not None
         and claim.state in ("blocked", "impossible")
         and state.options.judge is not None
-        and state.claim_judged is None
+        and state.last_turn.claim_judged is None
         and not state.open_findings
     )
 
@@ -244,13 +244,13 @@ def held_out_untried(state: RunState) -> str:
 
 def _person(state: RunState) -> Action | None:
     """An open interrupt is never skipped by the loop itself; a confirmed ending ends the run."""
-    if state.ending is not None:
-        return Stop(*state.ending)
+    if state.lifecycle.ending is not None:
+        return Stop(*state.lifecycle.ending)
     if state.redo is not None and state.redo.suspended:
         return None  # the turn goes on, and waits for the answer itself
     if state.interrupts:
         return AwaitPerson()
-    if state.claim is not None and not _about_trials(state):
+    if state.last_turn.claim is not None and not _about_trials(state):
         return Ask((_claim_question(state),))
     return None
 
@@ -263,7 +263,7 @@ def _about_trials(state: RunState) -> bool:
 def _ask_about_findings(state: RunState) -> Action | None:
     """Once only integrity findings remain, the worker is not called again: a person decides about all of them at once.
     A worker whose last turn failed may still be at it."""
-    if state.redo is not None or state.failures or state.undoing or not findings_alone(state):
+    if state.redo is not None or state.stall.failures or state.undoing or not findings_alone(state):
         return None
     if _hears_of_trials(state):
         return None
@@ -275,7 +275,11 @@ def _ask_about_findings(state: RunState) -> Action | None:
 def _hears_of_trials(state: RunState) -> bool:
     """What a trial refuses, the worker hears once: it may have meant no harm, and can mend it without a person."""
     cap = state.limit("max_iterations")
-    if state.options.worker is None or state.claim is not None or (cap is not None and state.iteration >= cap):
+    if (
+        state.options.worker is None
+        or state.last_turn.claim is not None
+        or (cap is not None and state.iteration >= cap)
+    ):
         return False
     known = state.open_findings
     tried = [one for one in known if one.finding.kind in TRIAL_FINDINGS and one.finding.kind != "not_tried"]
@@ -287,10 +291,10 @@ def _given_up(state: RunState) -> Action | None:
     cap, stall = state.limit("max_iterations"), state.limit("stall_after")
     if state.redo is not None:
         return None
-    if state.fatal is not None:
-        return Stop("crashed", state.fatal)
-    if state.failures >= MAX_FAILURES:
-        return Stop("crashed", f"the worker failed {state.failures} times in a row: {state.last_error}")
+    if state.last_turn.fatal is not None:
+        return Stop("crashed", state.last_turn.fatal)
+    if state.stall.failures >= MAX_FAILURES:
+        return Stop("crashed", f"the worker failed {state.stall.failures} times in a row: {state.last_turn.error}")
     if cap is not None and state.iteration >= cap:
         return Stop("capped", f"the limit of {_iterations(cap)} is reached")
     # A person who wants the findings undone has granted a turn for that.
@@ -298,7 +302,7 @@ def _given_up(state: RunState) -> Action | None:
         stall is not None
         and not state.undoing
         and state.turns_ended > 0
-        and not state.outages
+        and not state.judge.outages
         and _repeats(state) >= stall
     ):
         return Stop("stalled", f"{stall} iterations in a row ended with the same files and the same unmet requirements")
@@ -310,7 +314,7 @@ def _iterations(cap: float) -> str:
 
 
 def _repeats(state: RunState) -> int:
-    return state.stall_count + 1 if unmet_signature(state) == state.stall_signature else 1
+    return state.stall.count + 1 if unmet_signature(state) == state.stall.signature else 1
 
 
 def _questions(state: RunState) -> Action | None:
@@ -320,7 +324,7 @@ def _questions(state: RunState) -> Action | None:
     if not open_ones or state.open_findings or not all(undecidable(state, r) for r in open_ones):
         return None
     # A person is not asked about what a turn left behind that failed: the worker may still do it.
-    if state.redo is not None or (state.failures and state.options.judge is not None):
+    if state.redo is not None or (state.stall.failures and state.options.judge is not None):
         return None
     weakly = [r.label for r in open_ones if weakly_met(state, r)]
     if weakly and not state.options.askable:
@@ -329,11 +333,11 @@ def _questions(state: RunState) -> Action | None:
         return Stop("blocked", f"{told}: {ways}")
     if not (state.options.attended or weakly) and state.options.judge is not None:
         return None
-    asked = [r for r in open_ones if f"requirement:{r.id}" not in state.dismissed]
+    asked = [r for r in open_ones if f"requirement:{r.id}" not in state.asking.dismissed]
     if not asked:
         labels = ", ".join(r.label for r in open_ones)
         return Stop("blocked", f"nothing can prove {labels}, and a person did not waive it")
-    return Ask(tuple(_requirement_question(state, r, n) for n, r in enumerate(asked, state.interrupt_count + 1)))
+    return Ask(tuple(_requirement_question(state, r, n) for n, r in enumerate(asked, state.asking.count + 1)))
 
 
 def _next_turn(state: RunState) -> Action:
@@ -345,19 +349,19 @@ def _next_turn(state: RunState) -> Action:
 
 
 def _claim_question(state: RunState) -> Interrupt:
-    claim = state.claim
+    claim = state.last_turn.claim
     assert claim is not None  # the caller saw it
     titles = {
         "blocked": f"The worker says that it is blocked: {claim.text}. End the run as blocked?",
         "impossible": f"The worker says that it can't be done: {claim.text}. End the run as impossible?",
     }
     title = titles.get(claim.state, claim.text or "The worker has a question")
-    return Interrupt(f"I{state.interrupt_count + 1}", "question", title, about=f"claim:{claim.state}")
+    return Interrupt(f"I{state.asking.count + 1}", "question", title, about=f"claim:{claim.state}")
 
 
 def _start_question(state: RunState) -> Interrupt:
     return Interrupt(
-        f"I{state.interrupt_count + 1}", "approval", "Start this run?", about="start", preview=state.options.summary
+        f"I{state.asking.count + 1}", "approval", "Start this run?", about="start", preview=state.options.summary
     )
 
 
@@ -370,13 +374,13 @@ def _findings_question(state: RunState) -> Interrupt:
     tried = all(one.finding.kind in TRIAL_FINDINGS for one in known)
     what = f"trials refuse the proof ({ids})" if tried else f"the proof itself was changed ({ids})"
     title = f"{rest}, but {what}. {accept}, have the worker undo it, or end the run?"
-    if tried and state.tried is not None and state.tried.advice:
-        title += f" {state.tried.advice}"
+    if tried and state.trial.last is not None and state.trial.last.advice:
+        title += f" {state.trial.last.advice}"
     if cap is not None and state.iteration >= cap:
         title += f" The worker has no turns left: the limit of {_iterations(cap)} is reached."
     title += worker_says(state)
     return Interrupt(
-        f"I{state.interrupt_count + 1}",
+        f"I{state.asking.count + 1}",
         "question",
         title,
         about="findings",

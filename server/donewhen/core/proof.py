@@ -51,12 +51,12 @@ def assess(state: RunState) -> tuple[RequirementView, ...]:
 def proven(state: RunState) -> bool:
     """The soundness rule: every requirement met or waived, every proof fresh and made after the last turn, and no
     integrity finding left open. What a worker or a judge says can't make this true."""
-    settled = state.turn is None and state.redo is None and state.audit is None and not state.judging
-    settled = settled and not state.trying
+    settled = state.turn is None and state.redo is None and state.auditing.open is None and not state.judge.deciding
+    settled = settled and not state.trial.running
     return (
         state.mode == "pursue"
         and settled
-        and not state.audit_due
+        and not state.auditing.due
         and not state.open_findings
         and all(view.status in PROVEN for view in assess(state))
         and not needed_checks(state)
@@ -69,7 +69,7 @@ def trials_due(state: RunState) -> bool:
     worker worked, and what is held out wherever it is."""
     if state.guard is not None or state.goal.about != "workspace":
         return False
-    work, tried = work_to_try(state), state.tried
+    work, tried = work_to_try(state), state.trial.last
     if tried is not None and tried.revision == state.revision and (tried.turns or not work):
         return False
     return bool(state.options.hidden_checks or (work and tried_checks(state))) and proven(state)
@@ -79,7 +79,7 @@ def work_to_try(state: RunState) -> bool:
     """True where a worker worked, and its work can be told from the start: before that, and where a person works, only
     what is held out is tried."""
     by_a_worker = state.options.trials and not state.persons_work and state.turns_ended > 0
-    return by_a_worker and state.first_checkpoint is not None
+    return by_a_worker and state.files.first_checkpoint is not None
 
 
 def tried_checks(state: RunState) -> tuple[Check, ...]:
@@ -100,7 +100,7 @@ def _is_command(check: Check) -> bool:
 
 def guardable(state: RunState) -> bool:
     """True for a run that is complete: what it has proven can be kept so."""
-    return state.ended and state.mode == "pursue" and state.end_status == "complete"
+    return state.lifecycle.ended and state.mode == "pursue" and state.lifecycle.end_status == "complete"
 
 
 def satisfied(state: RunState) -> bool:
@@ -121,7 +121,7 @@ def needed_editor_reports(state: RunState) -> tuple[Requirement, ...]:
         for requirement in state.goal.requirements
         if requirement.problems
         and requirement.id not in state.waived
-        and not _current(state, state.editor.get(requirement.id))
+        and not _current(state, state.evidence.editor.get(requirement.id))
     )
 
 
@@ -144,11 +144,11 @@ def findings_alone(state: RunState) -> bool:
 
 def _for_the_judge(state: RunState) -> tuple[Requirement, ...]:
     """What only the judge's verdict is missing for."""
-    if state.options.judge is None or (state.mode == "pursue" and state.turns_ended == 0 and not state.judge_taken):
+    if state.options.judge is None or (state.mode == "pursue" and state.turns_ended == 0 and not state.judge.taken):
         return ()
-    if state.last_error is not None or state.dropped >= MAX_DROPPED:
+    if state.last_turn.error is not None or state.judge.dropped >= MAX_DROPPED:
         return ()
-    if state.goal.about == "response" and state.response is None:
+    if state.goal.about == "response" and state.last_turn.response is None:
         return ()
     return tuple(requirement for requirement in state.goal.requirements if _wants_judge(state, requirement))
 
@@ -163,19 +163,19 @@ def undecidable(state: RunState, requirement: Requirement) -> bool:
         return False
     if state.options.judge is None:
         return True
-    judged = state.judged.get(requirement.id)
+    judged = state.judge.judged.get(requirement.id)
     return judged is not None and not judged.stale and judged.verdict.finding == "unverified"
 
 
 def weakly_met(state: RunState, requirement: Requirement) -> bool:
     """True where the word of a weak judge is all that says that it is met: that proves nothing."""
-    judged = state.judged.get(requirement.id)
+    judged = state.judge.judged.get(requirement.id)
     return state.options.weak_judge and judged is not None and not judged.stale and judged.verdict.finding == "met"
 
 
 def _in_doubt(state: RunState, requirement: Requirement) -> bool:
     """True where the editor says nothing about the files on the disk. Worker `human` saves and opens files itself."""
-    evidence = state.editor.get(requirement.id)
+    evidence = state.evidence.editor.get(requirement.id)
     if evidence is None or not isinstance(evidence.observation, EditorReport):
         return False
     report = evidence.observation
@@ -188,7 +188,7 @@ def unmet_signature(state: RunState) -> str:
     """Identity of what an iteration ended with: the same one `stall_after` times in a row is a stall."""
     views = [f"{v.requirement_id}\0{v.status}\0{_stable(state, v)}" for v in assess(state) if v.status not in PROVEN]
     findings = [known.finding.key for known in state.open_findings]
-    parts = [state.revision, state.response_digest, state.last_error or "", *views, *findings]
+    parts = [state.revision, state.last_turn.response_digest, state.last_turn.error or "", *views, *findings]
     return hashlib.sha256("\1".join(parts).encode("utf-8", "replace")).hexdigest()
 
 
@@ -267,7 +267,7 @@ def _grade(state: RunState, requirement: Requirement, view: RequirementView) -> 
         return None
     if view.decided_by == "judge":
         return "weak_judge" if state.judge_is_weak else "judge"
-    tried = state.tried
+    tried = state.trial.last
     if tried is None or tried.revision != state.revision:
         return None
     if _refused(state, requirement, view):
@@ -297,7 +297,7 @@ _WORTH: tuple[Grade, ...] = ("own", "worker", "untried")
 def _proofs(state: RunState, requirement: Requirement) -> list[_Proof]:
     proofs = [_check_proof(state, check) for check in requirement.checks]
     if requirement.problems:
-        proofs.append(_editor_proof(state, state.editor.get(requirement.id)))
+        proofs.append(_editor_proof(state, state.evidence.editor.get(requirement.id)))
     return proofs
 
 
@@ -321,7 +321,7 @@ def _check_proof(state: RunState, check: Check) -> _Proof:
     record = state.check(check.id)
     evidence, result = record.latest, record.result
     if evidence is None or result is None:
-        return _Proof("unverified", f"`{check.command}` has not run yet", renewing=state.active and state.audit_due)
+        return _Proof("unverified", f"`{check.command}` has not run yet", renewing=state.active and state.auditing.due)
     ids = (evidence.id,)
     fresh = evidence.fresh(state.revision)
     if not result.passed:
@@ -330,7 +330,11 @@ def _check_proof(state: RunState, check: Check) -> _Proof:
         reason = f"`{check.command}` is flaky: it gave different results for the same files ({record.streak} of {STABLE_PASSES} passes in a row)"  # noqa: E501  # one sentence for people
         return _Proof("unverified", reason, ids, flaky=True, renewing=not fresh and _recheck_pending(state))
     if evidence.revision != evidence.revision_after:
-        moved = f": {', '.join(state.unsettled.paths[:3])}" if state.unsettled and state.unsettled.paths else ""
+        moved = (
+            f": {', '.join(state.auditing.unsettled.paths[:3])}"
+            if state.auditing.unsettled and state.auditing.unsettled.paths
+            else ""
+        )
         reason = f"files changed while `{check.command}` ran{moved}"
         return _Proof("unverified", reason, ids, renewing=_recheck_pending(state))
     if not fresh:
@@ -363,19 +367,19 @@ def _errors(report: EditorReport) -> str:
 
 
 def _judged_view(state: RunState, requirement: Requirement, view: RequirementView) -> RequirementView:
-    judged = state.judged.get(requirement.id)
-    if (judged is None or judged.stale) and state.dropped >= MAX_DROPPED:
+    judged = state.judge.judged.get(requirement.id)
+    if (judged is None or judged.stale) and state.judge.dropped >= MAX_DROPPED:
         reason = (
-            f"files changed while the judge was deciding, {state.dropped} times in a row: stop whatever writes them, "
-            "or add them to .gitignore"
+            f"files changed while the judge was deciding, {state.judge.dropped} times in a row: stop whatever writes "
+            "them, or add them to .gitignore"
         )
         return replace(view, reason=reason)
     if judged is None:
         reason = "the judge has not decided yet"
-        if state.last_error is not None:
+        if state.last_turn.error is not None:
             reason = NOT_AFTER_A_FAILURE
-        elif state.outage_reason:
-            reason = f"the judge could not be asked: {state.outage_reason}"
+        elif state.judge.outage_reason:
+            reason = f"the judge could not be asked: {state.judge.outage_reason}"
         return replace(view, reason=reason)
     verdict = judged.verdict
     if state.options.weak_judge and verdict.finding == "met":
@@ -425,13 +429,13 @@ def _wants_judge(state: RunState, requirement: Requirement) -> bool:
         return False
     if any(proof.status != "met" for proof in _proofs(state, requirement)):
         return False
-    judged = state.judged.get(requirement.id)
+    judged = state.judge.judged.get(requirement.id)
     return judged is None or judged.stale
 
 
 def _recheck_pending(state: RunState) -> bool:
     pursued = state.active or state.guard is not None
-    return pursued and (state.audit_due or state.audit is not None or state.turn is not None)
+    return pursued and (state.auditing.due or state.auditing.open is not None or state.turn is not None)
 
 
 # What a result is worth later: a proof counts for the revision at which it was made, whether or not its run
@@ -453,8 +457,13 @@ def as_of(state: RunState, present: Present | None) -> RunState:
         return state
     judged = outdated(state, present.changed or (), known=present.changed is not None)
     # A goal on guard is about to be looked at again.
-    due = state.audit_due or state.guard is not None
-    return replace(state, revision=present.revision, judged=judged, audit_due=due)
+    due = state.auditing.due or state.guard is not None
+    return replace(
+        state,
+        revision=present.revision,
+        judge=replace(state.judge, judged=judged),
+        auditing=replace(state.auditing, due=due),
+    )
 
 
 def outdated(state: RunState, paths: tuple[str, ...], *, known: bool) -> dict[str, Judged]:
@@ -463,7 +472,7 @@ def outdated(state: RunState, paths: tuple[str, ...], *, known: bool) -> dict[st
         key: replace(value, stale=True)
         if not known or not value.scope or any(any_matches(value.scope, path) for path in paths)
         else value
-        for key, value in state.judged.items()
+        for key, value in state.judge.judged.items()
     }
 
 
@@ -481,7 +490,7 @@ def _places(state: RunState, requirement: Requirement) -> tuple[Problem, ...]:
         result = state.check(check.id).result
         if result is not None and not result.passed:
             found.update({(p.path, p.line, p.message): p for p in result.problems})
-    report = state.editor.get(requirement.id)
+    report = state.evidence.editor.get(requirement.id)
     if report is not None and isinstance(report.observation, EditorReport):
         errors = [p for p in report.observation.problems if p.severity == "error"]
         found.update({(p.path, p.line, p.message): p for p in errors})
@@ -505,34 +514,36 @@ MAX_PATHS = 10
 def revision_unsettled(before: RunState, after: RunState, event: e.RevisionChanged) -> RunState:
     """`after` another revision came. A person's edit resets the count; a worker's own changes say nothing."""
     if event.by == "person":
-        return replace(after, unsettled=None)
+        return replace(after, auditing=replace(after.auditing, unsettled=None))
     if event.by != "check" or before.turn is not None:
         return after
-    known = before.unsettled or Unsettled(since=after.elapsed, turn=before.turns_ended)
+    known = before.auditing.unsettled or Unsettled(since=after.elapsed, turn=before.turns_ended)
     paths = tuple(dict.fromkeys((*event.paths, *known.paths)))[:MAX_PATHS]
     # Everything was proven, and is to be proven again: the last look and the trials find such changes.
-    undone = before.audit is None and all(view.status in PROVEN for view in assess(before))
-    return replace(after, unsettled=replace(known, audits=known.audits + undone, paths=paths))
+    undone = before.auditing.open is None and all(view.status in PROVEN for view in assess(before))
+    return replace(
+        after, auditing=replace(after.auditing, unsettled=replace(known, audits=known.audits + undone, paths=paths))
+    )
 
 
 def audit_unsettled(state: RunState) -> RunState:
     """After an audit: counted where all that it ran passed, and files changed too often for that to be a proof."""
-    known = state.unsettled
+    known = state.auditing.unsettled
     if known is None:
         return state
     results = [state.check(check.id).result for check in bound_checks(state)]
     passed = all(result is not None and result.passed for result in results)
     if not passed or any(record.flaky for record in state.checks.values()):
-        return replace(state, unsettled=None)
+        return replace(state, auditing=replace(state.auditing, unsettled=None))
     if needed_checks(state):
-        return replace(state, unsettled=replace(known, audits=known.audits + 1))
-    return state if known.audits else replace(state, unsettled=None)
+        return replace(state, auditing=replace(state.auditing, unsettled=replace(known, audits=known.audits + 1)))
+    return state if known.audits else replace(state, auditing=replace(state.auditing, unsettled=None))
 
 
 def unsettled_reason(state: RunState, seconds: float) -> str | None:
     """Why the run ends, so many seconds of work after its last entry; None where it may go on. Workers have been told
     by then, as often as a run may repeat itself (`stall_after`)."""
-    known, stall = state.unsettled, state.limit("stall_after")
+    known, stall = state.auditing.unsettled, state.limit("stall_after")
     if known is None or known.audits < ENOUGH or state.mode != "pursue" or state.persons_work:
         return None
     # The turn before the first of these audits is one of those that came to nothing else.

@@ -83,7 +83,7 @@ def worker_says(state: RunState) -> str:
     """A sentence with what the worker said when it was told of what trials refuse, to follow other text; empty if
     it said nothing. It stands in quotes that it can't close, on one line and bounded: nothing in it can pass for a word
     of the server or the judge."""
-    printable = "".join(char if char.isprintable() else " " for char in state.last_words)
+    printable = "".join(char if char.isprintable() else " " for char in state.last_turn.words)
     words = " ".join(keep_ends(" ".join(printable.split()), MAX_WORDS).translate(_NO_QUOTES).split())
     return f" The worker says: “{words}”" if words and heard_of_trials(state) else ""
 

@@ -22,13 +22,13 @@ def goal_gone(path: str | None) -> str:
 
 def goal_kept(state: RunState) -> int | None:
     """The iteration whose files have the goal file, while the run stands still because that is gone; else None."""
-    gone = state.status == "paused" and state.reason == goal_gone(state.goal.path)
-    return state.last_checkpoint[0] if gone and state.last_checkpoint is not None else None
+    gone = state.status == "paused" and state.lifecycle.reason == goal_gone(state.goal.path)
+    return state.files.last_checkpoint[0] if gone and state.files.last_checkpoint is not None else None
 
 
 def putting_back(state: RunState) -> str:
     """The command that puts the goal file back; empty where none was kept."""
-    kept = state.last_checkpoint
+    kept = state.files.last_checkpoint
     return "" if kept is None else f"donewhen revert {state.run_id} {kept[0]} {state.goal.path} --force"
 
 
@@ -37,8 +37,8 @@ def check_resumable(state: RunState, limits: Limits) -> None:
     status = state.status
     if state.mode == "audit":
         raise NotResumable("an audit can't be resumed: check again")
-    if state.broken:
-        raise NotResumable(f"run {state.run_id} can't go on: {state.reason}")
+    if state.lifecycle.broken:
+        raise NotResumable(f"run {state.run_id} can't go on: {state.lifecycle.reason}")
     # An agent elsewhere goes on in the same session after what was asked of it is proven.
     if status == "cancelled" or (status == "complete" and not state.works_elsewhere):
         raise NotResumable(f"run {state.run_id} is {status}: start a new one")
@@ -116,4 +116,4 @@ def resumable(state: RunState) -> bool:
     stands = ("paused", "interrupted", *_LIMIT_OF, *_GOES_ON)
     if state.works_elsewhere:
         return False  # the agent's own hook lets it go on
-    return state.mode == "pursue" and not state.broken and (state.halted or state.status in stands)
+    return state.mode == "pursue" and not state.lifecycle.broken and (state.halted or state.status in stands)

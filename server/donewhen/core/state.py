@@ -162,6 +162,14 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptTree:
+    """A tree that was kept, and the sequence of the entry that says so."""
+
+    tree: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
 class KnownFinding:
     """An integrity finding with the id that people use (`F1`), as it was seen last; kept also where it is gone."""
 
@@ -170,7 +178,7 @@ class KnownFinding:
     accepted: bool = False
     """It refuses nothing, for that `reason`."""
     reason: str = ""
-    before: str | None = None
+    before: KeptTree | None = None
     """The last tree that was kept before it was there."""
     since: int = 0
     """How many turns had ended when it was first found."""
@@ -237,6 +245,212 @@ class Tried:
     """How many turns had ended then: before the first, only what is held out is tried."""
 
 
+# A state's parts by subject. Their fields are in a dict: each is copied as a whole (`changing.replace`).
+
+
+@dataclass(frozen=True)
+class Lifecycle:
+    """Whether a run is pursued, and why it is not."""
+
+    paused: str | None = None
+    paused_by: PausedBy = "run"
+    """Who asked for the last pause, or for the one that is to come."""
+    interrupted: str | None = None
+    ended: bool = False
+    end_status: EndStatus | None = None
+    broken: bool = False
+    """What came after this on record is not as it was written: nothing goes on from here."""
+    reason: str = ""
+    stop_requested: str | None = None
+    pause_requested: str | None = None
+    ending: tuple[EndStatus, str] | None = None
+    """A person confirmed that the run ends so."""
+
+
+@dataclass(frozen=True)
+class FilesSeen:
+    """What is known of the workspace's files besides their revision."""
+
+    confirmed: bool = False
+    """True where a full walk found the revision and nothing happened since."""
+    baseline: IntegrityFacts | None = None
+    person_paths: frozenset[str] = frozenset()
+    """What a person changed since the baseline was taken: it moves the baseline."""
+    first_checkpoint: str | None = None
+    """The tree before the worker's first turn."""
+    checkpoints: Mapping[int, KeptTree] = field(default_factory=dict[int, KeptTree])
+    """By the iteration after which they were kept, the newest last."""
+    put_aside: KeptTree | None = None
+    """What stood there before the last revert, or before a turn that was cut off was taken back."""
+    put_back: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The paths that were put back, each with the tree that its content last came from."""
+    person_edits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The paths that a person changed, each with the sequence of the entry that says so last."""
+    last_alive: float = 0.0
+    """Until when the run, or the turn that was cut off, may have changed files: later changes are a person's."""
+    edits_kept: tuple[float, bool] | None = None
+    """A person's answer about edits made since the turn was cut off: when it was asked for, and whether they stay."""
+
+    @property
+    def last_checkpoint(self) -> tuple[int, KeptTree] | None:
+        """The newest one, and the iteration after which it was kept."""
+        return [*self.checkpoints.items()][-1] if self.checkpoints else None
+
+
+@dataclass(frozen=True)
+class IterationsSoFar:
+    """The iterations so far."""
+
+    iterations: tuple[IterationRecord, ...] = ()
+    """The last 20."""
+    began: float = 0.0
+    """The run's seconds of work when the present iteration's turn began."""
+    open: bool = False
+    """False once the run stopped after it: what is looked at again later is no part of it."""
+    met_before: tuple[int, int] | None = None
+    """How many requirements were met, or waived, of how many, before the first turn; None: there was none yet."""
+
+
+@dataclass(frozen=True)
+class LastTurn:
+    """What the worker's last turn came to."""
+
+    claim: Claim | None = None
+    """As long as it needs a person or the judge."""
+    claim_judged: str | None = None
+    """What the judge said to the claim where it did not confirm it: then a person is asked."""
+    words: str = ""
+    """What the worker said at its end, however it ended: a claim. Empty after a turn that failed."""
+    error: str | None = None
+    fatal: str | None = None
+    """Why another turn is useless until a person changes something."""
+    response_digest: str = ""
+    response: Evidence | None = None
+    """What the worker returned, for a goal about the response."""
+    returned: str | None = None
+    """The same where it is on record as it was: for validators of a run that goes on."""
+
+
+@dataclass(frozen=True)
+class Steering:
+    """What people said to the worker."""
+
+    answers: tuple[str, ...] = ()
+    late_answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
+    """Answers by the interrupt's subject, for a turn that isn't waiting for them right now: it was cut off and asks
+    again later. It gets each once; what it had been given before, and may have acted on, it asks for again."""
+    hints: tuple[str, ...] = ()
+    """Said unasked, and not read yet."""
+    hints_read: tuple[str, ...] = ()
+    """Read in the present turn: one that runs again from its beginning reads them again."""
+
+
+@dataclass(frozen=True)
+class Stall:
+    """How often in a row the worker got nowhere."""
+
+    failures: int = 0
+    """Turns that failed."""
+    signature: str = ""
+    """What was unmet when the last turn began."""
+    count: int = 0
+    """How many turns began with that."""
+
+
+@dataclass(frozen=True)
+class ModelCalls:
+    """The calls to models that are open, and why none can be made."""
+
+    open: Mapping[str, CallStarted] = field(default_factory=dict[str, CallStarted])
+    count: int = 0
+    """How many were ever made."""
+    retrying: Retrying | None = None
+    """An open call whose model could not be asked, and is asked again."""
+    trouble: ModelTrouble | None = None
+    """Why the model of the worker or the judge could not be asked, until it answers or a person lets the run go on."""
+    unaffordable: str | None = None
+    """Why the next call was not made: a budget. Holds until a limit is raised."""
+
+
+@dataclass(frozen=True)
+class Auditing:
+    """The audit that is open, and whether another one is due."""
+
+    open: OpenAudit | None = None
+    due: bool = True
+    count: int = 0
+    """How many came to an end."""
+    unsettled: Unsettled | None = None
+
+
+@dataclass(frozen=True)
+class RecordedEvidence:
+    """The evidence besides that of checks."""
+
+    editor: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
+    """The latest editor report of each requirement with `problems` globs, by requirement id."""
+    citable: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What may be cited now: id to the revision that it holds for."""
+    count: int = 0
+    commands: tuple[Evidence, ...] = ()
+    """The latest commands that the worker ran through the server."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The trials of the proof."""
+
+    running: bool = False
+    last: Tried | None = None
+    evidence_ids: tuple[str, ...] = ()
+    """What the last trials saw."""
+    agreed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Files whose original is not that of the start, because a person changed or accepted them: the checkpoint that has
+    it, empty where it is as it is now."""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What the judge is asked, and what it said."""
+
+    deciding: tuple[str, ...] = ()
+    """The ids of the requirements that it decides right now."""
+    judged: Mapping[str, Judged] = field(default_factory=dict[str, Judged])
+    disturbed: Actor | None = None
+    """Who changed files since it was asked last; a person only where nobody else did."""
+    dropped: int = 0
+    """Verdicts of this iteration that were dropped since files changed meanwhile, by nobody's hand."""
+    disputes: Mapping[str, str] = field(default_factory=dict[str, str])
+    outages: int = 0
+    outage_reason: str = ""
+    taken: bool = False
+    """The run had no judge until a save of its goal file named one."""
+    score: float | None = None
+    """How far the judge said last that what it decides is, 0 to 1; None where it gave no score."""
+
+
+@dataclass(frozen=True)
+class PeopleAsked:
+    """What people were asked."""
+
+    count: int = 0
+    dismissed: frozenset[str] = frozenset()
+    """What a person was asked about and left as it is."""
+
+
+@dataclass(frozen=True)
+class PluginsInRun:
+    """What plugins did to a run, and keep of it."""
+
+    halt: Halted | None = None
+    """A plugin stopped the loop: resumable, the run waits; else it ended so."""
+    resuming: Resuming | None = None
+    """How the turn or the hook that halted goes on."""
+    states: Mapping[str, PluginState] = field(default_factory=dict[str, PluginState])
+    off: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Plugins that failed in this run, with the reason."""
+
+
 @dataclass(frozen=True)  # its fields are in a dict: it is copied as a whole (`changing.replace`)
 class RunState:
     """Everything about a run that decides. Times are epoch seconds but for `elapsed`, which is seconds of work."""
@@ -249,154 +463,53 @@ class RunState:
     started_at: float = 0.0
     updated_at: float = 0.0
     elapsed: float = 0.0
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
 
     revision: str = ""
-    confirmed: bool = False
-    """True where a full walk found `revision` and nothing happened since."""
-    baseline: IntegrityFacts | None = None
-    person_paths: frozenset[str] = frozenset()
-    """What a person changed since the baseline was taken: it moves the baseline."""
+    files: FilesSeen = field(default_factory=FilesSeen)
     file_limits: Limits | None = None
-
-    paused: str | None = None
-    paused_by: PausedBy = "run"
-    """Who asked for the last pause, or for the one that is to come."""
-    interrupted: str | None = None
-    ended: bool = False
-    end_status: EndStatus | None = None
-    acts: tuple[Act, ...] = ()
-    """What people did to it: the latest."""
-    broken: bool = False
-    """What came after this on record is not as it was written: nothing goes on from here."""
-    reason: str = ""
-    last_alive: float = 0.0
-    """Until when the run, or the turn that was cut off, may have changed files: later changes are a person's."""
-    edits_kept: tuple[float, bool] | None = None
-    """A person's answer about edits made since the turn was cut off: when it was asked for, and whether they stay."""
-    stop_requested: str | None = None
-    pause_requested: str | None = None
-    ending: tuple[EndStatus, str] | None = None
-    """A person confirmed that the run ends so."""
+    """The limits that the goal file set when it was read last."""
 
     iteration: int = 0
-    met_before: tuple[int, int] | None = None
-    """How many requirements were met, or waived, of how many, before the first turn; None: there was none yet."""
-    iteration_began: float = 0.0
-    """The run's seconds of work when the present iteration's turn began."""
-    iteration_open: bool = False
-    """False once the run stopped after it: what is looked at again later is no part of it."""
     turns_ended: int = 0
+    progress: IterationsSoFar = field(default_factory=IterationsSoFar)
     turn: OpenTurn | None = None
     redo: OpenTurn | None = None
     """A turn that was cut off: it runs again as the same iteration."""
-    claim: Claim | None = None
-    """The last turn's claim, as long as it needs a person or the judge."""
-    claim_judged: str | None = None
-    """What the judge said to the claim where it did not confirm it: then a person is asked."""
-    last_words: str = ""
-    """What the worker said at the end of its last turn, however it ended: a claim. Empty after a turn that failed."""
-    failures: int = 0
-    last_error: str | None = None
-    fatal: str | None = None
-    """Why another turn is useless until a person changes something."""
-    response_digest: str = ""
-    answers: tuple[str, ...] = ()
-    late_answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
-    """Answers by the interrupt's subject, for a turn that isn't waiting for them right now: it was cut off and asks
-    again later. It gets each once; what it had been given before, and may have acted on, it asks for again."""
-
-    hints: tuple[str, ...] = ()
-    """What a person said to the worker unasked, and it has not read yet."""
-    hints_read: tuple[str, ...] = ()
-    """What it has read in the present turn: a turn that runs again from its beginning reads it again."""
-
+    last_turn: LastTurn = field(default_factory=LastTurn)
+    stall: Stall = field(default_factory=Stall)
     conversation: tuple[Message, ...] = ()
     """What the worker's model was told and answered, as far as it wasn't compacted."""
     conversation_before: tuple[Message, ...] = ()
     """As it was when the present turn began: a turn that runs again starts from there."""
-    open_calls: Mapping[str, CallStarted] = field(default_factory=dict[str, CallStarted])
-    call_count: int = 0
-    retrying: Retrying | None = None
-    """An open call whose model could not be asked, and is asked again."""
-    trouble: ModelTrouble | None = None
-    """Why the model of the worker or the judge could not be asked, until it answers or a person lets the run go on."""
-    unaffordable: str | None = None
-    """Why the next call to a model was not made: a budget. Holds until a limit is raised."""
-    commands: tuple[Evidence, ...] = ()
-    """The latest commands that the worker ran through the server."""
-    first_checkpoint: str | None = None
-    """The tree before the worker's first turn."""
-
-    audit: OpenAudit | None = None
-    audit_due: bool = True
-    audits: int = 0
-    unsettled: Unsettled | None = None
-    checks: Mapping[str, CheckRecord] = field(default_factory=dict[str, CheckRecord])
-    """By check id; those that ran in the order in which they first did. See `check`."""
-    editor: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
-    """The latest editor report of each requirement with `problems` globs, by requirement id."""
-    recorded: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The evidence that may be cited now: id to the revision that it holds for."""
-    evidence_count: int = 0
-
-    trying: bool = False
-    tried: Tried | None = None
-    trials: tuple[str, ...] = ()
-    """The ids of what the last trials saw."""
-    agreed: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Files whose original is not that of the start, because a person changed or accepted them: the checkpoint that has
-    it, empty where it is as it is now."""
-
-    judging: tuple[str, ...] = ()
-    judged: Mapping[str, Judged] = field(default_factory=dict[str, Judged])
-    disturbed: Actor | None = None
-    """Who changed files since the judge was asked last; a person only where nobody else did."""
-    dropped: int = 0
-    """Verdicts of this iteration that were dropped since files changed meanwhile, by nobody's hand."""
-    disputes: Mapping[str, str] = field(default_factory=dict[str, str])
-    outages: int = 0
-    outage_reason: str = ""
-
-    waived: Mapping[str, str] = field(default_factory=dict[str, str])
-    findings: Mapping[str, KnownFinding] = field(default_factory=dict[str, KnownFinding])
-    """All that there ever was, by the finding's key; what is present in the order in which it was found."""
+    steering: Steering = field(default_factory=Steering)
     undoing: bool = False
     """A person wants the worker to undo the findings: it has one turn for that before they are asked about again."""
 
-    interrupts: tuple[Interrupt, ...] = ()
-    interrupt_count: int = 0
-    dismissed: frozenset[str] = frozenset()
-    """What a person was asked about and left as it is."""
-
+    calls: ModelCalls = field(default_factory=ModelCalls)
     spend: Spend = field(default_factory=Spend)
-    judge_taken: bool = False
-    """The run had no judge until a save of its goal file named one."""
-    judge_score: float | None = None
-    """How far the judge said last that what it decides is, 0 to 1; None where it gave no score."""
-    stall_signature: str = ""
-    stall_count: int = 0
 
-    response: Evidence | None = None
-    """What the worker returned last, for a goal about the response."""
-    returned: str | None = None
-    """What the worker returned last, where it is on record as it was: for validators of a run that goes on."""
-    halt: Halted | None = None
-    """A plugin stopped the loop: resumable, the run waits; else it ended so."""
-    resuming: Resuming | None = None
-    """How the turn or the hook that halted goes on."""
-    plugin_states: Mapping[str, PluginState] = field(default_factory=dict[str, PluginState])
-    plugins_off: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Plugins that failed in this run, with the reason."""
+    auditing: Auditing = field(default_factory=Auditing)
+    checks: Mapping[str, CheckRecord] = field(default_factory=dict[str, CheckRecord])
+    """By check id; those that ran in the order in which they first did. See `check`."""
+    evidence: RecordedEvidence = field(default_factory=RecordedEvidence)
+    trial: Trials = field(default_factory=Trials)
+    judge: Judging = field(default_factory=Judging)
+    findings: Mapping[str, KnownFinding] = field(default_factory=dict[str, KnownFinding])
+    """All that there ever was, by the finding's key; what is present in the order in which it was found."""
+    waived: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    interrupts: tuple[Interrupt, ...] = ()
+    asking: PeopleAsked = field(default_factory=PeopleAsked)
+    acts: tuple[Act, ...] = ()
+    """What people did to it: the latest."""
     started: str | None = None
     """Who accepted the start summary; None: nobody yet."""
+    plugins: PluginsInRun = field(default_factory=PluginsInRun)
     guard: Guard | None = None
     """What was proven is proven again after each edit."""
     guarded: bool = False
     """It will be on guard once it is complete, since the run before it was."""
-
-    iterations: tuple[IterationRecord, ...] = ()
-    """The last 20."""
-    last_checkpoint: tuple[int, str] | None = None
     warnings: tuple[RunWarning, ...] = ()
 
     @property
@@ -413,11 +526,11 @@ class RunState:
         """None for a bare audit."""
         if self.mode == "audit":
             return None
-        if self.ended:
-            return self.end_status
-        if self.interrupted is not None:
+        if self.lifecycle.ended:
+            return self.lifecycle.end_status
+        if self.lifecycle.interrupted is not None:
             return "interrupted"
-        if self.paused is not None:
+        if self.lifecycle.paused is not None:
             return "paused"
         return "waiting" if self.interrupts or self.halted else "running"
 
@@ -429,20 +542,25 @@ class RunState:
     @property
     def active(self) -> bool:
         """True where the run is being pursued, or waits for a person while it is."""
-        return not self.ended and self.paused is None and self.interrupted is None and not self.halted
+        return (
+            not self.lifecycle.ended
+            and self.lifecycle.paused is None
+            and self.lifecycle.interrupted is None
+            and not self.halted
+        )
 
     @property
     def halted(self) -> bool:
         """True where a plugin stopped the loop, which waits to be resumed. Any other halt ends the run."""
-        return self.halt is not None and self.halt.resumable
+        return self.plugins.halt is not None and self.plugins.halt.resumable
 
     @property
     def phase(self) -> Phase | None:
         if not self.active:
-            return "checking" if self.guard is not None and self.audit is not None else None
-        if self.judging:
+            return "checking" if self.guard is not None and self.auditing.open is not None else None
+        if self.judge.deciding:
             return "judging"
-        if self.audit is not None or self.trying:
+        if self.auditing.open is not None or self.trial.running:
             return "checking"
         return "working" if self.turn is not None else None
 
@@ -505,18 +623,21 @@ class RunState:
     @property
     def audit_evidence(self) -> tuple[Evidence, ...]:
         """The latest evidence of each check, and the editor's latest reports."""
-        return (*self.check_evidence, *self.editor.values())
+        return (*self.check_evidence, *self.evidence.editor.values())
 
     @property
     def open_findings(self) -> tuple[KnownFinding, ...]:
         return tuple(known for known in self.present_findings if not known.accepted)
 
-    def tree_before(self, finding: IntegrityFinding) -> str | None:
+    def tree_before(self, finding: IntegrityFinding) -> KeptTree | None:
         """The last tree that was kept before a finding was there; for a new one that is the latest."""
         known = self.findings.get(finding.key)
         if known is not None and known.before is not None:
             return known.before
-        return self.last_checkpoint[1] if self.last_checkpoint is not None else self.first_checkpoint
+        if self.files.last_checkpoint is not None:
+            return self.files.last_checkpoint[1]
+        first = self.files.first_checkpoint
+        return KeptTree(first, 0) if first is not None else None
 
     def limit(self, name: str) -> float | int | None:
         """A limit as it applies: for workers that are not started here three of them only where a person set them."""

@@ -118,8 +118,8 @@ class ActiveRun:
         """What was streamed, the latest last: by the id of the call, or by `turn_stream`."""
         self._streaming = ""
         self._stream_told: asyncio.TimerHandle | None = None
-        self._evidence_count = state.evidence_count
-        self._call_count = state.call_count
+        self._evidence_count = state.evidence.count
+        self._call_count = state.calls.count
         self._on_change = on_change
         self._changed = asyncio.Event()
         self.record_changed: RecordChanged | None = None
@@ -274,12 +274,12 @@ class ActiveRun:
 
     def evidence_id(self) -> str:
         """The next free one; given out once, even where checks run side by side."""
-        self._evidence_count = max(self._evidence_count, self.state.evidence_count) + 1
+        self._evidence_count = max(self._evidence_count, self.state.evidence.count) + 1
         return f"E{self._evidence_count}"
 
     def call_id(self) -> str:
         """The next free one for a call to a model."""
-        self._call_count = max(self._call_count, self.state.call_count) + 1
+        self._call_count = max(self._call_count, self.state.calls.count) + 1
         return f"M{self._call_count}"
 
     # ------------------------------------------------------------------------------------ workspace
@@ -319,7 +319,7 @@ class ActiveRun:
         """Opens an interrupt and waits for a person's answer, however long. One that came after the turn which
         asked was cut off is taken; one that is open still, since the turn goes on from there, is not asked twice."""
         opened = self.numbered(interrupt)
-        late = self.state.late_answers.get(opened.subject)
+        late = self.state.steering.late_answers.get(opened.subject)
         once = (self.state.turns_ended, opened.subject)
         if late is not None and once not in self._used:
             self._used.add(once)
@@ -340,7 +340,7 @@ class ActiveRun:
 
     def numbered(self, interrupt: Interrupt) -> Interrupt:
         """The interrupt with the next free id and the time."""
-        number, mask = self.state.interrupt_count + 1, self.parts.setup.mask
+        number, mask = self.state.asking.count + 1, self.parts.setup.mask
         return replace(
             interrupt,
             id=f"I{number}",
@@ -377,10 +377,10 @@ class ActiveRun:
     def live(self) -> Live:
         """What it is doing now, how long a model has said nothing meanwhile, and since when."""
         now = self.parts.setup.clock.now()
-        retrying, activity, silent = self.state.retrying, self.activity, 0
+        retrying, activity, silent = self.state.calls.retrying, self.activity, 0
         if retrying is not None:
             activity = retrying.text(now)
-        elif activity is not None and self._asked_at is not None and self.state.open_calls:
+        elif activity is not None and self._asked_at is not None and self.state.calls.open:
             silent = max(0, int(now - self._asked_at))
             activity = f"{activity}, {silent} s" if silent else activity
         return Live(activity, now, self.state.elapsed_after(self.watch.look()), silent)
@@ -444,7 +444,12 @@ class ActiveRun:
 
     def fail(self, error: Exception) -> None:
         """The record itself can't be kept: the run stops here, and shows as interrupted. What is on disk stays."""
-        self.state = replace(self.state, interrupted=str(error), reason=str(error), turn=None, audit=None)
+        self.state = replace(
+            self.state,
+            lifecycle=replace(self.state.lifecycle, interrupted=str(error), reason=str(error)),
+            turn=None,
+            auditing=replace(self.state.auditing, open=None),
+        )
         self.failed = True
         self.touch()
 
@@ -521,7 +526,7 @@ class RunHost:
 
     @property
     def off(self) -> frozenset[str]:
-        return frozenset(self._run.state.plugins_off)
+        return frozenset(self._run.state.plugins.off)
 
     @property
     def root(self) -> str:
@@ -531,7 +536,7 @@ class RunHost:
         self._run.set_activity(line)
 
     def state_of(self, plugin: str) -> PluginState | None:
-        return self._run.state.plugin_states.get(plugin)
+        return self._run.state.plugins.states.get(plugin)
 
     async def keep_state(self, plugin: str, state: PluginState | None) -> None:
         if state is not None:
@@ -546,6 +551,6 @@ class RunHost:
         said = self._mask(reason)
         if plugin not in self.off:
             await self._run.append(PluginOff(plugin, hook, said))
-        if essential and self._run.state.pause_requested is None:
+        if essential and self._run.state.lifecycle.pause_requested is None:
             pause = f"the plugin {plugin}, which this run can't continue without, failed in {hook}: {said}"
             await self._run.append(PauseRequested(pause))

@@ -199,17 +199,17 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
         return shown_addressing(facts, state.goal.path, BY_A_PERSON if state.waits_for_person else STOOD_THERE)
     now = await run.parts.setup.probes.facts(state.goal, run.parts.workspace)
     if state.options.judge is not None:
-        commands = [e.observation for e in state.commands if isinstance(e.observation, ObservedCommand)]
+        commands = [e.observation for e in state.evidence.commands if isinstance(e.observation, ObservedCommand)]
         addressing = await run.parts.setup.probes.addressing(
-            state.goal, run.parts.workspace, results, since=state.first_checkpoint, commands=commands
+            state.goal, run.parts.workspace, results, since=state.files.first_checkpoint, commands=commands
         )
         now = replace(now, addressing=addressing)
-    baseline = state.baseline
+    baseline = state.files.baseline
     if baseline is None:
         await run.append(BaselineTaken(now), durable=False)
         return compare(now, now)  # what was there already is only shown
-    if state.person_paths:
-        baseline = moved(baseline, now, state.person_paths)
+    if state.files.person_paths:
+        baseline = moved(baseline, now, state.files.person_paths)
         await run.append(BaselineTaken(baseline), durable=False)
     return await _with_diffs(run, compare(baseline, now))
 
@@ -224,7 +224,7 @@ async def _with_diffs(run: ActiveRun, findings: Sequence[IntegrityFinding]) -> t
         if before is None or not finding.path or finding.standing:
             found.append(finding)
             continue
-        key = (before, finding.path)
+        key = (before.tree, finding.path)
         if key not in made:
             made[key] = await _diff(workspace, *key, min(MAX_DIFF, left))
             left -= len(made[key])

@@ -48,7 +48,7 @@ class CallAccount:
         """See `ports.Calls`."""
         state = self._run.state
         limits, ahead = state.goal.limits, Usage()
-        for worst in (*(call.worst for call in state.open_calls.values()), *self._ahead()):
+        for worst in (*(call.worst for call in state.calls.open.values()), *self._ahead()):
             ahead += worst
         spent = state.budget_usage + ahead
         usd = None if limits.budget is None or spent.usd is None else limits.budget - spent.usd
@@ -57,7 +57,7 @@ class CallAccount:
     def _ahead(self) -> Sequence[Usage]:
         """Calls that are about to be put on record."""
         run = self._run
-        return [worst for key, worst in run.reserved.items() if key not in run.state.open_calls]
+        return [worst for key, worst in run.reserved.items() if key not in run.state.calls.open]
 
     async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
         """See `ports.Calls`. Calls under way count as their worst case."""
@@ -66,7 +66,7 @@ class CallAccount:
         ahead = sum(self._ahead(), worst)
         reason = beyond_budget(run.state, ahead)
         if reason is not None:
-            if run.state.unaffordable is None:
+            if run.state.calls.unaffordable is None:
                 await run.append(BudgetReached(reason))
             raise OverBudget(reason)
         call_id = run.call_id()
@@ -99,7 +99,7 @@ def beyond_budget(state: RunState, worst: Usage) -> str | None:
     """Why a call may not be made, None if it may."""
     limits = state.goal.limits
     ahead = worst
-    for call in state.open_calls.values():
+    for call in state.calls.open.values():
         ahead += call.worst
     spent = state.budget_usage
     if limits.token_budget is not None and spent.tokens + ahead.tokens > limits.token_budget:
@@ -155,7 +155,7 @@ class RevisionView:
         return self._run.parts.workspace.files()
 
     async def changed(self) -> Sequence[str]:
-        workspace, base, revision = self._run.parts.workspace, self._run.state.first_checkpoint, self._revision
+        workspace, base, revision = self._run.parts.workspace, self._run.state.files.first_checkpoint, self._revision
         if base is None:
             return ()
         async with self._one_at_a_time:
@@ -164,7 +164,7 @@ class RevisionView:
             return tuple(sorted(self._changed or ()))
 
     async def diff(self) -> str:
-        workspace, base, revision = self._run.parts.workspace, self._run.state.first_checkpoint, self._revision
+        workspace, base, revision = self._run.parts.workspace, self._run.state.files.first_checkpoint, self._revision
         if base is None:
             return ""
         async with self._one_at_a_time:
@@ -257,7 +257,7 @@ class Context:
 
     @property
     def hints(self) -> Sequence[str]:
-        return self._run.state.hints
+        return self._run.state.steering.hints
 
     async def settled(self) -> TreeState:
         tree = await settled_or_proven(self._run)

@@ -29,11 +29,12 @@ from donewhen.core.errors import (
     UsageError,
 )
 from donewhen.core.fold.dispatch import fold
-from donewhen.core.state import KnownFinding, RunState
+from donewhen.core.state import KeptTree, KnownFinding, RunState
 from donewhen.core.work import Answer
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import RevertOutcome, RunView
 from donewhen.engine.reading import Reading
+from donewhen.engine.records import kept_after
 from donewhen.engine.watching import amend, take_accepted_goal
 from donewhen.ports import Owner, Reply, Request
 
@@ -243,7 +244,11 @@ class Control(Reading):
 
     async def _pause(self, run_id: str, person: Person, reason: str, by: PausedBy = "person") -> None:
         state = await self._now(run_id)
-        if (state.interrupted is not None or state.halted) and not state.ended and state.paused is None:
+        if (
+            (state.lifecycle.interrupted is not None or state.halted)
+            and not state.lifecycle.ended
+            and state.lifecycle.paused is None
+        ):
             await self._act(run_id, e.RunPaused(reason, by))
             return
         if not state.active:
@@ -253,11 +258,11 @@ class Control(Reading):
 
     async def _stop(self, run_id: str, person: Person, reason: str) -> None:
         state = await self._now(run_id)
-        if state.ended:
+        if state.lifecycle.ended:
             raise UsageError(f"nothing to stop: run {run_id} has ended ({state.status or 'audit'})")
         if run_id in self._active:
             await self._append_event(run_id, e.StopRequested(reason, person))
-            await self._until(run_id, lambda now: now.ended)
+            await self._until(run_id, lambda now: now.lifecycle.ended)
             return
         last = self._setup.lock.last_owner()
         if last is not None and last.run_id == run_id:
@@ -330,28 +335,30 @@ class Control(Reading):
     async def _revert(
         self, run_id: str, person: Person, iteration: int | None, paths: list[str] | None, force: bool
     ) -> dict[str, Any]:
-        if iteration is None:
-            checkpoint, sequence = await self._records.put_aside(run_id)
-            now = (await self._now(run_id)).iteration
-            return await self._put_back(run_id, person, now, checkpoint, sequence, paths, force)
-        checkpoint, sequence = await self._records.checkpoint(run_id, iteration)
-        return await self._put_back(run_id, person, iteration, checkpoint, sequence, paths, force)
+        state = await self._now(run_id)
+        if iteration is not None:
+            return await self._put_back(run_id, person, iteration, kept_after(state, iteration), paths, force)
+        if state.files.put_aside is None:
+            raise UsageError(f"run {run_id} has reverted nothing that can be undone")
+        return await self._put_back(run_id, person, state.iteration, state.files.put_aside, paths, force)
 
     async def _revert_finding(
         self, run_id: str, person: Person, finding_id: str, force: bool = False
     ) -> dict[str, Any]:
-        found = _known_finding(await self._steerable(run_id), finding_id)
-        checkpoint, sequence = await self._records.before_finding(run_id, found.finding.key)
-        now = (await self._now(run_id)).iteration
-        return await self._put_back(run_id, person, now, checkpoint, sequence, [found.finding.path], force)
+        state = await self._steerable(run_id)
+        found = _known_finding(state, finding_id)
+        if found.before is None:
+            raise UsageError(
+                f"run {run_id} kept no files from before that finding: change the file back yourself, or accept it"
+            )
+        return await self._put_back(run_id, person, state.iteration, found.before, [found.finding.path], force)
 
     async def _put_back(
         self,
         run_id: str,
         person: Person,
         iteration: int,
-        checkpoint: str,
-        sequence: int,
+        source: KeptTree,
         paths: list[str] | None,
         force: bool,
     ) -> dict[str, Any]:
@@ -361,13 +368,14 @@ class Control(Reading):
             raise UsageError(f"the worker of run {run_id} is at work: pause the run first")
         async with self.opened(run_id) as workspace:
             before = await workspace.checkpoint()
-            changed = set(await workspace.changed_between(checkpoint, None))
+            changed = set(await workspace.changed_between(source.tree, None))
             wanted = changed if paths is None else changed & set(paths)
-            kept = () if force else tuple(sorted(wanted & await self._edited(state, sequence, workspace, changed)))
+            edited = set[str]() if force else await self._edited(state, source.sequence, workspace, changed)
+            kept = tuple(sorted(wanted & edited))
             just_saved = await workspace.changed_between(before, None)  # and in no tree yet, whatever is forced
             kept = (*kept, *(path for path in just_saved if path in wanted and path not in kept))
-            done = await workspace.restore(checkpoint, sorted(wanted), keep=kept)
-            reverted = e.FilesReverted(iteration, tuple(done), kept, before, checkpoint, person)
+            done = await workspace.restore(source.tree, sorted(wanted), keep=kept)
+            reverted = e.FilesReverted(iteration, tuple(done), kept, before, source.tree, person)
             try:
                 await self._append_event(run_id, reverted)
             except Overtaken:
@@ -380,12 +388,12 @@ class Control(Reading):
     async def _edited(self, state: RunState, sequence: int, workspace: Any, changed: set[str]) -> set[str]:
         """What a person is known to have edited, or changed since the run last looked. What worker `human` had edited
         by then is in the checkpoints."""
-        last = state.last_checkpoint
-        since = set(await workspace.changed_between(last[1], None)) if last is not None else changed
+        last = state.files.last_checkpoint
+        since = set(await workspace.changed_between(last[1].tree, None)) if last is not None else changed
         if not state.waits_for_person:
-            since |= await self._records.edited_since(state.run_id, sequence)
+            since |= {path for path, at in state.files.person_edits.items() if at > sequence}
         # What an earlier revert put there, and nobody has changed since, is not an edit.
-        put_back = await self._records.reverted(state.run_id)
+        put_back = state.files.put_back
         for checkpoint in {put_back[path] for path in since if path in put_back}:
             differs = set(await workspace.changed_between(checkpoint, None))
             since -= {path for path, source in put_back.items() if source == checkpoint} - differs
@@ -406,10 +414,10 @@ class Control(Reading):
 
     async def _steerable(self, run_id: str) -> RunState:
         state = await self._now(run_id)
-        if state.ended and state.status in ("complete", "cancelled"):
+        if state.lifecycle.ended and state.status in ("complete", "cancelled"):
             raise UsageError(f"run {run_id} has ended ({state.status}): nothing can be changed")
-        if state.broken:
-            raise UsageError(f"run {run_id} can't go on: {state.reason}")
+        if state.lifecycle.broken:
+            raise UsageError(f"run {run_id} can't go on: {state.lifecycle.reason}")
         return state
 
     async def _requirement_id(self, run_id: str, key: str) -> str:

@@ -239,7 +239,7 @@ async def prove_again(run: ActiveRun, by: Actor) -> None:
         await amend_if_edited(run)
         if _goal_file_gone(run):
             await run.append(GuardLifted(f"the goal file {run.state.goal.path} is gone"))
-        while run.state.guard is not None and run.state.audit_due:
+        while run.state.guard is not None and run.state.auditing.due:
             await watched(run, audit(run, run.state.iteration))
     except LedgerError:
         raise

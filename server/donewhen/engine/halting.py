@@ -52,7 +52,7 @@ async def before_audit(run: ActiveRun, iteration: int) -> bool:
         return True
     ahead = AuditAhead(iteration, run.state.goal)
     try:
-        await plugins.before_audit(run.host, ahead, called_at(run.state.resuming, "before_audit"))
+        await plugins.before_audit(run.host, ahead, called_at(run.state.plugins.resuming, "before_audit"))
     except Halt as halt:
         await halted(run, halt, "before_audit")
         return False
@@ -74,7 +74,7 @@ async def report(run: ActiveRun, skip: frozenset[str] = frozenset()) -> None:
 
 async def resume_reporting(run: ActiveRun) -> None:
     """A run that halted after a verdict: the plugins that had not heard of it by then do now."""
-    skip = called_at(run.state.resuming, "after_verdict")
+    skip = called_at(run.state.plugins.resuming, "after_verdict")
     if skip:
         await report(run, skip)
 
@@ -89,7 +89,7 @@ async def stopping(run: ActiveRun, end: Stopping) -> bool:
     before = run.state.sequence
     try:
         async with asyncio.timeout(STOPS_WITHIN if final else None):
-            await plugins.on_stop(run.host, end, called_at(run.state.resuming, "on_stop"))
+            await plugins.on_stop(run.host, end, called_at(run.state.plugins.resuming, "on_stop"))
     except Halt as halt:
         if final or not halt.resumable:
             return True
@@ -104,12 +104,12 @@ async def stopping(run: ActiveRun, end: Stopping) -> bool:
 
 def _asked_for(run: ActiveRun) -> bool:
     """Somebody stopped or paused the run meanwhile: that comes first."""
-    return run.state.stop_requested is not None or run.state.pause_requested is not None
+    return run.state.lifecycle.stop_requested is not None or run.state.lifecycle.pause_requested is not None
 
 
 async def resume_halted(run: ActiveRun, answer: HaltAnswer | None) -> None:
     """Asks the plugin that halted how to go on, and puts that on record. Raises UsageError if it can't be asked."""
-    halt = run.state.halt
+    halt = run.state.plugins.halt
     if halt is None:
         if answer is not None and (answer.plugin is not None or answer.data is not None):
             raise UsageError(f"run {run.run_id} was not halted by a plugin: resume it without data for one")

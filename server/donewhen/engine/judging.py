@@ -32,8 +32,8 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
         return
     asked = tuple(requirement.id for requirement in requirements)
     revision = run.state.revision
-    cited = frozenset(key for one in run.state.judged.values() for key in one.verdict.evidence_ids)
-    disputes = dict(run.state.disputes)
+    cited = frozenset(key for one in run.state.judge.judged.values() for key in one.verdict.evidence_ids)
+    disputes = dict(run.state.judge.disputes)
     task = JudgeTask(run.run_id, run.state.goal, requirements, revision, _citable_evidence(run), disputes, cited=cited)
     reply = await _judgement(run, task, f"judging {counted(len(asked), 'requirement')}")
     if reply is None:
@@ -70,7 +70,9 @@ async def _ask_about_claim(run: ActiveRun) -> None:
     state = run.state
     open_ids = {view.requirement_id for view in assess(state) if view.status not in ("met", "waived")}
     unproven = tuple(r for r in state.goal.requirements if r.id in open_ids)
-    task = JudgeTask(run.run_id, state.goal, unproven, state.revision, _citable_evidence(run), claim=state.claim)
+    task = JudgeTask(
+        run.run_id, state.goal, unproven, state.revision, _citable_evidence(run), claim=state.last_turn.claim
+    )
     reply = await _judgement(run, task, "judging the worker's claim")
     if reply is not None:
         await _notice_changes(run)
@@ -89,8 +91,8 @@ async def _judgement(run: ActiveRun, task: JudgeTask, activity: str) -> Judgemen
     if judge is None:
         await run.append(JudgeFailed("no judge is configured", final=True))
         return None
-    if run.state.outages:
-        await asyncio.sleep(FIRST_BACKOFF * 2 ** (run.state.outages - 1))
+    if run.state.judge.outages:
+        await asyncio.sleep(FIRST_BACKOFF * 2 ** (run.state.judge.outages - 1))
     run.set_activity(activity)
     await run.append(JudgeStarted(tuple(r.id for r in task.requirements), task.revision))
     try:
@@ -112,8 +114,8 @@ def _citable_evidence(run: ActiveRun) -> tuple[Evidence, ...]:
     """Fresh results and reports, and the commands that the worker ran, older ones included."""
     state = run.state
     fresh = [evidence for evidence in state.audit_evidence if evidence.fresh(state.revision)]
-    responses = (state.response,) if state.response is not None else ()
-    return (*fresh, *state.commands, *responses)
+    responses = (state.last_turn.response,) if state.last_turn.response is not None else ()
+    return (*fresh, *state.evidence.commands, *responses)
 
 
 # The judge's opinions at the moment of completion, apart from its verdicts: whether code of the product does what the

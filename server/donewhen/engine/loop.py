@@ -38,7 +38,7 @@ async def pursue(run: ActiveRun) -> None:
     on_disk = await asyncio.to_thread(root.is_dir)  # a workspace in memory has no folder that could go
     try:
         await resume_reporting(run)
-        while not run.state.ended and run.state.active:
+        while not run.state.lifecycle.ended and run.state.active:
             await _step(run)
     except LedgerError:
         raise  # what can't be recorded must not happen: the supervisor reports it
@@ -120,7 +120,7 @@ async def _stop(run: ActiveRun, action: Stop) -> None:
 
 
 def _complete(run: ActiveRun) -> bool:
-    return run.state.confirmed and proven(run.state)
+    return run.state.files.confirmed and proven(run.state)
 
 
 async def _plugins_let_go(run: ActiveRun, status: EndStatus, reason: str) -> bool:

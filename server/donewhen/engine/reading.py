@@ -25,7 +25,7 @@ from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import ChangedFile, IterationDetail, RunSteps, RunView
 from donewhen.engine.guarding import ResultWatcher, committed_as, comparable, compared_once
-from donewhen.engine.records import PIECE, Records, view_of
+from donewhen.engine.records import PIECE, Records, kept_after, view_of
 from donewhen.engine.setup import EngineSetup
 from donewhen.engine.steps import Followers, Steps
 from donewhen.engine.tasks import cancel_all
@@ -168,7 +168,7 @@ class Reading:
 
     async def _comparable_results(self) -> list[RunState]:
         newest = await self._records.newest()
-        return [state for state in newest if comparable(state) and state.audits and not self._cleared(state)]
+        return [state for state in newest if comparable(state) and state.auditing.count and not self._cleared(state)]
 
     def _cleared(self, state: RunState) -> bool:
         """True if its result is no longer shown."""
@@ -226,14 +226,13 @@ class Reading:
             return steps.since(after)
 
     async def file_at(self, run_id: str, iteration: int, path: str) -> str | None:
-        checkpoint, _ = await self._records.checkpoint(run_id, iteration)
+        kept = kept_after(await self._records.state(run_id), iteration)
         async with self.opened(run_id) as workspace:
-            data = await workspace.file_at(checkpoint, path)
+            data = await workspace.file_at(kept.tree, path)
         return None if data is None else data.decode("utf-8", errors="replace")
 
     async def changes(self, run_id: str) -> Sequence[ChangedFile]:
-        await self._records.state(run_id)
-        first, _ = await self._records.checkpoint(run_id, 0)
+        first = kept_after(await self._records.state(run_id), 0).tree
         async with self.opened(run_id) as workspace:
             changed = await workspace.changed_between(first, None)
             present = frozenset(workspace.files())
@@ -246,7 +245,7 @@ class Reading:
             ]
 
     async def diff(self, run_id: str) -> str:
-        first, _ = await self._records.checkpoint(run_id, 0)
+        first = kept_after(await self._records.state(run_id), 0).tree
         async with self.opened(run_id) as workspace:
             return await workspace.diff(first, None, MAX_DIFF)
 
@@ -349,7 +348,7 @@ class Reading:
 
     def _own_view(self, run: ActiveRun) -> RunView:
         # What it ends or pauses with is what it has just looked at.
-        seen = run.state.ended or run.state.paused is not None
+        seen = run.state.lifecycle.ended or run.state.lifecycle.paused is not None
         present = Present(run.state.revision) if seen and comparable(run.state) else None
         view = view_of(self._setup.root, run.state, run.live, owned=True, present=present)
         return replace(view, changed_proof=run.changed_proof) if run.changed_proof else view

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from donewhen.core.errors import (
     UnknownName,
     UnknownRun,
     UnreadableRun,
-    UsageError,
     no_such_run,
 )
 from donewhen.core.evidence import CheckResult, Evidence, PastResult
@@ -25,7 +24,7 @@ from donewhen.core.fold.audit import remembered
 from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.markdown import evidence_markdown
 from donewhen.core.proof import Present, assess
-from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.state import IterationRecord, KeptTree, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Claim, TurnResult, WorkerStep
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail, RunView
@@ -59,7 +58,7 @@ class Records:
             known = fold_read(run_id, known, entry)
         if known is None:
             raise no_such_run(run_id)
-        if known.sequence - since >= LONG and not known.broken:
+        if known.sequence - since >= LONG and not known.lifecycle.broken:
             # It is known already: that it can't be kept for the next time keeps nobody from reading it.
             with contextlib.suppress(LedgerError, ValueError):
                 await self._ledger.keep_snapshot(known)
@@ -135,7 +134,9 @@ class Records:
             gathered.add(entry)
             if gathered.current == number and isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
                 gathered.verdict = assess(state)
-                gathered.seconds = state.iterations[-1].seconds if number and state.iterations else state.elapsed
+                gathered.seconds = (
+                    state.progress.iterations[-1].seconds if number and state.progress.iterations else state.elapsed
+                )
         if not gathered.seen:
             raise UnknownName(f"run {run_id} has no iteration {number}")
         return gathered.detail()
@@ -146,70 +147,12 @@ class Records:
         known: dict[int, IterationRecord] = {}
         async for entry in _in_pieces(await self._ledger.entries(run_id)):
             state = fold_read(run_id, state, entry)
-            known.update({record.number: record for record in state.iterations[-1:]})
+            known.update({record.number: record for record in state.progress.iterations[-1:]})
         if state is None:
             raise no_such_run(run_id)
-        return replace(state, iterations=tuple(known[number] for number in sorted(known)))
-
-    async def checkpoint(self, run_id: str, iteration: int) -> tuple[str, int]:
-        """The tree after an iteration, and the sequence of its entry. Raises UnknownName if none was kept."""
-        found: tuple[str, int] | None = None
-        for entry in await self._ledger.entries(run_id):
-            if isinstance(entry.event, e.CheckpointTaken) and entry.event.iteration == iteration:
-                found = (entry.event.checkpoint, entry.sequence)
-        if found is None:
-            raise UnknownName(f"run {run_id} kept no files after iteration {iteration}")
-        return found
-
-    async def before_finding(self, run_id: str, key: str) -> tuple[str, int]:
-        """The last tree that was kept before a finding first appeared, and the sequence of its entry. Raises
-        UsageError where there is none."""
-        last: tuple[str, int] | None = None
-        for entry in await self._ledger.entries(run_id):
-            event = entry.event
-            if isinstance(event, e.CheckpointTaken):
-                last = event.checkpoint, entry.sequence
-            if isinstance(event, e.AuditFinished) and any(finding.key == key for finding in event.findings):
-                break
-        if last is None:
-            raise UsageError(
-                f"run {run_id} kept no files from before that finding: change the file back yourself, or accept it"
-            )
-        return last
-
-    async def put_aside(self, run_id: str) -> tuple[str, int]:
-        """The tree that the last revert, or the recovery of a turn, set aside, and the sequence of its entry. Raises
-        UsageError where nothing was."""
-        found: tuple[str, int] | None = None
-        for entry in await self._ledger.entries(run_id):
-            if isinstance(entry.event, e.FilesReverted):
-                found = (entry.event.checkpoint, entry.sequence)
-            elif isinstance(entry.event, e.TurnRestored):
-                found = (entry.event.kept_checkpoint, entry.sequence)
-        if found is None:
-            raise UsageError(f"run {run_id} has reverted nothing that can be undone")
-        return found
-
-    async def reverted(self, run_id: str) -> Mapping[str, str]:
-        """The paths that were put back, each with the tree that its content last came from."""
-        kept: dict[int, str] = {}
-        found: dict[str, str] = {}
-        for entry in await self._ledger.entries(run_id):
-            event = entry.event
-            if isinstance(event, e.CheckpointTaken):
-                kept[event.iteration] = event.checkpoint
-            elif isinstance(event, e.FilesReverted):
-                source = event.source or kept.get(event.iteration)
-                found.update({} if source is None else dict.fromkeys(event.paths, source))
-        return found
-
-    async def edited_since(self, run_id: str, sequence: int) -> set[str]:
-        """The paths that a person is known to have changed after that entry."""
-        edited: set[str] = set()
-        for entry in await self._ledger.entries(run_id, sequence):
-            if isinstance(entry.event, e.RevisionChanged) and entry.event.by == "person":
-                edited.update(entry.event.paths)
-        return edited
+        return replace(
+            state, progress=replace(state.progress, iterations=tuple(known[number] for number in sorted(known)))
+        )
 
     async def answered_at(self, run_id: str, interrupt_id: str, sequence: int | None) -> bool:
         """True if that entry is the answer that counts: of a run without an owner, several processes may answer."""
@@ -265,6 +208,14 @@ def view_of(root: Path, state: RunState, live: Live, *, owned: bool, present: Pr
     """A run's state as front ends are given it: its requirements as they stand in the current workspace."""
     uri = (root / state.goal.path).as_uri() if state.goal.path is not None else None
     return RunView(state, live, uri, owned, present)
+
+
+def kept_after(state: RunState, iteration: int) -> KeptTree:
+    """The tree after an iteration. Raises UnknownName if none was kept."""
+    kept = state.files.checkpoints.get(iteration)
+    if kept is None:
+        raise UnknownName(f"run {state.run_id} kept no files after iteration {iteration}")
+    return kept
 
 
 @dataclass(slots=True)

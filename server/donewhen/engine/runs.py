@@ -129,7 +129,8 @@ class Supervisor(Control):
         await self._refuse_programs(state)
         changes = limits or LimitChanges()
         check_resumable(
-            replace(state, interrupted=DIED) if state.active else state, changed_limits(state.goal.limits, changes)
+            replace(state, lifecycle=replace(state.lifecycle, interrupted=DIED)) if state.active else state,
+            changed_limits(state.goal.limits, changes),
         )
         self._setup.ready(state.goal, state.options)
         token = self._new_token()
@@ -195,7 +196,7 @@ class Supervisor(Control):
                 return []  # it shows as it was left
             await self._mark_interrupted(summary.run_id)
         view = await self.view(summary.run_id)
-        return [view] if view.state.interrupted is not None else []
+        return [view] if view.state.lifecycle.interrupted is not None else []
 
     async def close(self, reason: str) -> None:
         """Cancels every task, whose steps end their processes, then records the active runs as interrupted."""
@@ -351,15 +352,15 @@ class Supervisor(Control):
     async def _changed_meanwhile(self, run: ActiveRun, revision: str) -> None:
         """What changed while nobody looked: the person's where it is later than the last sign of life."""
         state, workspace = run.state, run.parts.workspace
-        kept = state.last_checkpoint
-        changed = tuple(await workspace.changed_between(kept[1], None)) if kept is not None else ()
+        kept = state.files.last_checkpoint
+        changed = tuple(await workspace.changed_between(kept[1].tree, None)) if kept is not None else ()
         if state.works_elsewhere:
             run.touched.update(changed)
             await run.append(e.RevisionChanged(revision, changed[:MAX_PATHS], "worker", max(1, len(changed))))
             return
         persons = set(changed) if state.waits_for_person else set[str]()
         if not run.leftovers:
-            persons |= set(workspace.changed_after(state.last_alive, changed))
+            persons |= set(workspace.changed_after(state.files.last_alive, changed))
         run.touched.update(persons)
         theirs = tuple(path for path in changed if path in persons)
         others = tuple(path for path in changed if path not in persons)
@@ -430,7 +431,7 @@ class Supervisor(Control):
             return state.revision
         by = await self._changed_by(run_id)
         tree = await quiet(workspace)
-        if tree.revision == state.revision and not state.audit_due:
+        if tree.revision == state.revision and not state.auditing.due:
             return state.revision
         token, lock = self._new_token(), self._setup.guard_lock
         try:
@@ -514,7 +515,7 @@ class Supervisor(Control):
             return self._own_view(run)
         finally:
             await cancel_all(beat)
-            if not run.state.ended:
+            if not run.state.lifecycle.ended:
                 await run.append(e.RunEnded(None, "the check was cancelled"))
             await remember(run.state, run.parts.workspace)
             self._active.pop(run.run_id, None)
@@ -524,9 +525,9 @@ class Supervisor(Control):
 
     async def _next_audit(self, run: ActiveRun) -> RunView:
         """The run's next audit; where nothing has changed since the last one, that is what it found."""
-        audits = run.state.audits
-        while run.state.active and run.state.audits == audits and not run.state.interrupts:
-            idle = run.state.waits_for_person and run.state.turn is not None and not run.state.audit_due
+        audits = run.state.auditing.count
+        while run.state.active and run.state.auditing.count == audits and not run.state.interrupts:
+            idle = run.state.waits_for_person and run.state.turn is not None and not run.state.auditing.due
             if idle:
                 break
             await run.changed(run.state.sequence)

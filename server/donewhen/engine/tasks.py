@@ -54,7 +54,7 @@ class Preemption:
 
     def _is_due(self) -> bool:
         state = self._state()
-        if state.stop_requested is not None or state.pause_requested is not None:
+        if state.lifecycle.stop_requested is not None or state.lifecycle.pause_requested is not None:
             return True
         limit = state.limit("timeout")
         return limit is not None and state.time_counts and state.elapsed_after(self._seconds()) >= limit

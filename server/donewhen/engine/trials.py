@@ -89,7 +89,7 @@ _SPECIAL = {
 
 async def try_checks(run: ActiveRun) -> None:
     """All trials of the current revision. Cut off, or where files change meanwhile, they don't count."""
-    rooms, base = run.parts.setup.rooms, run.state.first_checkpoint or await keep_tree(run)
+    rooms, base = run.parts.setup.rooms, run.state.files.first_checkpoint or await keep_tree(run)
     state = run.state
     finished: TrialsFinished | None = None
     reason = "they were cut off"
@@ -98,7 +98,7 @@ async def try_checks(run: ActiveRun) -> None:
         await run.append(TrialsStarted(state.revision, base or ""))
         if rooms is None:
             finished = _held_out_untried(run, "no room can be opened here")
-        elif base is None or (state.options.trials and state.turns_ended and state.first_checkpoint is None):
+        elif base is None or (state.options.trials and state.turns_ended and state.files.first_checkpoint is None):
             finished = _held_out_untried(run, "the files of the start could not be kept")
         else:
             finished = await _Trials(run, rooms, base).all()
@@ -255,7 +255,7 @@ class _Trials:
         for path in changed:
             before = await self._original(path, present)
             now = await asyncio.to_thread(workspace.read, path) if path in present else None
-            if before != now or path not in state.agreed:  # else a person's last word on it is what stands there
+            if before != now or path not in state.trial.agreed:  # else a person's last word on it is what stands there
                 contents[path] = (before, now)
         files = ProofFiles.of(state.goal, scripts, doctests=await self._runs_doctests(commands))
         results = [self._run.state.check(check.id).result for check in checks]
@@ -282,7 +282,7 @@ class _Trials:
 
     async def _original(self, path: str, present: Collection[str]) -> bytes | None:
         """A file as it was at the start, or at a person's last word."""
-        workspace, agreed = self._run.parts.workspace, self._run.state.agreed
+        workspace, agreed = self._run.parts.workspace, self._run.state.trial.agreed
         if path in agreed and not agreed[path]:
             return await asyncio.to_thread(workspace.read, path) if path in present else None
         return await workspace.file_at(agreed.get(path) or self._base, path)
@@ -478,7 +478,7 @@ class _Trials:
     def _as(self, path: str, shown: Shown) -> Laid:
         if isinstance(shown, bytes):
             return Laid(path, content=shown)
-        return Laid(path, self._run.state.agreed.get(path) or self._base)
+        return Laid(path, self._run.state.trial.agreed.get(path) or self._base)
 
     def _seals(self, path: str, covered: Collection[str]) -> bool:
         return path in covered and classify(path).side == "proof"

@@ -50,9 +50,9 @@ async def work(run: ActiveRun, iteration: int) -> None:
     ready, checkpoint = await _prepared(run, worker, iteration)
     if not ready:
         return
-    turn, resuming = _turn(run, iteration), run.state.resuming
+    turn, resuming = _turn(run, iteration), run.state.plugins.resuming
     by = "person" if worker.waits_for_person else "worker"
-    edited = redo is not None and worker.waits_for_person and run.state.audit_due
+    edited = redo is not None and worker.waits_for_person and run.state.auditing.due
     if not edited:
         run.touched.clear()
     run.walked = False
@@ -119,9 +119,9 @@ def _turn(run: ActiveRun, iteration: int) -> Turn:
         iteration=iteration,
         goal=state.goal,
         views=views,
-        feedback=None if iteration == 1 and state.tried is None else _retry(run),
+        feedback=None if iteration == 1 and state.trial.last is None else _retry(run),
         token=run.token,
-        answers=(*state.answers, *map(unasked, state.hints)),
+        answers=(*state.steering.answers, *map(unasked, state.steering.hints)),
         preserve_context=state.options.preserve_context,
     )
 
@@ -143,12 +143,12 @@ def _feedback(run: ActiveRun) -> str:
     if lost := _lost(run):
         gone = "\n".join(f"  {one}: put them back" for one in lost)
         text = f"Tests that were there when the run began are gone, or do nothing now:\n{gone}\n{WANTED}\n\n{text}"
-    return f"The last turn failed: {state.last_error}\n\n{text}" if state.last_error else text
+    return f"The last turn failed: {state.last_turn.error}\n\n{text}" if state.last_turn.error else text
 
 
 def _why(run: ActiveRun) -> str:
     state = run.state
-    return state.stop_requested or state.pause_requested or ""
+    return state.lifecycle.stop_requested or state.lifecycle.pause_requested or ""
 
 
 async def keep_tree(run: ActiveRun) -> str | None:
@@ -165,7 +165,9 @@ async def keep_tree(run: ActiveRun) -> str | None:
             return None
         run.checkpointed = (revision, kept)
         await _warn_of_workspace(run)
-    if run.state.mode == "pursue" and run.state.last_checkpoint != (run.state.iteration, kept):
+    last = run.state.files.last_checkpoint
+    known = last is not None and (last[0], last[1].tree) == (run.state.iteration, kept)
+    if run.state.mode == "pursue" and not known:
         await run.append(CheckpointTaken(run.state.iteration, kept), durable=False)
     return kept
 
@@ -186,8 +188,8 @@ async def _put_back(run: ActiveRun, worker: Worker, redo: OpenTurn) -> bool:
     if checkpoint is None or worker.waits_for_person or run.state.works_elsewhere:
         return True
     changed = await workspace.changed_between(checkpoint, None)
-    persons = () if run.leftovers else tuple(workspace.changed_after(run.state.last_alive, changed))
-    asked = run.state.edits_kept
+    persons = () if run.leftovers else tuple(workspace.changed_after(run.state.files.last_alive, changed))
+    asked = run.state.files.edits_kept
     open_ones = persons if asked is None else () if asked[1] else tuple(workspace.changed_after(asked[0], persons))
     if open_ones:
         title = f"Edited since the turn was cut off: {listed(open_ones, MAX_LISTED)}. Keep these edits?"
@@ -220,7 +222,7 @@ MOST = 200
 async def note_changed_proof(run: ActiveRun, changed: Collection[str]) -> None:
     """Brings `run.changed_proof` up to date after a turn that changed these paths."""
     state, workspace = run.state, run.parts.workspace
-    base = state.first_checkpoint
+    base = state.files.first_checkpoint
     if not state.options.trials or base is None:
         return
     try:
@@ -254,7 +256,7 @@ def _lost(run: ActiveRun) -> list[str]:
 async def _looked_into(run: ActiveRun, base: str, paths: list[str]) -> ChangedProof:
     state, files = run.state, ProofFiles.of(run.state.goal)
     sides = {path: files.classify(path).side for path in paths if path != state.goal.path}
-    own = [path for path in sides if not files.changeable(path) and path not in state.agreed]
+    own = [path for path in sides if not files.changeable(path) and path not in state.trial.agreed]
     proof = [path for path in own if sides[path] == "proof"]
     contents = await _contents(run, base, proof[:MOST])
     lines = {path: first_change(was or "", now) for path, (was, now) in contents.items() if now is not None}

@@ -169,12 +169,12 @@ async def renew_editor(run: ActiveRun) -> bool:
 
     One that is in doubt is left: what is on record was seen of the files as they are on the disk.
     """
-    watched = [one for one in run.state.goal.requirements if one.problems and one.id in run.state.editor]
+    watched = [one for one in run.state.goal.requirements if one.problems and one.id in run.state.evidence.editor]
     if not watched or not await run.parts.setup.editor_activity.quiet():
         return False
     passes = False
     for requirement in watched:
-        known = run.state.editor[requirement.id].observation
+        known = run.state.evidence.editor[requirement.id].observation
         report = await run.parts.setup.checker.editor_report(requirement)
         if report.doubt or not isinstance(known, EditorReport) or _same(known, report):
             continue

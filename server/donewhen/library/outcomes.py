@@ -143,25 +143,25 @@ def outcome_of(state: RunState, response: Any = None) -> GoalOutcome:
     views = assess(state)
     still = not state.active
     iterations = _rounds(state)
-    held = state.response.observation if state.response is not None else None
+    held = state.last_turn.response.observation if state.last_turn.response is not None else None
     return GoalOutcome(
         status=GoalStatus(state.status or "complete"),
         iterations=iterations,
         verdict=verdict_of(state, views) if still or iterations else None,
-        reason=state.reason,
+        reason=state.lifecycle.reason,
         run_id=state.run_id,
         response=getattr(held, "text", None) if response is None else response,
         requirements=tuple(_requirement_outcome(state, view) for view in views),
         worker_usage=state.worker_usage,
         judge_usage=state.spend.judge,
         seconds=state.elapsed,
-        halt=state.halt,
+        halt=state.plugins.halt,
         interrupts=state.interrupts,
         warnings=tuple(warning.message for warning in state.warnings),
         findings=tuple(_integrity(known) for known in state.present_findings),
         objective=state.goal.objective or state.goal.title,
         cap=state.goal.limits.max_iterations,
-        error=state.last_error,
+        error=state.last_turn.error,
     )
 
 
@@ -181,9 +181,9 @@ def verdict_of(state: RunState, views: tuple[RequirementView, ...]) -> GoalVerdi
     missing = [f"{f'R{view.number}: ' if len(views) > 1 else ''}{view.reason or view.status}" for view in left]
     missing += [f"{finding.path}: {finding.message}" for finding in open_findings]
     return GoalVerdict(
-        score=sum(_share(view, state.judge_score) for view in views) / len(views),
+        score=sum(_share(view, state.judge.score) for view in views) / len(views),
         complete=complete,
-        missing="" if complete else "\n".join(missing) or state.reason,
+        missing="" if complete else "\n".join(missing) or state.lifecycle.reason,
         findings=tuple(_verdict_of_view(view) for view in views),
         usage=state.spend.judge,
     )

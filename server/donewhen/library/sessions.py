@@ -114,8 +114,8 @@ class Session:
 
 def _returned(state: RunState) -> str | None:
     """The response that validators must still examine, from before the run stopped: nothing that ran runs again."""
-    result = state.halt.result if state.halt is not None else None
-    return state.returned if result is None else result.returned
+    result = state.plugins.halt.result if state.plugins.halt is not None else None
+    return state.last_turn.returned if result is None else result.returned
 
 
 async def open_session(parts: RunParts) -> Session:

@@ -131,14 +131,14 @@ def is_shown(view: RunView) -> bool:
     state = view.state
     if state.guard is not None and any(one.status not in ("met", "waived", "stale") for one in view.views):
         return True
-    if state.mode == "audit" and state.ended and satisfied(state):
+    if state.mode == "audit" and state.lifecycle.ended and satisfied(state):
         return False
-    return state.end_status not in ("complete", "cancelled")
+    return state.lifecycle.end_status not in ("complete", "cancelled")
 
 
 def _goal_file_only(view: RunView) -> bool:
     """An ended pursuit leaves no diagnostics but the goal file's, unless it is on guard."""
-    return view.state.ended and view.state.mode == "pursue" and view.state.guard is None
+    return view.state.lifecycle.ended and view.state.mode == "pursue" and view.state.guard is None
 
 
 def _met(one: RequirementView) -> bool:
@@ -220,7 +220,7 @@ def _code_diagnostics(
         return ()
     goal_place = Related(path, source.text_span.start_line, source.requirement.text)
     related = (goal_place, *_related(one, context))
-    report = view.state.editor.get(one.requirement_id)
+    report = view.state.evidence.editor.get(one.requirement_id)
     own = report.observation.problems if report and isinstance(report.observation, EditorReport) else ()
     places = [place for place in view.locations.get(one.requirement_id, ()) if place not in own]
     return tuple(_place_diagnostic(place, source, one, view, related) for place in places[:MAX_CODE_DIAGNOSTICS])
@@ -275,7 +275,7 @@ def _spots(finding: IntegrityFinding, *, each: bool) -> list[tuple[str, int, str
 def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[GoalDiagnostic]:
     """Where the worker changed the proof, until the run ends, since the change may still come to nothing; findings
     there say more. A change without a line of its own is shown on the title of the goal file."""
-    if view.state.ended:
+    if view.state.lifecycle.ended:
         return []
     told = {path for known in view.state.open_findings for path, _, _ in _spots(known.finding, each=True)}
     changed, info = view.changed_proof, {"runId": view.state.run_id}

@@ -264,7 +264,7 @@ class SnapshotStore:
 
     def forget(self, goal_path: str) -> None:
         """The ended runs of a goal are no longer shown."""
-        gone = [v.state.run_id for v in self._views_of_goal(goal_path) if v.state.ended]
+        gone = [v.state.run_id for v in self._views_of_goal(goal_path) if v.state.lifecycle.ended]
         for run_id in gone:
             del self._views[run_id]
         self.memories.pop(goal_path, None)
@@ -273,7 +273,7 @@ class SnapshotStore:
         """The view of a run as it was read, unless the run stopped because its record can't grow: then the record
         doesn't say so."""
         known = self._views.get(view.state.run_id)
-        if known is None or known.state.sequence < view.state.sequence or known.state.interrupted is None:
+        if known is None or known.state.sequence < view.state.sequence or known.state.lifecycle.interrupted is None:
             return view
         return known if view.state.active else view
 
@@ -295,10 +295,10 @@ class SnapshotStore:
         if path is None:
             return
         for old in self._views_of_goal(path):
-            if old.state.ended and old.state.mode == mode and old.state.started_at <= view.state.started_at:
+            if old.state.lifecycle.ended and old.state.mode == mode and old.state.started_at <= view.state.started_at:
                 del self._views[old.state.run_id]
 
 
 def _rank(view: RunView) -> tuple[bool, bool, float]:
     state = view.state
-    return (state.mode == "pursue" and not state.ended, state.guard is not None, state.started_at)
+    return (state.mode == "pursue" and not state.lifecycle.ended, state.guard is not None, state.started_at)

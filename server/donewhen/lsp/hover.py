@@ -162,7 +162,7 @@ def _stale(view: RunView, markup: Markup) -> str:
 def _run_text(view: RunView, markup: Markup) -> str:
     state = view.state
     halt = shown_halt(state)
-    told = halt_text(halt) if halt is not None else state.reason
+    told = halt_text(halt) if halt is not None else state.lifecycle.reason
     guarded = ", on guard" if state.guard is not None else ""
     status = markup.strong(
         (state.status or "checked").replace("_", " ").capitalize() + guarded + (", stale now" if view.stale else "")

@@ -74,7 +74,7 @@ class Interrupts:
 
     def _tell_halt(self, view: RunView) -> None:
         """Once per halt: no button can give a plugin the data that it asks for."""
-        run_id, halt = view.state.run_id, view.state.halt if view.state.halted else None
+        run_id, halt = view.state.run_id, view.state.plugins.halt if view.state.halted else None
         if halt is None:
             self._halted.pop(run_id, None)
         elif self._halted.get(run_id) != halt:

@@ -44,17 +44,17 @@ def run_commands(goal: GoalView) -> list[types.Command]:
         run = [{"runId": view.state.run_id}]
         pause = types.Command("Pause", "donewhen.run.pause", arguments=list(run))
         go_on = "Take over" if view.bereft else "Resume"
-        if view.state.trouble is not None:
-            go_on = f"{view.state.trouble.headline.capitalize()} · {go_on}"
+        if view.state.calls.trouble is not None:
+            go_on = f"{view.state.calls.trouble.headline.capitalize()} · {go_on}"
         resume = types.Command(go_on, "donewhen.run.resume", arguments=list(run))
         stop = types.Command("Stop", "donewhen.run.stop", arguments=list(run))
         if view.state.active:
             found = [check, pause, stop]
-        elif not view.state.ended:  # paused, interrupted, or halted by a plugin
+        elif not view.state.lifecycle.ended:  # paused, interrupted, or halted by a plugin
             found = [resume, check, stop]
         else:
             found = [start, check, *_guarding(view.state)]
-        if asked and not view.state.ended:
+        if asked and not view.state.lifecycle.ended:
             # First, because nothing else continues before the answer.
             found = [types.Command("Answer", "donewhen.run.answer", arguments=asked), *found]
     executing = ("donewhen.run.start", "donewhen.goal.check", "donewhen.run.resume", "donewhen.run.answer")

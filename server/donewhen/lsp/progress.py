@@ -101,7 +101,7 @@ class Progress:
         if shown is not None:
             if shown.work.begun or not view.state.active:
                 self._update(shown, view)
-        elif view.state.active and not view.state.ended:
+        elif view.state.active and not view.state.lifecycle.ended:
             work = WorkDone(self._client, lambda: self._client.later(self._pause(run_id), f"pausing {run_id}"))
             self._shown[run_id] = shown = _Shown(folder, run_id, work)
             self._client.later(self._begin_shown(shown), types.WINDOW_WORK_DONE_PROGRESS_CREATE)

@@ -79,7 +79,7 @@ class Publisher:
             self._followed[run_id].trigger()
         if view.state.goal.path is not None:
             self.goal_changed(
-                folder.root, view.state.goal.path, CHECKING_SECONDS if view.state.audit is not None else 0.0
+                folder.root, view.state.goal.path, CHECKING_SECONDS if view.state.auditing.open is not None else 0.0
             )
 
     def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
@@ -121,7 +121,7 @@ class Publisher:
         self.interrupts.show(folder, view)
         self._ticking.show(folder, view)
         state = view.state
-        look = (state.status, state.iteration, view.views, state.present_findings, state.halt, view.present)
+        look = (state.status, state.iteration, view.views, state.present_findings, state.plugins.halt, view.present)
         if self._shown.get(run_id) != look:
             self._shown[run_id] = look
             self._refresh.trigger()

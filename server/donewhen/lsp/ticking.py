@@ -35,7 +35,7 @@ class Ticking:
             return
         self._active.discard(state.run_id)
         wanted = client.host.settings.get("tickBoxes") is True and client.profile.apply_edit
-        if wanted and state.end_status == "complete" and state.goal.path is not None:
+        if wanted and state.lifecycle.end_status == "complete" and state.goal.path is not None:
             uri = client.texts.uri(folder.root / state.goal.path)
             client.later(self._tick(uri), f"ticking boxes of {state.run_id}")
 

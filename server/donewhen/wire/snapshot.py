@@ -327,7 +327,7 @@ def snapshot(view: RunView, root: Path, characters: Characters = code_points) ->
         status=state.status,
         phase=state.phase,
         activity=view.live.activity if state.active else None,
-        reason=state.reason,
+        reason=state.lifecycle.reason,
         iteration=state.iteration,
         max_iterations=_whole_or_none(state.limit("max_iterations")),
         elapsed_seconds=round(view.elapsed, 3),
@@ -345,13 +345,13 @@ def snapshot(view: RunView, root: Path, characters: Characters = code_points) ->
             usd=_usd(state.usage.usd), worker=_wire_usage(state.worker_usage), judge=_wire_usage(state.spend.judge)
         ),
         limits=_limits(state),
-        iterations_total=state.iterations[-1].number if state.iterations else 0,
-        iterations=[_iteration(one) for one in state.iterations],
-        last_revertible=state.last_checkpoint[0] if state.last_checkpoint else None,
+        iterations_total=state.progress.iterations[-1].number if state.progress.iterations else 0,
+        iterations=[_iteration(one) for one in state.progress.iterations],
+        last_revertible=state.files.last_checkpoint[0] if state.files.last_checkpoint else None,
         model=state.options.agent.model if state.options.agent is not None else None,
         judge=state.options.judge,
         start=_wire_start(state),
-        paused_by=state.paused_by if state.status == "paused" else None,
+        paused_by=state.lifecycle.paused_by if state.status == "paused" else None,
         freshness=freshness_of(view),
         guard=WireGuard(since=wire_time(state.guard.since), by=state.guard.by) if state.guard is not None else None,
         baseline=_baseline(state),
@@ -366,9 +366,9 @@ def snapshot(view: RunView, root: Path, characters: Characters = code_points) ->
 
 def _trouble(state: RunState) -> WireModelTrouble | None:
     """Of a run that is over nothing is left to repair."""
-    retrying = state.retrying if state.active else None
-    trouble = retrying.failed.trouble if retrying is not None else state.trouble
-    if trouble is None or state.ended:
+    retrying = state.calls.retrying if state.active else None
+    trouble = retrying.failed.trouble if retrying is not None else state.calls.trouble
+    if trouble is None or state.lifecycle.ended:
         return None
     return WireModelTrouble(
         kind=trouble.kind,
@@ -416,11 +416,13 @@ def _complete(view: RunView) -> bool:
     """By the soundness rule, and never otherwise: a run that ended so, or a bare audit that proves everything, as long
     as nothing of it is stale."""
     state = view.state
-    if state.broken or (state.ended and any(one.status not in ("met", "waived") for one in view.views)):
+    if state.lifecycle.broken or (
+        state.lifecycle.ended and any(one.status not in ("met", "waived") for one in view.views)
+    ):
         return False
     if state.mode == "audit":
-        return state.ended and state.reason != "" and satisfied(state) and not state.audit_due
-    return state.end_status == "complete" or (state.active and proven(state) and state.confirmed)
+        return state.lifecycle.ended and state.lifecycle.reason != "" and satisfied(state) and not state.auditing.due
+    return state.lifecycle.end_status == "complete" or (state.active and proven(state) and state.files.confirmed)
 
 
 def freshness_of(view: RunView) -> WireFreshness | None:
@@ -583,9 +585,9 @@ def _iteration(one: IterationRecord) -> WireIteration:
 
 
 def _baseline(state: RunState) -> WireBaseline | None:
-    if state.met_before is None:
+    if state.progress.met_before is None:
         return None
-    met, total = state.met_before
+    met, total = state.progress.met_before
     return WireBaseline(score=round(met / total, 4) if total else 0.0, met=met, total=total)
 
 
@@ -603,8 +605,8 @@ def wire_time(at: float) -> str:
 
 def shown_halt(state: RunState) -> Halted | None:
     """The halt that the run stands at, or that ended it; None if it ended otherwise, or was paused since."""
-    over = state.paused is not None or (state.ended and state.end_status != "blocked")
-    return None if over else state.halt
+    over = state.lifecycle.paused is not None or (state.lifecycle.ended and state.lifecycle.end_status != "blocked")
+    return None if over else state.plugins.halt
 
 
 def halt_text(halt: Halted) -> str:

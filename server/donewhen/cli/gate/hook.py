@@ -253,7 +253,7 @@ async def _stopped(call: Call, goal: str, record: GateRecord, asked: HookCall) -
 async def _let_agent_stop(runs: Runs, record: GateRecord, goal: str, found: Found) -> Found:
     """Says at the run, until the next look, that the agent stopped unproven: nobody may have seen the hook's note."""
     view = await _known_run(runs, record, goal) if found.let_go else None
-    if view is not None and view.state.halted and view.state.paused is None:
+    if view is not None and view.state.halted and view.state.lifecycle.paused is None:
         at = datetime.now().astimezone().strftime("%H:%M")
         with suppress(DoneWhenError):  # another hook may be looking at this moment
             await runs.pause(view.state.run_id, f"the agent stopped unproven at {at}: {found.let_go}", "run")
@@ -266,7 +266,9 @@ async def _audited(runs: Runs, record: GateRecord, goal: str) -> tuple[GateRecor
     view = await _known_run(runs, record, goal)
     if view is None:
         return await _started(runs, record, goal)
-    if view.state.status == "cancelled" or (view.state.paused is not None and view.state.paused_by == "person"):
+    if view.state.status == "cancelled" or (
+        view.state.lifecycle.paused is not None and view.state.lifecycle.paused_by == "person"
+    ):
         return record, view
     turns = view.state.turns_ended
     for _ in range(_ONCE_MORE):  # after its end, or where it was cut off, it first comes to stand in a turn
@@ -301,7 +303,7 @@ async def _settled(runs: Runs, run_id: str) -> RunView:
 
     view = await runs.view(run_id)
     async for view in runs.follow(run_id):
-        if view.state.interrupts and view.state.active and not view.state.audit_due:
+        if view.state.interrupts and view.state.active and not view.state.auditing.due:
             return await runs.pause(run_id, WAITS, "run")
     return view
 
@@ -345,7 +347,7 @@ def _proven(view: RunView) -> bool:
 def _decision(view: RunView, standing: Standing, session: GateSession, most: int) -> Found:
     state = view.state
     # Where it is paused or over, only a person can decide, or change anything.
-    if not standing.said or state.paused is not None or (state.ended and state.mode == "pursue"):
+    if not standing.said or state.lifecycle.paused is not None or (state.lifecycle.ended and state.mode == "pursue"):
         return Found(None, standing.note)
     if session.last == standing.signature:
         return _given_up(standing, UNCHANGED)
@@ -398,7 +400,7 @@ def _note(view: RunView) -> str:
             f"Done When: NOT proven ({count}): a person is asked: {asked.title} "
             f"(`donewhen status {state.run_id}`, `donewhen answer {state.run_id} {asked.id} {answers_usage(asked)}`)"
         )
-    why = f": {state.reason}" if state.ended and state.reason else ""
+    why = f": {state.lifecycle.reason}" if state.lifecycle.ended and state.lifecycle.reason else ""
     return f"Done When: NOT proven ({count}){why}; {report}"
 
 

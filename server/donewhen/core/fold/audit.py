@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from donewhen.core import events as e
 from donewhen.core.changing import replace
@@ -45,21 +44,20 @@ from donewhen.core.work import Actor
 
 
 def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState:
-    resuming = state.resuming
+    resuming = state.plugins.resuming
     if resuming is not None and resuming.halt.stage in ("before_audit", "after_verdict"):
         resuming = None
     external = [requirement for requirement in state.goal.requirements if requirement.external]
-    judged = {**state.judged}
+    judged = {**state.judge.judged}
     for requirement in external:
         if requirement.id in judged:
             judged[requirement.id] = replace(judged[requirement.id], stale=True)
     again = {check.id for requirement in external for check in requirement.checks}
     return replace(
         state,
-        audit=OpenAudit(event.iteration, event.revision),
-        audit_due=True,
-        resuming=resuming,
-        judged=judged,
+        auditing=replace(state.auditing, open=OpenAudit(event.iteration, event.revision), due=True),
+        plugins=replace(state.plugins, resuming=resuming),
+        judge=replace(state.judge, judged=judged),
         checks={
             key: record if record.look_again == (key in again) else replace(record, look_again=key in again)
             for key, record in state.checks.items()
@@ -73,9 +71,14 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
     state = _with_highest_number(state, evidence)
     known = _recorded(state, evidence)
     if isinstance(observation, EditorReport):
-        return replace(state, recorded=known, editor={**state.editor, observation.requirement_id: evidence})
+        return replace(
+            state,
+            evidence=replace(
+                state.evidence, citable=known, editor={**state.evidence.editor, observation.requirement_id: evidence}
+            ),
+        )
     if not isinstance(observation, CheckResult):
-        return replace(state, recorded=known)
+        return replace(state, evidence=replace(state.evidence, citable=known))
     key = observation.check_id
     before = state.check(key)
     # What looks outside of the workspace may say something else each time.
@@ -98,7 +101,8 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
     if before.latest is None:
         checks.pop(key, None)  # what runs now stands behind what ran before it
     checks[key] = record
-    return replace(count_failures(state, evidence, observation), recorded=known, checks=checks)
+    counted = count_failures(state, evidence, observation)
+    return replace(counted, evidence=replace(counted.evidence, citable=known), checks=checks)
 
 
 def _streak(before: CheckRecord, evidence: Evidence, result: CheckResult) -> int | None:
@@ -150,19 +154,27 @@ def remembered(evidence: Evidence, flaky: int | None = None) -> PastResult | Non
 
 def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> RunState:
     counted = _with_highest_number(state, event.evidence)
-    commands = state.commands
+    commands = state.evidence.commands
     if isinstance(event.evidence.observation, ObservedCommand):
         commands = _kept_commands(state, (*commands, event.evidence))
     if isinstance(event.evidence.observation, AffectedRun):
         key = event.evidence.observation.check_id
         return replace(counted, checks={**state.checks, key: replace(state.check(key), affected=event.evidence)})
     if isinstance(event.evidence.observation, Trial):
-        counted = replace(counted, trials=(*counted.trials, event.evidence.id))
+        counted = replace(
+            counted, trial=replace(counted.trial, evidence_ids=(*counted.trial.evidence_ids, event.evidence.id))
+        )
     if not isinstance(event.evidence.observation, ObservedResponse):
-        return replace(counted, recorded=_recorded(counted, event.evidence), commands=commands)
+        return replace(
+            counted, evidence=replace(counted.evidence, citable=_recorded(counted, event.evidence), commands=commands)
+        )
     if state.goal.about != "response":
         return counted  # what a worker says proves nothing about files, and can't be cited
-    return replace(counted, recorded=_recorded(counted, event.evidence), response=event.evidence)
+    return replace(
+        counted,
+        evidence=replace(counted.evidence, citable=_recorded(counted, event.evidence)),
+        last_turn=replace(counted.last_turn, response=event.evidence),
+    )
 
 
 def _kept_commands(state: RunState, commands: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
@@ -175,14 +187,18 @@ def _kept_commands(state: RunState, commands: tuple[Evidence, ...]) -> tuple[Evi
 def _with_highest_number(state: RunState, evidence: Evidence) -> RunState:
     """The highest number given to a piece of evidence (`E7`) is remembered: no id is given twice."""
     number = evidence.id.removeprefix("E")
-    return replace(state, evidence_count=max(state.evidence_count, int(number) if number.isdigit() else 0))
+    return replace(
+        state, evidence=replace(state.evidence, count=max(state.evidence.count, int(number) if number.isdigit() else 0))
+    )
 
 
 def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
     """What may be cited: evidence of the present revision only, and only while it lasts; never an empty one."""
     # A command may be cited again where files came back to what they were when it ran.
-    ran = {one.id for one in state.commands}
-    kept = {key: revision for key, revision in state.recorded.items() if revision == state.revision or key in ran}
+    ran = {one.id for one in state.evidence.commands}
+    kept = {
+        key: revision for key, revision in state.evidence.citable.items() if revision == state.revision or key in ran
+    }
     if evidence.citable(state.revision):
         kept[evidence.id] = evidence.revision
     return kept
@@ -191,17 +207,20 @@ def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
 def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunState:
     found = event.findings
     # A tree that was tried is not tried again: what refused it then does so again, whatever the tree was in between.
-    if state.tried is not None and state.tried.revision == event.revision:
-        found += state.tried.findings
+    if state.trial.last is not None and state.trial.last.revision == event.revision:
+        found += state.trial.last.findings
     after = replace(state, findings=_with_found(state, found))
     before = {(one.finding.key, one.finding.fact) for one in state.open_findings}
     changed = {(one.finding.key, one.finding.fact) for one in after.open_findings} != before
     finished = replace(
         after,
-        audit=None,
-        audits=state.audits + 1,
+        auditing=replace(
+            after.auditing,
+            open=None,
+            count=state.auditing.count + 1,
+            due=event.revision != state.revision or (state.auditing.open is not None and state.auditing.open.amended),
+        ),
         interrupts=tuple(i for i in state.interrupts if not changed or i.about != "findings"),
-        audit_due=event.revision != state.revision or (state.audit is not None and state.audit.amended),
     )
     return refresh_iteration(update_guard(audit_unsettled(with_raised(finished)), at))
 
@@ -263,26 +282,34 @@ def _with_found(state: RunState, found: Iterable[IntegrityFinding], *, tried: bo
 
 
 def audit_abandoned(state: RunState, event: e.AuditAbandoned, at: float) -> RunState:
-    return replace(state, audit=None, audit_due=True)
+    return replace(state, auditing=replace(state.auditing, open=None, due=True))
 
 
 def judge_started(state: RunState, event: e.JudgeStarted, at: float) -> RunState:
-    return replace(state, judging=event.requirement_ids, disturbed=None)
+    return replace(state, judge=replace(state.judge, deciding=event.requirement_ids, disturbed=None))
 
 
 def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunState:
     """Takes a verdict in: strictly, and not at all where the revision moved meanwhile, even if it came back."""
     state = judge_paid(charge_open_calls(state, "judge"), event.usage)
-    counted = replace(state, judging=(), outages=0, outage_reason="", judge_score=event.score)
-    if state.disturbed is not None or not event.revision == event.revision_after == state.revision:
-        return replace(counted, dropped=state.dropped + (state.disturbed != "person"))
-    judged = dict(state.judged)
+    counted = replace(state, judge=replace(state.judge, deciding=(), outages=0, outage_reason="", score=event.score))
+    if state.judge.disturbed is not None or not event.revision == event.revision_after == state.revision:
+        return replace(
+            counted, judge=replace(counted.judge, dropped=state.judge.dropped + (state.judge.disturbed != "person"))
+        )
+    judged = dict(state.judge.judged)
     for verdict in _verdicts(state, event):
         scope, one_turn = _scope(state, event, verdict), _holds_one_turn(state, event, verdict.requirement_id)
         judged[verdict.requirement_id] = Judged(verdict, event.revision, scope, one_turn=one_turn)
     # What the judge misses, a worker can still do.
     missing = any(judged[one].verdict.finding != "met" for one in event.requirement_ids if one in judged)
-    return refresh_iteration(replace(counted, judged=judged, dropped=0, unsettled=None if missing else state.unsettled))
+    return refresh_iteration(
+        replace(
+            counted,
+            judge=replace(counted.judge, judged=judged, dropped=0),
+            auditing=replace(counted.auditing, unsettled=None if missing else state.auditing.unsettled),
+        )
+    )
 
 
 def _verdicts(state: RunState, event: e.JudgeFinished) -> Iterable[RequirementVerdict]:
@@ -297,12 +324,14 @@ def _cited(state: RunState, finding: RequirementVerdict) -> RequirementVerdict:
     that failed."""
     if finding.finding != "met":
         return finding
-    if state.last_error is not None:
+    if state.last_turn.error is not None:
         return replace(finding, finding="unverified", reason=NOT_AFTER_A_FAILURE, evidence_ids=())
     if not finding.evidence_ids:
         return replace(finding, finding="unverified", reason="the judge cited no evidence")
     undecided = {one.id for one in state.check_evidence if not proves(one.observation)}
-    unknown = [key for key in finding.evidence_ids if state.recorded.get(key) != state.revision or key in undecided]
+    unknown = [
+        key for key in finding.evidence_ids if state.evidence.citable.get(key) != state.revision or key in undecided
+    ]
     if unknown:
         reason = f"the judge cited evidence that is not on record, not fresh, or empty: {', '.join(unknown)}"
         return replace(finding, finding="unverified", reason=reason, evidence_ids=())
@@ -323,7 +352,7 @@ def _scope(state: RunState, event: e.JudgeFinished, finding: RequirementVerdict)
     that holds for the whole revision."""
     requirement = state.goal.requirement(finding.requirement_id)
     shown = event.shown.get(finding.requirement_id)
-    ran = {one.id for one in (*state.audit_evidence, *state.commands)}
+    ran = {one.id for one in (*state.audit_evidence, *state.evidence.commands)}
     if requirement is None or not requirement.files or shown is None or ran & set(finding.evidence_ids):
         return ()
     return tuple(dict.fromkeys((*requirement.files, *(literal(path) for path in shown))))
@@ -332,69 +361,85 @@ def _scope(state: RunState, event: e.JudgeFinished, finding: RequirementVerdict)
 def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
     """A confirmed claim ends the run; any other is for a person."""
     state = judge_paid(charge_open_calls(state, "judge"), event.usage)
-    state = replace(state, judging=(), outages=0, outage_reason="")
-    claim = state.claim
+    state = replace(state, judge=replace(state.judge, deciding=(), outages=0, outage_reason=""))
+    claim = state.last_turn.claim
     if claim is None:
         return state
-    unmoved = state.disturbed is None
+    unmoved = state.judge.disturbed is None
     cited = (
-        unmoved and event.evidence_ids and all(state.recorded.get(key) == state.revision for key in event.evidence_ids)
+        unmoved
+        and event.evidence_ids
+        and all(state.evidence.citable.get(key) == state.revision for key in event.evidence_ids)
     )
     if event.confirmed and cited and (claim.state == "blocked" or claim.state == "impossible"):
-        return replace(state, claim=None, ending=(claim.state, f"{claim.text} (the judge confirms: {event.reason})"))
-    return replace(state, claim_judged=event.reason)
+        return replace(
+            state,
+            last_turn=replace(state.last_turn, claim=None),
+            lifecycle=replace(
+                state.lifecycle, ending=(claim.state, f"{claim.text} (the judge confirms: {event.reason})")
+            ),
+        )
+    return replace(state, last_turn=replace(state.last_turn, claim_judged=event.reason))
 
 
 def judge_failed(state: RunState, event: e.JudgeFailed, at: float) -> RunState:
     state = judge_paid(charge_open_calls(state, "judge"), event.usage)
     return replace(
         state,
-        judging=(),
-        outages=MAX_OUTAGES if event.final else state.outages + 1,
-        outage_reason=event.reason,
-        trouble=event.trouble or state.trouble,
+        judge=replace(
+            state.judge,
+            deciding=(),
+            outages=MAX_OUTAGES if event.final else state.judge.outages + 1,
+            outage_reason=event.reason,
+        ),
+        calls=replace(state.calls, trouble=event.trouble or state.calls.trouble),
     )
 
 
 # Trials.
 
 
-def _started(state: RunState, event: e.TrialsStarted, at: float) -> RunState:
-    return replace(state, trying=True, trials=())
+def trials_started(state: RunState, event: e.TrialsStarted, at: float) -> RunState:
+    return replace(state, trial=replace(state.trial, running=True, evidence_ids=()))
 
 
-def _finished(state: RunState, event: e.TrialsFinished, at: float) -> RunState:
+def trials_finished(state: RunState, event: e.TrialsFinished, at: float) -> RunState:
     """What was tried at a revision that is no more says nothing."""
-    ended = judge_paid(charge_open_calls(replace(state, trying=False), "judge"), event.usage)
+    ended = judge_paid(
+        charge_open_calls(replace(state, trial=replace(state.trial, running=False)), "judge"), event.usage
+    )
     if event.revision != state.revision:
         return ended
     finished = replace(
         ended,
-        tried=Tried(event.revision, event.findings, event.grades, event.changed, event.advice, state.turns_ended),
+        trial=replace(
+            ended.trial,
+            last=Tried(event.revision, event.findings, event.grades, event.changed, event.advice, state.turns_ended),
+        ),
         findings=_with_found(state, event.findings, tried=True),
     )
     return refresh_iteration(with_raised(finished, tried=True))
 
 
-def _abandoned(state: RunState, event: e.TrialsAbandoned, at: float) -> RunState:
-    return replace(charge_open_calls(state, "judge"), trying=False)
+def trials_abandoned(state: RunState, event: e.TrialsAbandoned, at: float) -> RunState:
+    charged = charge_open_calls(state, "judge")
+    return replace(charged, trial=replace(charged.trial, running=False))
 
 
 def accepted(state: RunState, known: KnownFinding, *, undo: bool) -> RunState:
     """A person who accepts what a trial found takes the proof as it is now for the original; see `RunState.agreed`."""
-    if known.finding.kind not in PROOF_FINDINGS or state.tried is None:
+    if known.finding.kind not in PROOF_FINDINGS or state.trial.last is None:
         return state
-    changed = dict.fromkeys(state.tried.changed, "")
+    changed = dict.fromkeys(state.trial.last.changed, "")
     if undo:
-        return replace(state, agreed={path: kept for path, kept in state.agreed.items() if path not in changed or kept})
-    return replace(state, agreed={**state.agreed, **changed})
-
-
-FOLDS: Mapping[type, Callable[[RunState, Any, float], RunState]] = {
-    e.TrialsStarted: _started,
-    e.TrialsFinished: _finished,
-    e.TrialsAbandoned: _abandoned,
-}
+        return replace(
+            state,
+            trial=replace(
+                state.trial,
+                agreed={path: kept for path, kept in state.trial.agreed.items() if path not in changed or kept},
+            ),
+        )
+    return replace(state, trial=replace(state.trial, agreed={**state.trial.agreed, **changed}))
 
 
 # A goal on guard.
@@ -411,7 +456,7 @@ def on_guard(state: RunState, at: float, by: str) -> RunState:
 
 
 def guard_lifted(state: RunState, event: e.GuardLifted, at: float) -> RunState:
-    return replace(state, guard=None, audit=None)
+    return replace(state, guard=None, auditing=replace(state.auditing, open=None))
 
 
 def edited(state: RunState, event: e.RevisionChanged) -> RunState:

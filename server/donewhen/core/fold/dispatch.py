@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from donewhen.core import calls as c
 from donewhen.core import events as e
+from donewhen.core import plugging as p
 from donewhen.core.acts import UNASKED
 from donewhen.core.answers import ANSWERED, WAITS
 from donewhen.core.changing import replace
@@ -27,7 +29,7 @@ from donewhen.core.fold.turn import turn_abandoned, turn_finished, turn_restored
 from donewhen.core.goal import Goal
 from donewhen.core.proof import outdated, revision_unsettled, undecidable
 from donewhen.core.questions import unaccepted
-from donewhen.core.state import SIGN_OF_LIFE, CheckRecord, Judged, RunState
+from donewhen.core.state import SIGN_OF_LIFE, CheckRecord, Judged, KeptTree, RunState
 from donewhen.core.verdict import panel
 from donewhen.core.work import Answer, Interrupt, RunWarning
 
@@ -86,12 +88,13 @@ def _inherited_checks(event: e.RunStarted) -> dict[str, CheckRecord]:
 def fold(state: RunState, entry: e.Entry) -> RunState:
     """The state after one more entry."""
     event = entry.event
+    seconds = _seconds_by_times(state, entry) if entry.seconds is None else entry.seconds
     clocked = replace(
         state,
-        elapsed=state.elapsed_after(_seconds_by_times(state, entry) if entry.seconds is None else entry.seconds),
+        elapsed=state.elapsed_after(seconds),
         updated_at=entry.at,
         sequence=entry.sequence,
-        confirmed=False,
+        files=replace(state.files, confirmed=False) if state.files.confirmed else state.files,
     )
     return acts.record_act(state, _FOLDS[type(event)](clocked, event, entry.at), event, entry.at)
 
@@ -121,22 +124,30 @@ def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
         goal=goal,
         file_limits=file_limits,
         checks={key: record if key in bound else record.unbound() for key, record in state.checks.items()},
-        editor={key: value for key, value in state.editor.items() if key in known},
-        judged=_judged_after_amendment(state, goal),
+        evidence=replace(
+            state.evidence, editor={key: value for key, value in state.evidence.editor.items() if key in known}
+        ),
+        judge=replace(
+            state.judge,
+            judged=_judged_after_amendment(state, goal),
+            disputes={key: value for key, value in state.judge.disputes.items() if key in known},
+        ),
         waived={key: value for key, value in state.waived.items() if key in known},
-        disputes={key: value for key, value in state.disputes.items() if key in known},
-        dismissed=frozenset(),
-        audit_due=True,
-        unsettled=None,
-        tried=None,
-        audit=None if state.audit is None else replace(state.audit, amended=True),
+        asking=replace(state.asking, dismissed=frozenset()),
+        auditing=replace(
+            state.auditing,
+            due=True,
+            unsettled=None,
+            open=None if state.auditing.open is None else replace(state.auditing.open, amended=True),
+        ),
+        trial=replace(state.trial, last=None),
         guard=None if state.goal.guard and not goal.guard else state.guard,
     )
     if takes_judge(state, goal):
         # It was chosen for what is asked now: the judge doesn't wait for another turn.
         models = panel(goal.judge_model or "") or ()
         options = replace(state.options, judge=goal.judge_model, judging=e.JudgeOptions(models))
-        amended = replace(amended, options=options, judge_taken=True)
+        amended = replace(amended, options=options, judge=replace(amended.judge, taken=True))
     return replace(amended, interrupts=tuple(i for i in state.interrupts if _still_asks(amended, i.about)))
 
 
@@ -148,9 +159,9 @@ def takes_judge(state: RunState, goal: Goal) -> bool:
 def _judged_after_amendment(state: RunState, goal: Goal) -> dict[str, Judged]:
     before = {requirement.id: requirement for requirement in state.goal.requirements}
     return {
-        requirement.id: state.judged[requirement.id]
+        requirement.id: state.judge.judged[requirement.id]
         for requirement in goal.requirements
-        if requirement.id in state.judged
+        if requirement.id in state.judge.judged
         and replace(requirement, number=before[requirement.id].number) == before[requirement.id]
     }
 
@@ -163,28 +174,38 @@ def _still_asks(state: RunState, about: str) -> bool:
 
 
 def _baseline_taken(state: RunState, event: e.BaselineTaken, at: float) -> RunState:
-    return replace(state, baseline=event.facts, person_paths=frozenset())
+    return replace(state, files=replace(state.files, baseline=event.facts, person_paths=frozenset()))
 
 
 def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> RunState:
     judged = outdated(state, event.paths, known=event.total <= len(event.paths))
-    due = state.audit_due or (state.turn is None and state.audit is None)
-    persons = state.person_paths | frozenset(event.paths) if event.by == "person" else state.person_paths
-    disturbed = event.by if state.disturbed in (None, "person") else state.disturbed
+    due = state.auditing.due or (state.turn is None and state.auditing.open is None)
+    disturbed = event.by if state.judge.disturbed in (None, "person") else state.judge.disturbed
     moved = replace(
-        state, revision=event.revision, judged=judged, audit_due=due, person_paths=persons, disturbed=disturbed
+        state,
+        revision=event.revision,
+        judge=replace(state.judge, judged=judged, disturbed=disturbed),
+        auditing=replace(state.auditing, due=due),
     )
     if event.by == "person":
-        moved = replace(moved, agreed={**state.agreed, **dict.fromkeys(event.paths, "")})
+        files = replace(
+            state.files,
+            person_paths=state.files.person_paths | frozenset(event.paths),
+            person_edits={**state.files.person_edits, **dict.fromkeys(event.paths, state.sequence)},
+        )
+        agreed = {**state.trial.agreed, **dict.fromkeys(event.paths, "")}
+        moved = replace(moved, files=files, trial=replace(state.trial, agreed=agreed))
     return audit.edited(revision_unsettled(state, moved, event), event)
 
 
 def _revision_confirmed(state: RunState, event: e.RevisionConfirmed, at: float) -> RunState:
-    return replace(state, confirmed=event.revision == state.revision)
+    return replace(state, files=replace(state.files, confirmed=event.revision == state.revision))
 
 
 def _checkpoint_taken(state: RunState, event: e.CheckpointTaken, at: float) -> RunState:
-    return replace(state, last_checkpoint=(event.iteration, event.checkpoint))
+    kept = {number: one for number, one in state.files.checkpoints.items() if number != event.iteration}
+    kept[event.iteration] = KeptTree(event.checkpoint, state.sequence)
+    return replace(state, files=replace(state.files, checkpoints=kept))
 
 
 def _check_started(state: RunState, event: e.CheckStarted, at: float) -> RunState:
@@ -211,51 +232,70 @@ def _requirement_waived(state: RunState, event: e.RequirementWaived, at: float) 
         state,
         waived=waived,
         interrupts=tuple(i for i in state.interrupts if event.undo or i.about != about),
-        dismissed=state.dismissed - {about},
+        asking=replace(state.asking, dismissed=state.asking.dismissed - {about}),
         # Its checks were left out while it was waived.
-        audit_due=state.audit_due or (event.undo and state.turn is None),
+        auditing=replace(state.auditing, due=state.auditing.due or (event.undo and state.turn is None)),
     )
 
 
 def _requirement_disputed(state: RunState, event: e.RequirementDisputed, at: float) -> RunState:
-    judged = dict(state.judged)
+    judged = dict(state.judge.judged)
     if event.requirement_id in judged:
         judged[event.requirement_id] = replace(judged[event.requirement_id], stale=True)
-    return replace(state, judged=judged, disputes={**state.disputes, event.requirement_id: event.reason})
+    return replace(
+        state,
+        judge=replace(
+            state.judge, judged=judged, disputes={**state.judge.disputes, event.requirement_id: event.reason}
+        ),
+    )
 
 
 def _interrupt_opened(state: RunState, event: e.InterruptOpened, at: float) -> RunState:
-    return replace(state, interrupts=(*state.interrupts, event.interrupt), interrupt_count=state.interrupt_count + 1)
+    return replace(
+        state,
+        interrupts=(*state.interrupts, event.interrupt),
+        asking=replace(state.asking, count=state.asking.count + 1),
+    )
 
 
 def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) -> RunState:
     if event.interrupt_id == UNASKED:
-        return replace(state, hints=(*state.hints, event.answer.text))
+        return replace(state, steering=replace(state.steering, hints=(*state.steering.hints, event.answer.text)))
     asked = next((i for i in state.interrupts if i.id == event.interrupt_id), None)
     if asked is None:
         return state
     closed = replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
-    if not closed.interrupts and (closed.paused or "").startswith(WAITS):
-        closed = replace(closed, reason=ANSWERED)
+    if not closed.interrupts and (closed.lifecycle.paused or "").startswith(WAITS):
+        closed = replace(closed, lifecycle=replace(closed.lifecycle, reason=ANSWERED))
     topic, _, subject = asked.about.partition(":")
     if topic == "requirement":
         return _requirement_answered(closed, subject, event)
     if topic == "claim":
         return _claim_answered(closed, event)
     if topic == "restore":
-        return replace(closed, edits_kept=(asked.asked_at, event.answer.response != "deny"))
+        return replace(
+            closed, files=replace(closed.files, edits_kept=(asked.asked_at, event.answer.response != "deny"))
+        )
     if topic == "start":
         return _start_answered(closed, event)
     if topic == "findings":
         return _findings_answered(closed, asked, event.answer)
-    return replace(closed, late_answers={**state.late_answers, asked.subject: event.answer})
+    return replace(
+        closed,
+        steering=replace(closed.steering, late_answers={**state.steering.late_answers, asked.subject: event.answer}),
+    )
 
 
 def _start_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
     if event.answer.response == "approve":
         return replace(state, started="person")
     said = event.answer.text or event.answer.reason
-    return replace(state, ending=("cancelled", f"the start was not accepted{f': {said}' if said else ''}"))
+    return replace(
+        state,
+        lifecycle=replace(
+            state.lifecycle, ending=("cancelled", f"the start was not accepted{f': {said}' if said else ''}")
+        ),
+    )
 
 
 def _requirement_answered(state: RunState, requirement_id: str, event: e.InterruptAnswered) -> RunState:
@@ -267,17 +307,30 @@ def _requirement_answered(state: RunState, requirement_id: str, event: e.Interru
     if answer.response == "text" and state.options.judge is not None:
         disputed = e.RequirementDisputed(requirement_id, note)
         return _requirement_disputed(state, disputed, state.updated_at)
-    return replace(state, dismissed=state.dismissed | {f"requirement:{requirement_id}"})
+    return replace(
+        state, asking=replace(state.asking, dismissed=state.asking.dismissed | {f"requirement:{requirement_id}"})
+    )
 
 
 def _findings_answered(state: RunState, asked: Interrupt, answer: Answer) -> RunState:
     """Approving accepts what was asked about, and nothing that came later; ending leaves it to whoever comes next."""
     note = answer.text or answer.reason
     if answer.response == "end":
-        return replace(state, ending=("blocked", f"{note or 'a person ended it'}: {unaccepted(state)}"))
+        return replace(
+            state,
+            lifecycle=replace(
+                state.lifecycle, ending=("blocked", f"{note or 'a person ended it'}: {unaccepted(state)}")
+            ),
+        )
     if answer.response != "approve":
         said = f": {note}" if note else ""
-        return replace(state, undoing=True, answers=(*state.answers, f"a person wants the changed proof undone{said}"))
+        return replace(
+            state,
+            undoing=True,
+            steering=replace(
+                state.steering, answers=(*state.steering.answers, f"a person wants the changed proof undone{said}")
+            ),
+        )
     for finding_id in asked.input.get("findings", ()):
         accepted = e.FindingAccepted(finding_id, note or "a person accepts it")
         state = _finding_accepted(state, accepted, state.updated_at)
@@ -285,17 +338,24 @@ def _findings_answered(state: RunState, asked: Interrupt, answer: Answer) -> Run
 
 
 def _claim_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
-    claim, answer = state.claim, event.answer
+    claim, answer = state.last_turn.claim, event.answer
     if claim is None:
         return state
     if claim.state in ("blocked", "impossible") and answer.response == "approve":
         ending = ("blocked", claim.text) if claim.state == "blocked" else ("impossible", claim.text)
-        return replace(state, claim=None, ending=ending)
+        return replace(
+            state, last_turn=replace(state.last_turn, claim=None), lifecycle=replace(state.lifecycle, ending=ending)
+        )
     note = answer.text or answer.reason
     if not note:
         note = "a person says: yes" if answer.response == "approve" else "a person says: no; go on"
     # It goes on as after a pause: a judge that could not be asked may be back.
-    return replace(state, claim=None, answers=(*state.answers, note), outages=0, outage_reason="")
+    return replace(
+        state,
+        last_turn=replace(state.last_turn, claim=None),
+        steering=replace(state.steering, answers=(*state.steering.answers, note)),
+        judge=replace(state.judge, outages=0, outage_reason=""),
+    )
 
 
 def _interrupt_closed(state: RunState, event: e.InterruptClosed, at: float) -> RunState:
@@ -309,50 +369,55 @@ def _limits_raised(state: RunState, event: e.LimitsRaised, at: float) -> RunStat
         if getattr(event.limits, name) != getattr(state.goal.limits, name)
     }
     goal = replace(state.goal, limits=event.limits, explicit_limits=explicit)
-    return replace(state, goal=goal, unaffordable=None)
+    return replace(state, goal=goal, calls=replace(state.calls, unaffordable=None))
 
 
 def _pause_requested(state: RunState, event: e.PauseRequested, at: float) -> RunState:
-    return replace(state, pause_requested=event.reason, paused_by=event.by)
+    return replace(state, lifecycle=replace(state.lifecycle, pause_requested=event.reason, paused_by=event.by))
 
 
 def _stop_requested(state: RunState, event: e.StopRequested, at: float) -> RunState:
-    return replace(state, stop_requested=event.reason)
+    return replace(state, lifecycle=replace(state.lifecycle, stop_requested=event.reason))
 
 
 def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
     """A turn that is to run again was cut off earlier: what changed since then is a person's already."""
-    alive = at if state.redo is None and state.interrupted is None else state.last_alive
+    alive = at if state.redo is None and state.lifecycle.interrupted is None else state.files.last_alive
     state = turn.charge_open_calls(state, "judge")
     return replace(
         state,
-        iteration_open=False,
-        paused=event.reason,
-        paused_by=event.by,
-        interrupted=None,
-        pause_requested=None,
-        reason=event.reason,
-        last_alive=alive,
-        judging=(),
-        trying=False,
+        progress=replace(state.progress, open=False),
+        lifecycle=replace(
+            state.lifecycle,
+            paused=event.reason,
+            paused_by=event.by,
+            interrupted=None,
+            pause_requested=None,
+            reason=event.reason,
+        ),
+        files=replace(state.files, last_alive=alive),
+        judge=replace(state.judge, deciding=()),
+        trial=replace(state.trial, running=False),
     )
 
 
 def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
     """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted."""
     charged = turn.charge_open_calls(turn.charge_open_calls(state, "worker"), "judge")
+    cut = turn.cut_off_turn(turn.unreported(charged), event.reason)
     return replace(
-        turn.cut_off_turn(turn.unreported(charged), event.reason),
-        iteration_open=False,
-        interrupted=event.reason,
-        last_alive=event.alive_until + SIGN_OF_LIFE
-        if state.turn is not None or state.redo is None
-        else state.last_alive,
-        reason=event.reason,
-        audit=None,
-        audit_due=state.audit_due or state.audit is not None,
-        judging=(),
-        trying=False,
+        cut,
+        progress=replace(cut.progress, open=False),
+        lifecycle=replace(cut.lifecycle, interrupted=event.reason, reason=event.reason),
+        files=replace(
+            cut.files,
+            last_alive=event.alive_until + SIGN_OF_LIFE
+            if state.turn is not None or state.redo is None
+            else state.files.last_alive,
+        ),
+        auditing=replace(cut.auditing, open=None, due=state.auditing.due or state.auditing.open is not None),
+        judge=replace(cut.judge, deciding=()),
+        trial=replace(cut.trial, running=False),
     )
 
 
@@ -362,50 +427,58 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
     another chance."""
     resumed = replace(
         state,
-        paused=None,
-        interrupted=None,
-        ended=False,
-        end_status=None,
+        lifecycle=replace(
+            state.lifecycle,
+            paused=None,
+            interrupted=None,
+            ended=False,
+            end_status=None,
+            reason="",
+            stop_requested=None,
+            pause_requested=None,
+        ),
         guard=None,
-        reason="",
-        stop_requested=None,
-        pause_requested=None,
-        outages=0,
-        dropped=0,
-        fatal=None,
-        trouble=None,
-        audit_due=state.audit_due or state.redo is None,
-        unsettled=None,
+        judge=replace(state.judge, outages=0, dropped=0),
+        last_turn=replace(state.last_turn, fatal=None),
+        calls=replace(state.calls, trouble=None),
+        auditing=replace(state.auditing, due=state.auditing.due or state.redo is None, unsettled=None),
         options=replace(
             state.options,
             approve=state.options.approve if event.approve is None else event.approve,
             askable=state.options.askable if event.askable is None else event.askable,
         ),
     )
-    if not state.ended:
+    if not state.lifecycle.ended:
         return resumed
-    fresh = replace(resumed, halt=None, ending=None, dismissed=frozenset())
-    return replace(fresh, failures=0, stall_count=0, stall_signature="")
+    fresh = replace(
+        resumed,
+        plugins=replace(resumed.plugins, halt=None),
+        lifecycle=replace(resumed.lifecycle, ending=None),
+        asking=replace(resumed.asking, dismissed=frozenset()),
+    )
+    return replace(fresh, stall=replace(fresh.stall, failures=0, count=0, signature=""))
 
 
 def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
     state = turn.unreported(turn.charge_open_calls(state, "judge"))
     ended = replace(
         state,
-        iteration_open=False,
-        ended=True,
-        end_status=event.status,
-        reason=event.reason,
+        progress=replace(state.progress, open=False),
+        lifecycle=replace(
+            state.lifecycle,
+            ended=True,
+            end_status=event.status,
+            reason=event.reason,
+            paused=None,
+            interrupted=None,
+            broken=event.broken,
+        ),
         interrupts=(),
         turn=None,
-        audit=None,
-        judging=(),
-        trying=False,
-        paused=None,
-        interrupted=None,
-        halt=None if state.halted else state.halt,
-        resuming=None,
-        broken=event.broken,
+        auditing=replace(state.auditing, open=None),
+        judge=replace(state.judge, deciding=()),
+        trial=replace(state.trial, running=False),
+        plugins=replace(state.plugins, halt=None if state.halted else state.plugins.halt, resuming=None),
         guard=None if event.broken else state.guard,
     )
     if event.status != "complete" or not (state.goal.guard or state.guarded):
@@ -415,7 +488,12 @@ def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
 
 def _files_reverted(state: RunState, event: e.FilesReverted, at: float) -> RunState:
     """The files are no longer those of the last look."""
-    return replace(state, confirmed=False)
+    files = replace(state.files, confirmed=False, put_aside=KeptTree(event.checkpoint, state.sequence))
+    kept = files.checkpoints.get(event.iteration)
+    source = event.source or (kept.tree if kept is not None else None)
+    if source is not None:
+        files = replace(files, put_back={**files.put_back, **dict.fromkeys(event.paths, source)})
+    return replace(state, files=files)
 
 
 def _warned(state: RunState, event: e.Warned, at: float) -> RunState:
@@ -445,9 +523,21 @@ _FOLDS: dict[type, Fold] = {
     e.JudgeFinished: judge_finished,
     e.JudgeFailed: judge_failed,
     e.ClaimJudged: claim_judged,
-    **turn.CALL_FOLDS,
-    **audit.FOLDS,
-    **turn.PLUGIN_FOLDS,
+    e.TrialsStarted: audit.trials_started,
+    e.TrialsFinished: audit.trials_finished,
+    e.TrialsAbandoned: audit.trials_abandoned,
+    c.CallStarted: turn.call_started,
+    c.CallRetried: turn.call_retried,
+    c.CallFinished: turn.call_finished,
+    c.MessageKept: turn.message_kept,
+    c.ToolStarted: turn.tool_started,
+    c.ToolFinished: turn.tool_finished,
+    c.ConversationCompacted: turn.compacted,
+    c.BudgetReached: turn.budget_reached,
+    p.RunHalted: turn.run_halted,
+    p.HaltResumed: turn.halt_resumed,
+    p.PluginStateSet: turn.plugin_state_set,
+    p.PluginOff: turn.plugin_off,
     e.FindingAccepted: _finding_accepted,
     e.RequirementWaived: _requirement_waived,
     e.RequirementDisputed: _requirement_disputed,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from donewhen.core import calls as c
 from donewhen.core import events as e
@@ -12,7 +11,7 @@ from donewhen.core.acts import hint_in, without
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.changing import replace
 from donewhen.core.proof import assess, unmet_signature
-from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, OpenTurn, Resuming, RunState
+from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, KeptTree, OpenTurn, Resuming, RunState
 from donewhen.core.trouble import Retrying
 from donewhen.core.work import UNKNOWN, Claim, RunWarning, Usage
 
@@ -22,47 +21,51 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
     again = state.redo is not None and state.redo.iteration == event.iteration
     suspended = again and state.redo is not None and state.redo.suspended
     signature = unmet_signature(state)
-    repeated = signature == state.stall_signature
+    repeated = signature == state.stall.signature
     first = state.turns_ended == 0 or again
-    met_before = state.met_before
+    met_before = state.progress.met_before
     if met_before is None and event.iteration == 1:
         counts = _counts(state)
         met_before = (counts["met"], counts["total"])
     return replace(
         state,
-        met_before=met_before,
+        progress=replace(
+            state.progress, met_before=met_before, open=True, began=state.progress.began if again else state.elapsed
+        ),
         turn=OpenTurn(event.iteration, event.checkpoint, at),
         redo=None,
-        edits_kept=None,
-        fatal=None,
-        claim_judged=None,
-        dropped=0,
-        recorded=_still_recorded(state),
+        files=replace(state.files, edits_kept=None, first_checkpoint=state.files.first_checkpoint or event.checkpoint),
+        last_turn=replace(state.last_turn, fatal=None, claim_judged=None, returned=None, claim=None),
+        judge=replace(state.judge, dropped=0),
+        evidence=replace(state.evidence, citable=_still_recorded(state)),
         conversation=state.conversation if suspended else _conversation(state, again),
         conversation_before=state.conversation_before if suspended else _conversation(state, again),
-        resuming=None,
-        returned=None,
-        first_checkpoint=state.first_checkpoint or event.checkpoint,
-        agreed={path: kept or event.checkpoint or "" for path, kept in state.agreed.items()},
+        plugins=replace(state.plugins, resuming=None),
+        trial=replace(
+            state.trial, agreed={path: kept or event.checkpoint or "" for path, kept in state.trial.agreed.items()}
+        ),
         iteration=event.iteration,
-        iteration_open=True,
-        iteration_began=state.iteration_began if again else state.elapsed,
-        claim=None,
-        answers=state.answers if again else (),
-        # A turn that goes on where it stood is told nothing new: it reads them on its way.
-        hints=state.hints if suspended else (),
-        hints_read=state.hints_read if suspended else state.hints,
+        steering=replace(
+            state.steering,
+            answers=state.steering.answers if again else (),
+            # A turn that goes on where it stood is told nothing new: it reads them on its way.
+            hints=state.steering.hints if suspended else (),
+            hints_read=state.steering.hints_read if suspended else state.steering.hints,
+        ),
         # An approval belongs to the step that was cut off: that step asks again (product.md, "Nothing lost").
         interrupts=tuple(i for i in state.interrupts if i.kind == "question" or suspended or not again),
-        stall_signature=state.stall_signature if first else signature,
-        stall_count=state.stall_count if first else (state.stall_count + 1 if repeated else 1),
+        stall=replace(
+            state.stall,
+            signature=state.stall.signature if first else signature,
+            count=state.stall.count if first else (state.stall.count + 1 if repeated else 1),
+        ),
     )
 
 
 def _still_recorded(state: RunState) -> dict[str, str]:
     """What may be cited still: the latest of each kind. What the judge was shown is shown again."""
-    latest = [*state.audit_evidence, *state.commands]
-    return {one.id: state.recorded[one.id] for one in latest if one.id in state.recorded}
+    latest = [*state.audit_evidence, *state.evidence.commands]
+    return {one.id: state.evidence.citable[one.id] for one in latest if one.id in state.evidence.citable}
 
 
 def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState:
@@ -75,7 +78,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
     record = IterationRecord(
         number=event.iteration,
         started_at=started,
-        seconds=state.elapsed - state.iteration_began,
+        seconds=state.elapsed - state.progress.began,
         usage=off.spend.turn,
         revision=state.revision,
         changed=event.changed,
@@ -87,21 +90,26 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         off,
         turn=None,
         turns_ended=state.turns_ended + 1,
-        claim=Claim(result.claim.state, result.claim.text) if needs_person else None,
-        last_words="" if failed else result.claim.text,
-        late_answers={},
-        hints_read=(),
+        last_turn=replace(
+            off.last_turn,
+            claim=Claim(result.claim.state, result.claim.text) if needs_person else None,
+            words="" if failed else result.claim.text,
+            error=result.error,
+            fatal=result.error if result.final else None,
+            response_digest=result.response_digest,
+            response=None,
+            returned=result.returned,
+        ),
+        steering=replace(off.steering, late_answers={}, hints_read=()),
         spend=replace(off.spend, turn=Usage()),
-        failures=state.failures + 1 if failed else 0,
+        stall=replace(off.stall, failures=state.stall.failures + 1 if failed else 0),
         undoing=state.undoing and failed,
-        last_error=result.error,
-        fatal=result.error if result.final else None,
-        response_digest=result.response_digest,
-        response=None,
-        returned=result.returned,
-        judged={key: replace(one, stale=one.stale or one.one_turn) for key, one in state.judged.items()},
-        audit_due=not failed or bool(event.changed),
-        iterations=(*_without(state, event.iteration), record)[-KEPT_ITERATIONS:],
+        judge=replace(
+            off.judge,
+            judged={key: replace(one, stale=one.stale or one.one_turn) for key, one in state.judge.judged.items()},
+        ),
+        auditing=replace(off.auditing, due=not failed or bool(event.changed)),
+        progress=replace(off.progress, iterations=(*_without(state, event.iteration), record)[-KEPT_ITERATIONS:]),
     )
 
 
@@ -109,10 +117,15 @@ def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunSta
     spent = unreported(worker_paid(charge_open_calls(state, "worker"), event.usage))
     if spent.turn is None:
         return spent
-    cut = replace(cut_off_turn(spent, event.reason, model_failed=event.trouble is not None), last_alive=at)
+    cut = cut_off_turn(spent, event.reason, model_failed=event.trouble is not None)
+    cut = replace(cut, files=replace(cut.files, last_alive=at))
     if event.trouble is None:
         return cut
-    return replace(cut, trouble=event.trouble, pause_requested=event.reason, paused_by="run")
+    return replace(
+        cut,
+        calls=replace(cut.calls, trouble=event.trouble),
+        lifecycle=replace(cut.lifecycle, pause_requested=event.reason, paused_by="run"),
+    )
 
 
 def cut_off_turn(state: RunState, reason: str, *, model_failed: bool = False) -> RunState:
@@ -122,11 +135,16 @@ def cut_off_turn(state: RunState, reason: str, *, model_failed: bool = False) ->
     turn = state.turn
     if turn is None:
         return state
-    cut = replace(_with_cost_so_far(state, turn, reason), turn=None, late_answers={})
+    cut = _with_cost_so_far(state, turn, reason)
+    cut = replace(cut, turn=None, steering=replace(cut.steering, late_answers={}))
     answered = state.spend.turn.output_tokens > 0
     if (model_failed and answered) or (not model_failed and standing_still(state)):
         return replace(cut, redo=replace(turn, suspended=True))
-    cut = replace(cut, redo=replace(turn, suspended=False), hints=(*state.hints_read, *state.hints), hints_read=())
+    cut = replace(
+        cut,
+        redo=replace(turn, suspended=False),
+        steering=replace(cut.steering, hints=(*state.steering.hints_read, *state.steering.hints), hints_read=()),
+    )
     if answered or not (model_failed or state.options.agent is not None):
         return cut
     return replace(cut, redo=replace(turn, checkpoint=None, suspended=False), iteration=turn.iteration - 1)
@@ -141,18 +159,21 @@ def _with_cost_so_far(state: RunState, turn: OpenTurn, reason: str) -> RunState:
     record = IterationRecord(
         number=turn.iteration,
         started_at=turn.started_at,
-        seconds=state.elapsed - state.iteration_began,
+        seconds=state.elapsed - state.progress.began,
         usage=state.spend.turn,
         revision=state.revision,
         summary=ended,
         error=ended,
     )
     record = replace(record, **_counts(state))
-    return replace(state, iterations=(*_without(state, turn.iteration), record)[-KEPT_ITERATIONS:])
+    return replace(
+        state,
+        progress=replace(state.progress, iterations=(*_without(state, turn.iteration), record)[-KEPT_ITERATIONS:]),
+    )
 
 
 def _without(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
-    return tuple(record for record in state.iterations if record.number != iteration)
+    return tuple(record for record in state.progress.iterations if record.number != iteration)
 
 
 def _conversation(state: RunState, again: bool) -> tuple[Message, ...]:
@@ -163,7 +184,7 @@ def _conversation(state: RunState, again: bool) -> tuple[Message, ...]:
 
 
 def turn_restored(state: RunState, event: e.TurnRestored, at: float) -> RunState:
-    return state
+    return replace(state, files=replace(state.files, put_aside=KeptTree(event.kept_checkpoint, state.sequence)))
 
 
 def _counts(state: RunState) -> dict[str, int]:
@@ -174,38 +195,42 @@ def _counts(state: RunState) -> dict[str, int]:
 def refresh_iteration(state: RunState) -> RunState:
     """The latest iteration's record with what is met now, and the time that took: an audit or the judge came to an
     end."""
-    if not state.iterations or state.iterations[-1].number != state.iteration:
+    if not state.progress.iterations or state.progress.iterations[-1].number != state.iteration:
         return state
-    latest = replace(state.iterations[-1], revision=state.revision, **_counts(state))
-    if state.iteration_open:
-        latest = replace(latest, seconds=state.elapsed - state.iteration_began)
-    return replace(state, iterations=(*state.iterations[:-1], latest))
+    latest = replace(state.progress.iterations[-1], revision=state.revision, **_counts(state))
+    if state.progress.open:
+        latest = replace(latest, seconds=state.elapsed - state.progress.began)
+    return replace(state, progress=replace(state.progress, iterations=(*state.progress.iterations[:-1], latest)))
 
 
 # Calls to models, and what they cost.
 
 
 def call_started(state: RunState, event: c.CallStarted, at: float) -> RunState:
-    return replace(state, open_calls={**state.open_calls, event.call_id: event}, call_count=state.call_count + 1)
+    return replace(
+        state, calls=replace(state.calls, open={**state.calls.open, event.call_id: event}, count=state.calls.count + 1)
+    )
 
 
 def call_finished(state: RunState, event: c.CallFinished, at: float) -> RunState:
     """Counted once; what arrives after the call was written off changes nothing."""
-    started = state.open_calls.get(event.call_id)
+    started = state.calls.open.get(event.call_id)
     if started is None:
         return state
     counted = _spent(state, started, event.usage)
     if event.error is None:
-        counted = replace(counted, trouble=None)
+        counted = replace(counted, calls=replace(counted.calls, trouble=None))
     if event.message is None or started.role != "worker" or state.turn is None:
         return counted
     return replace(counted, conversation=(*counted.conversation, event.message))
 
 
 def call_retried(state: RunState, event: c.CallRetried, at: float) -> RunState:
-    if event.call_id not in state.open_calls:
+    if event.call_id not in state.calls.open:
         return state
-    return replace(state, retrying=Retrying(event.call_id, event.failed, at + event.failed.wait))
+    return replace(
+        state, calls=replace(state.calls, retrying=Retrying(event.call_id, event.failed, at + event.failed.wait))
+    )
 
 
 def message_kept(state: RunState, event: c.MessageKept, at: float) -> RunState:
@@ -213,7 +238,12 @@ def message_kept(state: RunState, event: c.MessageKept, at: float) -> RunState:
     read = hint_in(event.message)
     if read is None:
         return kept
-    return replace(kept, hints=without(state.hints, read), hints_read=(*state.hints_read, read))
+    return replace(
+        kept,
+        steering=replace(
+            kept.steering, hints=without(state.steering.hints, read), hints_read=(*state.steering.hints_read, read)
+        ),
+    )
 
 
 def tool_started(state: RunState, event: c.ToolStarted, at: float) -> RunState:
@@ -229,12 +259,12 @@ def compacted(state: RunState, event: c.ConversationCompacted, at: float) -> Run
 
 
 def budget_reached(state: RunState, event: c.BudgetReached, at: float) -> RunState:
-    return replace(state, unaffordable=event.reason)
+    return replace(state, calls=replace(state.calls, unaffordable=event.reason))
 
 
 def charge_open_calls(state: RunState, role: c.CallRole) -> RunState:
     """Calls that were cut off count as what their prompts cost: nobody tells more."""
-    for started in [call for call in state.open_calls.values() if call.role == role]:
+    for started in [call for call in state.calls.open.values() if call.role == role]:
         state = _spent(state, started, started.prompt)
     return state
 
@@ -246,10 +276,10 @@ def worker_paid(state: RunState, usage: Usage) -> RunState:
 
 def judge_paid(state: RunState, usage: Usage) -> RunState:
     """What asking the judge cost: it is the latest iteration's."""
-    iterations = state.iterations
+    iterations = state.progress.iterations
     if iterations:
         iterations = (*iterations[:-1], replace(iterations[-1], usage=iterations[-1].usage + usage))
-    return replace(state, spend=state.spend.by_judge(usage), iterations=iterations)
+    return replace(state, spend=state.spend.by_judge(usage), progress=replace(state.progress, iterations=iterations))
 
 
 def unreported(state: RunState) -> RunState:
@@ -258,22 +288,14 @@ def unreported(state: RunState) -> RunState:
 
 
 def _spent(state: RunState, started: c.CallStarted, usage: Usage) -> RunState:
-    left = {key: call for key, call in state.open_calls.items() if key != started.call_id}
-    retrying = None if state.retrying is not None and state.retrying.call_id == started.call_id else state.retrying
+    left = {key: call for key, call in state.calls.open.items() if key != started.call_id}
+    retrying = (
+        None
+        if state.calls.retrying is not None and state.calls.retrying.call_id == started.call_id
+        else state.calls.retrying
+    )
     paid = judge_paid if started.role == "judge" else worker_paid
-    return paid(replace(state, open_calls=left, retrying=retrying), usage)
-
-
-CALL_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
-    c.CallStarted: call_started,
-    c.CallRetried: call_retried,
-    c.CallFinished: call_finished,
-    c.MessageKept: message_kept,
-    c.ToolStarted: tool_started,
-    c.ToolFinished: tool_finished,
-    c.ConversationCompacted: compacted,
-    c.BudgetReached: budget_reached,
-}
+    return paid(replace(state, calls=replace(state.calls, open=left, retrying=retrying)), usage)
 
 
 # Halts, and what plugins keep.
@@ -287,32 +309,34 @@ def run_halted(state: RunState, event: p.RunHalted, at: float) -> RunState:
     turn = state.turn
     return replace(
         state,
-        halt=event.halt,
-        reason=event.halt.reason,
+        plugins=replace(state.plugins, halt=event.halt, resuming=None),
+        lifecycle=replace(state.lifecycle, reason=event.halt.reason),
         redo=replace(turn, suspended=True) if turn is not None else state.redo,
         turn=None,
-        audit=None,
-        audit_due=state.audit_due or state.audit is not None,
-        judging=(),
-        resuming=None,
-        late_answers={},
-        last_alive=at,
+        auditing=replace(state.auditing, open=None, due=state.auditing.due or state.auditing.open is not None),
+        judge=replace(state.judge, deciding=()),
+        steering=replace(state.steering, late_answers={}),
+        files=replace(state.files, last_alive=at),
     )
 
 
 def halt_resumed(state: RunState, event: p.HaltResumed, at: float) -> RunState:
     """The answers and results that the halt had kept go on with the turn."""
-    if state.halt is None:
+    if state.plugins.halt is None:
         return state
-    directive = replace(event.directive, completed={**state.halt.completed, **event.directive.completed})
-    return replace(state, halt=None, reason="", resuming=Resuming(state.halt, directive))
+    directive = replace(event.directive, completed={**state.plugins.halt.completed, **event.directive.completed})
+    return replace(
+        state,
+        plugins=replace(state.plugins, halt=None, resuming=Resuming(state.plugins.halt, directive)),
+        lifecycle=replace(state.lifecycle, reason=""),
+    )
 
 
 def plugin_state_set(state: RunState, event: p.PluginStateSet, at: float) -> RunState:
-    kept = {name: value for name, value in state.plugin_states.items() if name != event.plugin}
+    kept = {name: value for name, value in state.plugins.states.items() if name != event.plugin}
     if event.state is not None:
         kept[event.plugin] = event.state
-    return replace(state, plugin_states=kept)
+    return replace(state, plugins=replace(state.plugins, states=kept))
 
 
 def plugin_off(state: RunState, event: p.PluginOff, at: float) -> RunState:
@@ -320,7 +344,7 @@ def plugin_off(state: RunState, event: p.PluginOff, at: float) -> RunState:
     warning = RunWarning("plugin_failed", said)
     return replace(
         state,
-        plugins_off={**state.plugins_off, event.plugin: f"{event.hook}: {event.reason}"},
+        plugins=replace(state.plugins, off={**state.plugins.off, event.plugin: f"{event.hook}: {event.reason}"}),
         warnings=(*state.warnings, warning),
     )
 
@@ -348,11 +372,3 @@ def standing_still(state: RunState) -> bool:
     on from there, and no model call is repeated."""
     asking = any(one.about.startswith(("tool:", "plugin:")) for one in state.interrupts)
     return asking and bool(pending_calls(state.conversation))
-
-
-PLUGIN_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
-    p.RunHalted: run_halted,
-    p.HaltResumed: halt_resumed,
-    p.PluginStateSet: plugin_state_set,
-    p.PluginOff: plugin_off,
-}

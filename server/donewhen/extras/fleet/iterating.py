@@ -78,7 +78,7 @@ async def end(place: IteratingPlace, grant: Grant) -> Outcome:
                 view = await runs.view(grant.run_id)
             except UnknownRun:
                 return Outcome(grant.goal.id, grant.number, "ended", "cancelled", "stopped before it began")
-            if not view.state.ended:
+            if not view.state.lifecycle.ended:
                 view = await runs.stop(grant.run_id, "the fleet was told to stop")
             elif view.state.status != "complete":
                 return replace(
@@ -143,7 +143,7 @@ async def _run_for_one_turn(runs: Runs, settings: Settings, root: Path, grant: G
     if grant.answers:
         view = await runs.view(grant.run_id)
     state = view.state
-    if state.status in ("complete", "cancelled") or (state.ended and not resumable(state)):
+    if state.status in ("complete", "cancelled") or (state.lifecycle.ended and not resumable(state)):
         return view
     own = _own_budget(settings, root, grant)
     limits = options.limits
@@ -157,7 +157,7 @@ async def _run_for_one_turn(runs: Runs, settings: Settings, root: Path, grant: G
 async def _resumed(runs: Runs, view: RunView, limits: LimitChanges, options: StartOptions, grant: Grant) -> RunView:
     """Goes on for a turn. A retry of an iteration that had ended, before anybody heard of it, finds its end."""
     state = view.state
-    if state.ended and _still_bounded(state, limits):
+    if state.lifecycle.ended and _still_bounded(state, limits):
         return view
     kept = StartOptions(approve=None, askable=options.askable, turns=1)
     return await runs.resume(grant.run_id, limits, kept)
@@ -213,12 +213,12 @@ def _iteration_outcome(grant: Grant, view: RunView, settings: Settings, root: Pa
         grant.goal.id,
         grant.number,
         "waiting",
-        reason=state.paused or state.interrupted or state.reason or "",
+        reason=state.lifecycle.paused or state.lifecycle.interrupted or state.lifecycle.reason or "",
         iteration=state.iteration,
         usd=state.spend.known_usd,
         tokens=state.usage.tokens,
     )
-    if state.ended:
+    if state.lifecycle.ended:
         found.state, found.end = "ended", state.status or "crashed"
         if state.status == "over_budget" and grant.usd is not None:
             own = _own_budget(settings, root, grant)
@@ -227,8 +227,10 @@ def _iteration_outcome(grant: Grant, view: RunView, settings: Settings, root: Pa
                 found.state, found.end = "ready", None
     elif state.interrupts:
         found.questions = [Question(i.id, i.title, i.tool, i.preview, i.kind, i.about) for i in state.interrupts]
-    elif state.halted and state.halt is not None:
-        found.reason = f"{state.halt.plugin}: {state.halt.reason}; resume it in its workspace, then in the fleet"
-    elif state.paused == OUT_OF_TURNS or state.interrupted is not None:
+    elif state.halted and state.plugins.halt is not None:
+        found.reason = (
+            f"{state.plugins.halt.plugin}: {state.plugins.halt.reason}; resume it in its workspace, then in the fleet"
+        )
+    elif state.lifecycle.paused == OUT_OF_TURNS or state.lifecycle.interrupted is not None:
         found.state = "ready"
     return found

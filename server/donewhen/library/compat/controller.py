@@ -203,7 +203,7 @@ class GoalController:
 
     def _record_evidence(self, observation: Observation) -> None:
         state = self._state
-        number = f"E{state.evidence_count + 1}"
+        number = f"E{state.evidence.count + 1}"
         evidence = Evidence(number, state.revision, state.revision, state.turns_ended, observation)
         finished = isinstance(observation, CheckResult)
         self._append(e.CheckFinished(evidence) if finished else e.EvidenceRecorded(evidence))
@@ -230,7 +230,7 @@ class GoalController:
         state = self._state
         views = assess(state)
         text = feedback_text(state.goal, views, outputs=outputs_of(views, {e.id: e for e in state.check_evidence}))
-        return f"The last turn failed: {state.last_error}\n\n{text}" if state.last_error else text
+        return f"The last turn failed: {state.last_turn.error}\n\n{text}" if state.last_turn.error else text
 
     def _append(self, event: e.Event) -> None:
         self._state = fold(self._state, e.Entry(self._state.sequence + 1, 0.0, event))

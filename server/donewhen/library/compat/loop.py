@@ -291,17 +291,17 @@ async def _pursue_on_engine(loop: GoalLoop, worker: Callable[..., Any], asked: A
     )
     state = await final_state(parts, lambda state: _keep_result(latest, state, working, checks))
     if state.status == "crashed":
-        raise WorkerFailed(state.reason) from working.failure
-    if state.paused and state.outages:
-        raise JudgeOutage(state.paused)
+        raise WorkerFailed(state.lifecycle.reason) from working.failure
+    if state.lifecycle.paused and state.judge.outages:
+        raise JudgeOutage(state.lifecycle.paused)
     return own_result(working.last)
 
 
 def _keep_result(latest: _Latest, state: RunState, working: LoopedWorker, checks: tuple[str, ...]) -> None:
     passed = state.status == "complete"
     working.found(None if passed else feedback_of(assess(state), checks), passed)
-    reason = state.reason or state.paused or ""
-    latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason, state.halt)
+    reason = state.lifecycle.reason or state.lifecycle.paused or ""
+    latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason, state.plugins.halt)
 
 
 def goal_of(loop: GoalLoop, prompt: Any, *, judged: bool) -> Goal:

@@ -323,9 +323,9 @@ class GoalAgent:
             if pursuit.session.state.status not in _GOES_ON:
                 await self._closed(pursuit)
         if state.status == "crashed":
-            raise WorkerFailed(state.reason) from pursuit.working.failure
-        if state.outages and state.paused:
-            raise JudgeOutage(state.paused)
+            raise WorkerFailed(state.lifecycle.reason) from pursuit.working.failure
+        if state.judge.outages and state.lifecycle.paused:
+            raise JudgeOutage(state.lifecycle.paused)
         return own_result(pursuit.working.last)
 
     def _evaluated(self, evaluations: int, reason: str) -> None:
@@ -339,7 +339,7 @@ class GoalAgent:
 
 def _evaluations(state: RunState) -> int:
     """How often a goal on record was judged: failed turns were not."""
-    return sum(one.error is None for one in state.iterations)
+    return sum(one.error is None for one in state.progress.iterations)
 
 
 def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
@@ -357,9 +357,9 @@ def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
 
 def _last_reason(state: RunState, working: GoalWorker) -> str:
     """The evaluator's last reason; if the goal ended for another reason, that one."""
-    if state.status in ("complete", "capped", "paused") and not state.outages and state.last_error is None:
+    if state.status in ("complete", "capped", "paused") and not state.judge.outages and state.last_turn.error is None:
         return reason_of(assess(state)) if working.evaluations else working.reason
-    return state.reason or state.paused or working.reason
+    return state.lifecycle.reason or state.lifecycle.paused or working.reason
 
 
 # ------------------------------------------------------------------------ a condition, its worker, its evaluator
@@ -456,8 +456,8 @@ class GoalWorker(LoopedWorker):
 
     def settled(self, state: RunState) -> None:
         """The run has stopped: its last turn may have been evaluated, too."""
-        whole = state.turn is None and state.redo is None and not state.audit_due and not state.judging
-        if whole and not state.outages:
+        whole = state.turn is None and state.redo is None and not state.auditing.due and not state.judge.deciding
+        if whole and not state.judge.outages:
             self._evaluated(assess(state))
 
     def _evaluated(self, views: Sequence[RequirementView]) -> None:

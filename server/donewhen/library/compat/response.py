@@ -82,8 +82,12 @@ class GoalResult:
 def stop_reason_of(state: RunState) -> StopReason:
     """The engine's status in the terms of a goal loop."""
     status = state.status or "cancelled"
-    if status == "paused" and state.claim is not None and state.claim.state in ("blocked", "impossible"):
-        return state.claim.state  # nobody was there to confirm it
+    if (
+        status == "paused"
+        and state.last_turn.claim is not None
+        and state.last_turn.claim.state in ("blocked", "impossible")
+    ):
+        return state.last_turn.claim.state  # nobody was there to confirm it
     named = _STOP_REASONS.get(status)
     if named is not None:
         return named

@@ -53,9 +53,9 @@ async def receipts(runs: Runs, run_id: str, forms: Sequence[ReportFormat], root:
     view = await runs.report(run_id)
     if "in-toto" in forms:
         view = replace(view, commit=await runs.commit(run_id))
-    if view.state.iterations and "markdown" in forms:
+    if view.state.progress.iterations and "markdown" in forms:
         view = replace(view, steps=(await runs.steps(run_id, 0)).steps)
-    if view.state.iterations and not view.stale:
+    if view.state.progress.iterations and not view.stale:
         with suppress(UnknownName):
             view = replace(view, edits=file_edits(await runs.diff(run_id)))
     found = [await runs.evidence(run_id, one) for one in cited(view)]
@@ -98,5 +98,5 @@ def cited(view: RunView) -> tuple[str, ...]:
     what the last trials saw."""
     ids = dict.fromkeys(identity for one in view.views for identity in one.evidence_ids)
     ids.update(dict.fromkeys(evidence.id for evidence in view.state.check_evidence))
-    ids.update(dict.fromkeys(view.state.trials))
+    ids.update(dict.fromkeys(view.state.trial.evidence_ids))
     return tuple(ids)

@@ -161,7 +161,7 @@ def _heading(view: RunView) -> Iterator[str]:
 
 
 def _doubts(view: RunView) -> bool:
-    return view.stale or view.state.broken or any(one.refused or one.on_a_persons_word for one in view.views)
+    return view.stale or view.state.lifecycle.broken or any(one.refused or one.on_a_persons_word for one in view.views)
 
 
 def _facts(state: RunState) -> Iterator[str]:
@@ -226,7 +226,7 @@ def _decisions(state: RunState) -> Iterator[str]:
     lines += [f"{_escaped_html(one.code)}: {_prose(one.message)}" for one in state.warnings]
     lines += [
         f"plugin {_code_element(name)} was switched off: {_escaped_html(said)}"
-        for name, said in state.plugins_off.items()
+        for name, said in state.plugins.off.items()
     ]
     if lines:
         yield "<h2>Decisions, findings and warnings</h2>"
@@ -240,16 +240,16 @@ def _bullets(lines: Iterable[str]) -> str:
 def _timeline(state: RunState) -> Iterator[str]:
     """Iterations and what people did, in their order."""
     entries: list[tuple[float, str]] = []
-    if state.met_before is not None:
-        met, total = state.met_before
+    if state.progress.met_before is not None:
+        met, total = state.progress.met_before
         entries.append((state.started_at, f"<li><strong>Before the first turn</strong> {_meter(met, total)}</li>"))
-    entries += [(one.started_at, _iteration(one, refused_by(state, one.number))) for one in state.iterations]
+    entries += [(one.started_at, _iteration(one, refused_by(state, one.number))) for one in state.progress.iterations]
     for act in state.acts:
         said = f": {_escaped_html(act.said)}" if act.said else ""
         who = f"{_escaped_html(act.person.user)} {FROM[act.person.where]}"
         entries.append((act.at, f"<li><strong>{who}</strong> {_escaped_html(act.what)}{said}{_at(act.at)}</li>"))
-    if state.ended:
-        tone = "good" if state.end_status == "complete" else ""
+    if state.lifecycle.ended:
+        tone = "good" if state.lifecycle.end_status == "complete" else ""
         end = _escaped_html(verdict(state).replace("_", " "))
         reason = f": {_prose(said)}" if (said := why_as_told(state)) else ""
         entries.append(
@@ -365,7 +365,7 @@ def _accepted_at_start(state: RunState) -> Iterator[str]:
         yield "<h2>At the start</h2>"
         yield f"<p>{_escaped_html(ACCEPTED[state.started])}:</p>"
         yield _bullets(_prose(line) for line in state.options.summary.splitlines() if line.strip())
-    halt = state.halt
+    halt = state.plugins.halt
     if halt is not None and halt.data:
         yield f"<h2>What the plugin {_code_element(halt.plugin)} says</h2>"
         yield f"<pre>{_escaped_html(json.dumps(dict(halt.data), ensure_ascii=False, indent=1))}</pre>"

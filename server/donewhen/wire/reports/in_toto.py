@@ -56,7 +56,11 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
 def _unfinished(view: RunView) -> bool:
     """Nothing is said of a run that hasn't ended `complete`, nor of a result that is on record no more as it was."""
     state = view.state
-    return state.broken or not state.ended or (state.mode == "pursue" and state.end_status != "complete")
+    return (
+        state.lifecycle.broken
+        or not state.lifecycle.ended
+        or (state.mode == "pursue" and state.lifecycle.end_status != "complete")
+    )
 
 
 def _tests_by_outcome(view: RunView) -> tuple[list[str], list[str], list[str]]:
@@ -98,7 +102,7 @@ def _configuration(view: RunView, evidence: Mapping[str, Evidence]) -> list[dict
         "mediaType": "application/json",
         "annotations": {
             "verdict": verdict(state),
-            "reason": state.reason,
+            "reason": state.lifecycle.reason,
             "stale": view.stale,
             "run": state.run_id,
             "revision": state.revision,

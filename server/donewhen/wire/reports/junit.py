@@ -54,7 +54,7 @@ def _properties(suite: Element, state: RunState) -> None:
         "tokens": str(usage.tokens) if usage.tokens else None,
         "usd": f"{usage.usd:.6f}" if usage.usd is not None and (usage.tokens or usage.usd) else None,
         "halt": halt_text(halt) if halt is not None else None,
-        "pluginsOff": ", ".join(state.plugins_off) or None,
+        "pluginsOff": ", ".join(state.plugins.off) or None,
         "startAcceptedBy": state.started if options.summary else None,
     }
     undone = [("undone", f"{undone_text(one)}: {one.finding.message}") for one in state.undone_findings]

@@ -113,7 +113,7 @@ def proven(view: RunView, what: str = "") -> str:
 def why(state: RunState) -> str:
     """The reason for which a run is not complete; empty for a complete one, and for a check."""
     halt = shown_halt(state)
-    told = halt_text(halt) if halt is not None else state.reason
+    told = halt_text(halt) if halt is not None else state.lifecycle.reason
     return told if state.status != "complete" and state.mode == "pursue" else ""
 
 
@@ -145,7 +145,7 @@ def headline(view: RunView) -> str:
 
 def why_as_told(state: RunState) -> str:
     """The reason of an end, where it says more than how it ended."""
-    return "" if state.mode == "audit" and state.reason == UNPROVEN else state.reason
+    return "" if state.mode == "audit" and state.lifecycle.reason == UNPROVEN else state.lifecycle.reason
 
 
 def _facts(state: RunState) -> Iterator[str]:
@@ -360,7 +360,7 @@ def _halt_data(state: RunState) -> list[str]:
 
 
 def _plugins_off(state: RunState) -> list[str]:
-    lines = [f"- {code(name)} in {plain_line(said)}" for name, said in state.plugins_off.items()]
+    lines = [f"- {code(name)} in {plain_line(said)}" for name, said in state.plugins.off.items()]
     return ["### Plugins that failed and were switched off", "", *lines] if lines else []
 
 
@@ -455,10 +455,10 @@ def _evidence_row(one: Evidence, command: str, result: str, time: str, program: 
 
 
 def _iterations(state: RunState) -> list[str]:
-    if not state.iterations:
+    if not state.progress.iterations:
         return []
     rows = ["### Iterations", "", "| | Met | Time | Cost | Changed |", "|---|---|---|---|---|"]
-    for one in state.iterations:
+    for one in state.progress.iterations:
         usd = _dollars(one.usage)
         changed = ", ".join(code(path) for path in one.changed[:5]) + (" …" if len(one.changed) > 5 else "")
         if one.error:

@@ -45,7 +45,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
         "automationDetails": {"id": f"donewhen/{quote(state.goal.path or 'goal')}/{state.run_id}"},
         "invocations": [
             {
-                "executionSuccessful": state.status != "crashed" and not state.broken,
+                "executionSuccessful": state.status != "crashed" and not state.lifecycle.broken,
                 "endTimeUtc": wire_time(state.updated_at),
             }
         ],
@@ -56,7 +56,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
             "donewhen": {
                 "goal": state.goal.title,
                 "verdict": verdict(state),
-                "proven": not found and not state.broken,
+                "proven": not found and not state.lifecycle.broken,
                 "revision": state.revision,
                 "requirements": _requirement_properties(view),
             }
