@@ -80,7 +80,7 @@ def test_what_the_judge_lacks_is_given_to_the_judge() -> None:
 def test_a_goal_file_that_is_gone_is_put_back_and_then_it_goes_on() -> None:
     gone = goal_gone("GOAL.md")
     assert acts(state_of(red=True, paused=gone, reason=gone)) == [RESUME]
-    kept = state_of(red=True, paused=gone, reason=gone, checkpoints={2: KeptTree("c1", 1)})
+    kept = state_of(red=True, paused=gone, reason=gone, checkpoints=(KeptTree("c1", 1, 2),))
     assert acts(kept) == [f"donewhen revert {RUN} 2 GOAL.md --force", RESUME]
 
 

@@ -23,13 +23,13 @@ def goal_gone(path: str | None) -> str:
 def goal_kept(state: RunState) -> int | None:
     """The iteration whose files have the goal file, while the run stands still because that is gone; else None."""
     gone = state.status == "paused" and state.lifecycle.reason == goal_gone(state.goal.path)
-    return state.files.last_checkpoint[0] if gone and state.files.last_checkpoint is not None else None
+    return state.files.last_checkpoint.iteration if gone and state.files.last_checkpoint is not None else None
 
 
 def putting_back(state: RunState) -> str:
     """The command that puts the goal file back; empty where none was kept."""
     kept = state.files.last_checkpoint
-    return "" if kept is None else f"donewhen revert {state.run_id} {kept[0]} {state.goal.path} --force"
+    return "" if kept is None else f"donewhen revert {state.run_id} {kept.iteration} {state.goal.path} --force"
 
 
 def check_resumable(state: RunState, limits: Limits) -> None:

@@ -163,10 +163,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class KeptTree:
-    """A tree that was kept, and the sequence of the entry that says so."""
+    """A tree that was kept, and the sequence of the entry that says so. `iteration`: after which, for a checkpoint."""
 
     tree: str
     sequence: int
+    iteration: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +279,8 @@ class FilesSeen:
     """What a person changed since the baseline was taken: it moves the baseline."""
     first_checkpoint: str | None = None
     """The tree before the worker's first turn."""
-    checkpoints: Mapping[int, KeptTree] = field(default_factory=dict[int, KeptTree])
-    """By the iteration after which they were kept, the newest last."""
+    checkpoints: tuple[KeptTree, ...] = ()
+    """The latest of each iteration, the newest last."""
     put_aside: KeptTree | None = None
     """What stood there before the last revert, or before a turn that was cut off was taken back."""
     put_back: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -292,9 +293,8 @@ class FilesSeen:
     """A person's answer about edits made since the turn was cut off: when it was asked for, and whether they stay."""
 
     @property
-    def last_checkpoint(self) -> tuple[int, KeptTree] | None:
-        """The newest one, and the iteration after which it was kept."""
-        return [*self.checkpoints.items()][-1] if self.checkpoints else None
+    def last_checkpoint(self) -> KeptTree | None:
+        return self.checkpoints[-1] if self.checkpoints else None
 
 
 @dataclass(frozen=True)
@@ -634,10 +634,8 @@ class RunState:
         known = self.findings.get(finding.key)
         if known is not None and known.before is not None:
             return known.before
-        if self.files.last_checkpoint is not None:
-            return self.files.last_checkpoint[1]
         first = self.files.first_checkpoint
-        return KeptTree(first, 0) if first is not None else None
+        return self.files.last_checkpoint or (KeptTree(first, 0) if first is not None else None)
 
     def limit(self, name: str) -> float | int | None:
         """A limit as it applies: for workers that are not started here three of them only where a person set them."""

@@ -389,7 +389,7 @@ class Control(Reading):
         """What a person is known to have edited, or changed since the run last looked. What worker `human` had edited
         by then is in the checkpoints."""
         last = state.files.last_checkpoint
-        since = set(await workspace.changed_between(last[1].tree, None)) if last is not None else changed
+        since = set(await workspace.changed_between(last.tree, None)) if last is not None else changed
         if not state.waits_for_person:
             since |= {path for path, at in state.files.person_edits.items() if at > sequence}
         # What an earlier revert put there, and nobody has changed since, is not an edit.

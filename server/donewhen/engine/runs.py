@@ -353,7 +353,7 @@ class Supervisor(Control):
         """What changed while nobody looked: the person's where it is later than the last sign of life."""
         state, workspace = run.state, run.parts.workspace
         kept = state.files.last_checkpoint
-        changed = tuple(await workspace.changed_between(kept[1].tree, None)) if kept is not None else ()
+        changed = tuple(await workspace.changed_between(kept.tree, None)) if kept is not None else ()
         if state.works_elsewhere:
             run.touched.update(changed)
             await run.append(e.RevisionChanged(revision, changed[:MAX_PATHS], "worker", max(1, len(changed))))

@@ -166,7 +166,7 @@ async def keep_tree(run: ActiveRun) -> str | None:
         run.checkpointed = (revision, kept)
         await _warn_of_workspace(run)
     last = run.state.files.last_checkpoint
-    known = last is not None and (last[0], last[1].tree) == (run.state.iteration, kept)
+    known = last is not None and (last.iteration, last.tree) == (run.state.iteration, kept)
     if run.state.mode == "pursue" and not known:
         await run.append(CheckpointTaken(run.state.iteration, kept), durable=False)
     return kept
