@@ -257,6 +257,16 @@ def test_a_goal_that_is_proven_at_the_start_is_held_to_how_it_was_then(tmp_path:
     assert "original_fails" in place.stop().block
 
 
+def test_what_is_held_out_is_tried_where_nothing_was_done_since_the_start(place: Place) -> None:
+    hidden = f"[[hidden_checks]]\nworkspace = '{place.root}'\nname = 'Held out'\ncommand = 'false'\n"
+    (place.folder / "no").write_text(hidden, encoding="utf-8")
+    place.write("product.txt", "done\n")
+    place.start()
+    note = place.stop().note
+    assert "NOT proven" in note
+    assert "a person is asked" in note
+
+
 def test_a_start_that_is_known_is_not_begun_anew(place: Place) -> None:
     place.start()
     run = read_record(place.root, place.state).runs

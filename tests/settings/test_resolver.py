@@ -412,6 +412,12 @@ def test_an_agents_command_that_only_a_shell_understands_is_left_to_the_shell(co
             "worker",
             "Codex is not installed: npm install",
         ),
+        (
+            ABSENT,
+            {"worker": "command", "worker_command": "./nothere.sh --now"},
+            "worker",
+            "there is no file ./nothere.sh to work with: correct --worker-command",
+        ),
         (NOT_INSTALLED, {"model": "openai/m"}, "models", "needs the models extra"),
         (KNOWN, {"model": "qwen3:4b"}, "model", "`qwen3:4b` names no provider: write `provider/model`"),
         (KEYLESS, {"model": "openai/m"}, "key", "there is no key for openai/m: set OPENAI_API_KEY"),
@@ -435,7 +441,6 @@ def test_what_is_not_here_is_refused_at_a_start_and_at_a_resumption_alike(
 @pytest.mark.parametrize(
     "given",
     [
-        {"worker": "command", "worker_command": "./of-the-workspace --now"},
         {"worker": "command", "worker_command": "no-such-program | tee log"},
         {"worker": "command", "worker_command": "exit 1"},
         {"worker": "human", "worker_command": "no-such-program"},

@@ -113,6 +113,14 @@ async def open_engine(
     return Supervisor(replace(setup, unwritable=unwritable, closing=closed))
 
 
+def _program_at(root: Path, name: str, search_path: str | None) -> str | None:
+    """Where a program is that a command names: on the search path, or at a path from the workspace."""
+    if "/" not in name:
+        return shutil.which(name, path=search_path)
+    path = root / Path(name).expanduser()
+    return str(path) if path.exists() else None
+
+
 def engine_setup(
     root: Path,
     folder: Path,
@@ -147,7 +155,7 @@ def engine_setup(
         facts=facts_in(context.environment),
         environment=context.environment,
         hindrance=contained.why,
-        program=lambda name: shutil.which(name, path=variables().get("PATH")),
+        program=lambda name: _program_at(root, name, variables().get("PATH")),
         key=key,
         measured=notes.measured,
     )

@@ -69,7 +69,7 @@ class KnownFacts:
     hindrance: Callable[[], str] = lambda: "opening a room has not been tried yet"
     """Why the worker's commands can't be contained here; empty if they can."""
     program: Callable[[str], str | None] = lambda name: name
-    """Where a program of that name is, None if it isn't installed."""
+    """Where a program of that name, or at that path from the workspace, is; None if it isn't there."""
     key: Callable[[CallRole, str, RunOptions], str | None] = lambda role, model, options: "not looked for"
     """The key for a call to that model, None if none is set."""
     measured: Callable[[str, str | None], Measured | None] = lambda judge, api_base: None
@@ -340,7 +340,7 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
 
 
 def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
-    """Of a command that is more than a program and its arguments, or names a file, the shell finds out."""
+    """Of a command that is more than a program and its arguments the shell finds out."""
     command = options.worker_command or ""
     preset = PRESETS.get(options.worker or "")
     agents = (preset,) if preset is not None else agents_in(command)
@@ -349,12 +349,14 @@ def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
     words = (command.split() if preset is not None else simple(command)) or ()
     if not words or words[0] in SHELL_WORDS or known.program(words[0]) is not None:
         return
-    if options.worker == "command" and ("/" in words[0] or os.name == "nt"):  # relative to the workspace; cmd's own
+    if options.worker == "command" and os.name == "nt":  # it may be cmd's own
         return
     name = " or ".join(one.name for one in agents) or f"`{words[0]}`"
     installs = (one.acp_install if options.worker == "acp" else one.install for one in agents)
     option = "--agent-command" if options.worker == "acp" else "--worker-command"
     how = " or ".join(filter(None, installs)) or f"install it, or correct {option}"
+    if "/" in words[0] and not agents:
+        raise UsageError(f"there is no file {words[0]} to work with", typed=f": correct {option}", lacks="worker")
     raise UsageError(f"{name} is not installed", typed=f": {how}", lacks="worker")
 
 

@@ -155,7 +155,7 @@ def given_answer(word: str, text: str | None, interrupt: Interrupt | None, remem
     if response in form.takes:
         return worded_answer(response, text, interrupt, remember)
     if form.words and word and (response is None or text is not None):
-        return Answer("text", word if text is None else f"{word} {text}")
+        return Answer("text", word if text is None else f"{word} {text}", remember=remember)
     raise UsageError(f"answer {interrupt.id} with {answers_hint(interrupt)}")
 
 

@@ -134,11 +134,13 @@ def _asked_for(state: RunState) -> Action | None:
 
 
 def _completed(state: RunState, seconds: float) -> Action | None:
-    if not proven(state) or (state.works_elsewhere and not state.turns_ended):
-        return None  # what an agent elsewhere is about to do is compared with how things stood before
+    if not proven(state):
+        return None
     if trials_due(state):
         # What is proven ends `complete`, however late it is; but the time limit would cut trials off at once, for ever.
         return _out_of_time(state, seconds) or RunTrials()
+    if state.works_elsewhere and not state.turns_ended:
+        return None  # what an agent elsewhere is about to do is compared with how things stood before
     if not state.files.confirmed:
         return Confirm()
     return Stop("complete", _why_complete(state))

@@ -135,9 +135,10 @@ def cut_off_turn(state: RunState, reason: str, *, model_failed: bool = False) ->
     turn = state.turn
     if turn is None:
         return state
-    cut = _with_cost_so_far(state, turn, reason)
-    cut = replace(cut, turn=None, steering=replace(cut.steering, late_answers={}))
     answered = state.spend.turn.output_tokens > 0
+    counts = answered or not (model_failed or state.options.agent is not None)
+    cut = _with_cost_so_far(state, turn, reason) if counts else state
+    cut = replace(cut, turn=None, steering=replace(cut.steering, late_answers={}))
     if (model_failed and answered) or (not model_failed and standing_still(state)):
         return replace(cut, redo=replace(turn, suspended=True))
     cut = replace(
@@ -145,7 +146,7 @@ def cut_off_turn(state: RunState, reason: str, *, model_failed: bool = False) ->
         redo=replace(turn, suspended=False),
         steering=replace(cut.steering, hints=(*state.steering.hints_read, *state.steering.hints), hints_read=()),
     )
-    if answered or not (model_failed or state.options.agent is not None):
+    if counts:
         return cut
     return replace(cut, redo=replace(turn, checkpoint=None, suspended=False), iteration=turn.iteration - 1)
 
