@@ -18,7 +18,7 @@ PATTERNS = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| ?UTC|[+-]\d\d:\d\d)?"), "<time>"),
     (re.compile(r"\b1[78]\d{8}(?:\.\d+)?\b"), "<time>"),
     (re.compile(r'("(?:[a-zA-Z]*[sS]econds|elapsed|seconds[A-Z]\w*|duration|took)": )-?\d[\d.e-]*'), r"\1<seconds>"),
-    (re.compile(r"(?<![\w.])\d+(?:\.\d+)? ?m?s\b(?! of)"), "<duration>"),
+    (re.compile(r"(?<![\w.])\d+(?:\.\d+)? ?m?s(?![a-zA-Z0-9])(?! of)"), "<duration>"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:[kMG]B|bytes)\b"), "<size>"),
     (re.compile(r'("(?:bytes|before|after|size)": )\d+'), r"\1<size>"),
     (re.compile(r"(?m)^ *the model has said nothing for .*\n"), ""),  # how long it takes is the machine's affair
