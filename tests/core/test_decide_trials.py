@@ -14,6 +14,7 @@ from donewhen.core.integrity import FindingKind, IntegrityFinding
 from donewhen.core.proof import assess, trials_due
 from donewhen.core.trials.outcome import CheckGrade
 from donewhen.core.work import Claim, TurnResult
+from donewhen.core.workers import GATE
 from tests.core.builders import Story, failing, goal, passing, requirement
 
 SUITE = "pytest -q"
@@ -175,6 +176,25 @@ def test_a_refused_tree_is_refused_again_when_it_comes_back_after_another() -> N
 
 def test_what_could_not_be_tried_is_nothing_that_a_worker_can_mend() -> None:
     assert isinstance(decide(tried(worked(), refused("not_tried")).state), Ask)
+
+
+def held_out(kind: FindingKind) -> Story:
+    """An agent elsewhere, whose start is tried before it has done anything."""
+    made = story()
+    options = replace(made.state.options, worker=GATE, hidden_checks=("held out",))
+    made.state = replace(made.state, options=options)
+    return tried(made.audit(passing(SUITE, tests=2)), refused(kind))
+
+
+@pytest.mark.parametrize("kind", ["held_out_fails", "not_tried"])
+def test_the_first_turn_of_an_agent_elsewhere_begins_whatever_trials_say_of_its_start(kind: FindingKind) -> None:
+    assert decide(held_out(kind).state) == RunWorker(1)
+
+
+def test_an_agent_elsewhere_hears_at_the_end_of_its_first_turn_what_trials_refused_before_it() -> None:
+    made = turned(held_out("held_out_fails"), "rev0")
+    assert decide(made.state) == RunWorker(2)
+    assert isinstance(decide(turned(made, "rev0").state), Ask)
 
 
 def test_without_a_turn_left_a_person_is_asked_at_once() -> None:

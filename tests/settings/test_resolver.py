@@ -416,7 +416,7 @@ def test_an_agents_command_that_only_a_shell_understands_is_left_to_the_shell(co
             ABSENT,
             {"worker": "command", "worker_command": "./nothere.sh --now"},
             "worker",
-            "there is no file ./nothere.sh to work with: correct --worker-command",
+            "the worker's program ./nothere.sh is not there: correct --worker-command",
         ),
         (NOT_INSTALLED, {"model": "openai/m"}, "models", "needs the models extra"),
         (KNOWN, {"model": "qwen3:4b"}, "model", "`qwen3:4b` names no provider: write `provider/model`"),

@@ -114,4 +114,4 @@ class Palette:
             shown = self.options()
             assert time.monotonic() < deadline, f"{text!r} isn't offered; shown: {shown}; {self._screen.state()}"
             with contextlib.suppress(PlaywrightError):
-                self.box.fill(prefix, timeout=500)  # so that it is asked anew
+                self.box.press("Escape", timeout=500)  # so that it is asked anew; it may be another question's, too

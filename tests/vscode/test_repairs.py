@@ -95,6 +95,7 @@ def test_another_model_is_chosen_and_a_new_run_begins_with_it(window: Workbench,
     window.screenshot(folder.parent / "model.png")
     window.editor.press_lens(first)
     window.palette.answer("openai/other")
+    window.until(lambda: "(2/2)" in window.palette.title(), "the question for the judge's model")
     window.palette.answer("")
     window.notices.press_dialog("Start this run?", "Start")
     proven(window, folder, "Model")

@@ -527,6 +527,14 @@ def test_earlier_iterations_are_asked_for_by_the_hundred() -> None:
     chunks = [(one.label, one.later) for one in latest.iterations.children[20:]]
     assert chunks == [("Iterations 201 to 230", 30), ("Iterations 101 to 200", 100), ("Iterations 1 to 100", 100)]
     assert [one.context for one in latest.iterations.children[:2]] == ["iteration", "iteration.revertible"]
+    grown = view(iterationsTotal=251, iterations=[iteration(n) for n in range(232, 252)]).iterations
+    assert grown is not None
+    same = [one.id == old.id for one, old in zip(grown.children[20:], latest.iterations.children[20:], strict=True)]
+    known = [
+        one.version == old.version
+        for one, old in zip(grown.children[20:], latest.iterations.children[20:], strict=True)
+    ]
+    assert (same, known) == ([True] * 3, [False, True, True])  # whoever opened the first asks again
     whole = view(iterationsTotal=250, iterations=[iteration(n) for n in range(1, 251)])
     assert whole.iterations is not None
     last = whole.iterations.children[-1]

@@ -117,8 +117,10 @@ def _program_at(root: Path, name: str, search_path: str | None) -> str | None:
     """Where a program is that a command names: on the search path, or at a path from the workspace."""
     if "/" not in name:
         return shutil.which(name, path=search_path)
-    path = root / Path(name).expanduser()
-    return str(path) if path.exists() else None
+    try:
+        return name if (root / name).is_file() else None
+    except (OSError, ValueError):
+        return None  # no file can have that name
 
 
 def engine_setup(

@@ -356,7 +356,7 @@ def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
     option = "--agent-command" if options.worker == "acp" else "--worker-command"
     how = " or ".join(filter(None, installs)) or f"install it, or correct {option}"
     if "/" in words[0] and not agents:
-        raise UsageError(f"there is no file {words[0]} to work with", typed=f": correct {option}", lacks="worker")
+        raise UsageError(f"the worker's program {words[0]} is not there", typed=f": correct {option}", lacks="worker")
     raise UsageError(f"{name} is not installed", typed=f": {how}", lacks="worker")
 
 

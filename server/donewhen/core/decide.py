@@ -269,13 +269,16 @@ def _ask_about_findings(state: RunState) -> Action | None:
         return None
     if _hears_of_trials(state):
         return None
+    if state.works_elsewhere and not state.turns_ended:
+        return None  # its first turn begins first: what it does is compared with how things stood before
     if not state.options.askable:
         return Stop("blocked", unaccepted(state))
     return Ask((_findings_question(state),))
 
 
 def _hears_of_trials(state: RunState) -> bool:
-    """What a trial refuses, the worker hears once: it may have meant no harm, and can mend it without a person."""
+    """What a trial refuses, the worker hears once: it may have meant no harm, and can mend it without a person. The first
+    turn of an agent elsewhere begins before it can be told anything."""
     cap = state.limit("max_iterations")
     if (
         state.options.worker is None
@@ -285,7 +288,8 @@ def _hears_of_trials(state: RunState) -> bool:
         return False
     known = state.open_findings
     tried = [one for one in known if one.finding.kind in TRIAL_FINDINGS and one.finding.kind != "not_tried"]
-    return len(tried) == len(known) and any(one.since == state.turns_ended for one in tried)
+    unheard = 1 if state.works_elsewhere else 0
+    return len(tried) == len(known) and any(max(one.since, unheard) >= state.turns_ended for one in tried)
 
 
 def _given_up(state: RunState) -> Action | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -156,11 +157,15 @@ class Connection:
             await self.host.close(reason)
 
 
-def _imported_session() -> type[Session]:
-    for feature in (EXECUTE, *FEATURES.values()):
-        feature.load()
-    from donewhen.lsp.session import Session
+_IMPORTING = threading.Lock()
+"""Held by the thread that imports: it goes on where whoever waited for it is cancelled, and another one waits then."""
 
+
+def _imported_session() -> type[Session]:
+    with _IMPORTING:
+        for feature in (EXECUTE, *FEATURES.values()):
+            feature.load()
+        from donewhen.lsp.session import Session
     return Session
 
 

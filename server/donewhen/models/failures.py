@@ -189,7 +189,7 @@ def _failure_sentence(
     asked: float,
 ) -> str:
     """What is wrong, what was said, and what to do."""
-    later = f"it asks to wait {duration(asked)}: resume then" if asked > LONGEST_WAIT else "wait a while"
+    told = f"it asks to wait {duration(asked)}: resume then" if asked > LONGEST_WAIT else ""
     answers = f"{model} answers {failure.status}" if failure.status is not None else f"{model} fails"
     at = f" at {api_base}" if api_base else ""
     unread = "an empty reply, or one that is not JSON" if _NOT_JSON.search(failure.message) else words
@@ -200,9 +200,9 @@ def _failure_sentence(
         + ("start its server, or correct its address" if api_base else "check the network"),
         "wrong_address": f"{model} is not{at or ' there'}: {words if failure.network else f'404 ({words})'}; correct "
         "the address (most end in /v1), or the name",
-        "starting": f"the server of {model} is still starting: {words}; wait until it is ready",
-        "overloaded": f"{answers}: {words}; {later}, or set another model",
-        "failing": f"{answers}: {words}; try again later, or set another model",
+        "starting": f"the server of {model} is still starting: {words}; {told or 'wait until it is ready'}",
+        "overloaded": f"{answers}: {words}; {told or 'wait a while'}, or set another model",
+        "failing": f"{answers}: {words}; {told or 'try again later'}, or set another model",
         "silent": f"{model} {nothing}: its server hangs, or needs longer to read the prompt",
         "malformed": f"{model} sends something that is not a reply: {unread}; check its address",
         "key_refused": f"the key for {model} was not accepted: {words}",

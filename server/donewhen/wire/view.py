@@ -933,6 +933,7 @@ def _chunk(run: Snapshot, first: int, last: int, earlier: Mapping[int, WireItera
         context="iterations",
         about={"runId": run.run_id},
         later=0 if whole else last - first + 1,
+        version="" if whole else str(last),
         children=[_iteration_node(run, one) for one in known] if whole else [],
     )
 

@@ -152,8 +152,8 @@ def cut_off_turn(state: RunState, reason: str, *, model_failed: bool = False) ->
 
 
 def _with_cost_so_far(state: RunState, turn: OpenTurn, reason: str) -> RunState:
-    """What an open turn has cost stands in a record of its iteration, so that the records add up to the total;
-    the turn's own record takes its place once the turn ran to its end."""
+    """What an open turn has cost stands in a record of its iteration; the turn's own record takes its place once the
+    turn ran to its end. The records add up to the total but for a turn that is none, until it runs again."""
     if state.spend.turn == Usage():
         return state
     ended = ": ".join(filter(None, ("cut off", reason)))
