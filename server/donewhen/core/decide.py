@@ -277,8 +277,8 @@ def _ask_about_findings(state: RunState) -> Action | None:
 
 
 def _hears_of_trials(state: RunState) -> bool:
-    """What a trial refuses, the worker hears once: it may have meant no harm, and can mend it without a person. The first
-    turn of an agent elsewhere begins before it can be told anything."""
+    """What a trial refuses, the worker hears once: it may have meant no harm, and can mend it without a person. An
+    agent elsewhere begins its first turn before it can be told anything."""
     cap = state.limit("max_iterations")
     if (
         state.options.worker is None
