@@ -9,6 +9,7 @@ import pytest
 from donewhen.core.errors import ModelFailed
 from donewhen.core.trouble import FailedTry
 from donewhen.models.described import described
+from donewhen.models.direct.clients import DirectClients
 from donewhen.models.failures import asked_wait, meaning, wait_before, window_in
 from donewhen.models.hosted import Abilities, HostedModel, Transport
 from donewhen.models.protocol import Failure, Network
@@ -147,15 +148,44 @@ async def test_an_outage_ends_after_five_attempts_within_a_minute(way: Transport
 
 
 @loop
-async def test_a_server_that_never_streams_is_asked_for_streams_once(way: Transport) -> None:
+async def test_a_server_that_never_streams_is_read_all_the_same(way: Transport) -> None:
+    """Litellm can't read a complete reply there, and asks for no stream from then on."""
     whole = '{"choices": [{"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]}'
     async with scripted(*(verbatim(whole) for _ in range(3))) as server:
         asked = model(way, server)
         heard: list[str] = []
         for _ in range(2):
             assert (await asked.complete(request(stream=True), heard.append)).message.text == "whole"
-        assert [bool(one.body.get("stream")) for one in server.requests] == [True, False, False]
+        streamed = [bool(one.body.get("stream")) for one in server.requests]
+        assert streamed == ([True, True] if isinstance(way, DirectClients) else [True, False, False])
         assert heard[-1] == "whole"
+
+
+@loop
+async def test_an_error_that_comes_as_a_success_is_told_in_its_words(clients: DirectClients) -> None:
+    error = verbatim('{"error": {"message": "Upstream is down", "code": 502}}')
+    pauses = Pauses()
+    async with scripted(*(error for _ in range(5))) as server:
+        with pytest.raises(ModelFailed, match=f"{NAME} answers 502: Upstream is down") as caught:
+            await model(clients, server, pauses).complete(request(stream=True))
+        server.verify()
+    assert (caught.value.kind, len(pauses.seconds)) == ("failing", 4)
+
+
+@loop
+async def test_events_that_are_called_json_are_a_stream(clients: DirectClients) -> None:
+    event = '{"choices": [{"index": 0, "delta": {"content": "piece"}, "finish_reason": "stop"}]}'
+    async with scripted(verbatim(f"data: {event}\n\ndata: [DONE]\n\n")) as server:
+        assert (await model(clients, server).complete(request(stream=True))).message.text == "piece"
+
+
+@loop
+async def test_a_place_from_which_a_model_is_not_served_is_no_question_of_the_key(way: Transport) -> None:
+    refused = fails(403, "Country, region, or territory not supported", code="unsupported_country_region_territory")
+    async with scripted(refused) as server:
+        with pytest.raises(ModelFailed, match="Country, region, or territory not supported") as caught:
+            await model(way, server).complete(request())
+    assert caught.value.kind == "refused"
 
 
 @loop

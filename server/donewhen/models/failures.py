@@ -38,6 +38,7 @@ _NO_MODEL = re.compile(
     r"model_not_found|\bmodel\b.{0,80}(?:not found|does(?: not|n't) exist)|no such model", re.IGNORECASE
 )
 _NAMES_MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
+_PLACE = re.compile(r"\b(?:country|region|territory|location)\b.{0,40}not (?:supported|available)", re.IGNORECASE)
 _PROVIDER = re.compile(r"LLM Provider NOT provided|unmapped llm provider|unknown provider", re.IGNORECASE)
 _MODULE = re.compile(r"No module named '([\w.]+)'")
 _CANNOT = r"(?:not (?:yet )?support|n't support|unsupported|not available|requires --)"
@@ -158,6 +159,8 @@ def kind_of(failure: Failure) -> TroubleKind:  # noqa: C901  # the order of the 
         return "unreachable"
     if failure.status == _PAYMENT_REQUIRED or (_NO_CREDIT.search(said) and failure.status in (400, 403, 429)):
         return "no_credit"
+    if failure.status in (400, 403) and _PLACE.search(said):
+        return "refused"
     if failure.status in (401, 403) or _KEY.search(said):
         return "key_refused"
     if is_about_length(failure):

@@ -12,18 +12,31 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 _SEND_EVERY = 0.04
 LONGEST_REPLY = 4_000_000
 """Characters; ten times the length of the longest replies of models."""
 _NOTHING = "(nothing)"
 """Replaces an assistant's empty message, which some providers refuse."""
+_JSON = "application/json"
+
+
+class ErrorReplyError(Exception):
+    """An error that came with the status of a success. `body` is what was said."""
+
+    def __init__(self, body: object) -> None:
+        super().__init__("the reply is an error")
+        self.body = body
+
+
+class UnreadableReplyError(Exception):
+    """What came is not a reply."""
 
 
 class EmptyReplyError(Exception):
-    """A reply without any content. A client takes an HTML page for a stream without events, and does the same with a
-    complete reply to a request for a stream: `Abilities.without_stream` then stops asking for streams."""
+    """A reply without any content. A client takes an HTML page for a stream without events, and litellm does the same
+    with a complete reply to a request for a stream: `Abilities.without_stream` then stops asking for streams."""
 
 
 class EndlessReplyError(Exception):
@@ -95,6 +108,22 @@ def whole_reply(response: Any) -> dict[str, Any]:
     }
 
 
+async def said_instead(stream: Any) -> dict[str, Any] | None:
+    """The JSON object that came where a stream was asked for: a complete reply. None where a stream came. Raises
+    ErrorReplyError."""
+    if _JSON not in stream.response.headers.get("content-type", ""):
+        return None
+    said: Any = None
+    with suppress(ValueError):  # some call a stream so, too: it is kept to be read as one
+        said = json.loads(await stream.response.aread())
+    if not isinstance(said, dict):
+        return None
+    found = cast(dict[str, Any], said)
+    if error := found.get("error"):
+        raise ErrorReplyError(error)
+    return found
+
+
 async def streamed_reply(chunks: Any, growing: Growing) -> dict[str, Any]:
     """The reply that a stream of chunks makes; the stream is closed in any case. Raises EmptyReplyError,
     EndlessReplyError, and BrokenOffError where neither a reason nor the usage ends it."""
@@ -109,7 +138,7 @@ async def streamed_reply(chunks: Any, growing: Growing) -> dict[str, Any]:
         with suppress(Exception):
             await chunks.aclose()
     if usage is None and growing.empty:
-        raise EmptyReplyError("the stream held no reply: a proxy's page, or a connection that was dropped")
+        raise EmptyReplyError("the stream held no reply: it was no reply at all, or the connection was dropped")
     if usage is None and not growing.finish:
         raise BrokenOffError("the stream ended without saying that the reply is whole")
     return {**growing.reply(), **_tokens(usage), "usage": usage}
@@ -180,6 +209,12 @@ class Growing:
             "calls": [[id_ or new_id(), name, arguments] for id_, name, arguments in self._calls],
             "finish": self.finish or "stop",
         }
+
+    def shown(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """A reply that came whole; its text is passed on."""
+        self.on_chunk()
+        self.on_text(reply["text"])
+        return reply
 
     def broken_by(self, error: Exception) -> Exception:
         """What to raise where this ended the stream."""

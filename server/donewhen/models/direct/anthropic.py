@@ -13,7 +13,15 @@ from donewhen.core import calls
 from donewhen.models.catalogue import facts_of
 from donewhen.models.direct.connections import at_home, headers_to_leave_out
 from donewhen.models.protocol import Call
-from donewhen.models.replies import BrokenOffError, EmptyReplyError, Growing, arguments_in, refuse_endless
+from donewhen.models.replies import (
+    BrokenOffError,
+    EmptyReplyError,
+    Growing,
+    UnreadableReplyError,
+    arguments_in,
+    refuse_endless,
+    said_instead,
+)
 
 _ADDRESS = "https://api.anthropic.com"
 _PATH = "/v1/messages"
@@ -26,10 +34,6 @@ _FINISH: Mapping[str | None, str] = {
     "refusal": "content_filter",
     "tool_use": "tool_calls",
 }
-
-
-class UnreadableReplyError(Exception):
-    """What came is not a message."""
 
 
 class AnthropicClient:
@@ -153,13 +157,15 @@ async def _streamed(events: AsyncStream[RawMessageStreamEvent], growing: Growing
     tokens: dict[str, int] = {}
     try:
         async with events:
+            if (said := await said_instead(events)) is not None:
+                return growing.shown(_whole_message(Message.construct(**said)))
             async for event in events:
                 growing.on_chunk()
                 tokens = _take_event(event, growing, tokens)
     except AnthropicError as error:
         raise growing.broken_by(error) from error
     if not tokens:
-        raise EmptyReplyError("the stream held no reply: a proxy's page, or a connection that was dropped")
+        raise EmptyReplyError("the stream held no reply: it was no reply at all, or the connection was dropped")
     if not growing.finish:
         raise BrokenOffError("the stream ended without saying that the reply is whole")
     return {**growing.reply(), **tokens}

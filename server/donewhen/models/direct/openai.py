@@ -12,22 +12,18 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from donewhen.core.calls import Message
 from donewhen.models.direct.connections import at_home, headers_to_leave_out
 from donewhen.models.protocol import Call, message_out
-from donewhen.models.replies import Growing, message_in, streamed_reply, whole_reply
+from donewhen.models.replies import (
+    ErrorReplyError,
+    Growing,
+    UnreadableReplyError,
+    message_in,
+    said_instead,
+    streamed_reply,
+    whole_reply,
+)
 
 _ADDRESS = "https://api.openai.com/v1"
 _PATH = "/chat/completions"
-
-
-class ErrorReplyError(Exception):
-    """An error that came with the status of a success. `body` is what was said."""
-
-    def __init__(self, body: object) -> None:
-        super().__init__("the reply is an error")
-        self.body = body
-
-
-class UnreadableReplyError(Exception):
-    """What came is not a chat completion."""
 
 
 class OpenAiClient:
@@ -76,6 +72,8 @@ def _sent(message: Message) -> dict[str, Any]:
 async def _streamed(stream: AsyncStream[ChatCompletionChunk], growing: Growing) -> dict[str, Any]:
     try:
         async with stream:
+            if (said := await said_instead(stream)) is not None:
+                return growing.shown(_whole_completion(ChatCompletion.construct(**said)))
             reply = await streamed_reply(stream, growing)
     except OpenAIError as error:
         raise growing.broken_by(error) from error
