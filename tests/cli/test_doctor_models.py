@@ -6,6 +6,8 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from donewhen.app.doctor import BROKEN, OLDEST, ConfiguredModel, DoctorFacts, ModelsFacts, models_facts, usable
 from donewhen.ports import Measured
 from donewhen.settings.loading import Choices, ModelPrice, Settings
@@ -86,6 +88,12 @@ def test_a_model_without_its_key_is_told() -> None:
     assert facts.wanted == ("DONEWHEN_API_KEY", "ANTHROPIC_API_KEY")
     (keyless,) = models_facts(Settings(given=Choices(model="ollama/qwen")), {}, MemoryModelNotes()).configured
     assert not keyless.needs_key
+
+
+@pytest.mark.parametrize(("name", "lacks"), [("qwen3:4b", "provider"), ("/x", "provider"), ("openai/", "model")])
+def test_a_name_that_is_no_models_is_a_problem(tmp_path: Path, name: str, lacks: str) -> None:
+    found = models_facts(Settings(given=Choices(model=name)), {}, MemoryModelNotes())
+    assert f"✗ worker's model {name}: `{name}` names no {lacks}: write `provider/model`" in told(tmp_path, found)
 
 
 def test_how_a_judge_was_measured_is_told_with_what_to_do(tmp_path: Path) -> None:

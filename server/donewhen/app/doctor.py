@@ -30,7 +30,8 @@ from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.runner import CommandChecker
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
 from donewhen.installation import ModelExtra
-from donewhen.models.catalogue import facts_of, provider_of
+from donewhen.models.catalogue import facts_of, is_full_name, provider_of
+from donewhen.models.failures import names_no_provider
 from donewhen.models.keys import OWN_KEY, PROVIDER_KEYS, find_base, needs_key
 from donewhen.plugins.loading import from_source
 from donewhen.plugins.opening import installed_plugins
@@ -76,6 +77,8 @@ class ConfiguredModel:
     needs_key: bool = True
     lacks: ModelExtra | None = None
     """The extra to install before it can be called."""
+    misnamed: str = ""
+    """Why that can't be the name of a model; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +302,7 @@ def _configured_model(
         wanted=variables,
         needs_key=served is None and needs_key(provider_of(name)),
         lacks=lacked_extra(name, base, KnownFacts(environment=lambda: environ)),
+        misnamed="" if is_full_name(name) else names_no_provider(name),
     )
 
 

@@ -330,13 +330,14 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
         asked.extend(("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models))
     asked = [one for one in asked if not is_editors(one[1])]
     for role, model, api_base in asked:
+        _refuse_short_name(model)
         if (extra := lacked_extra(model, api_base, known)) is not None:
             who = "worker agent" if role == "worker" else f"the judge {options.judge}"
             instead = ", or work yourself with --worker human" if role == "worker" else ""
             message = f"{who} needs the {extra} extra to call {model}"
             raise UsageError(message, typed=f": {how_to_get(extra)}{instead}", lacks="models")
     for role, model, api_base in asked:
-        _refuse_unusable_model(role, model, api_base, options, known)
+        _refuse_missing_key(role, model, api_base, options, known)
 
 
 def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
@@ -360,17 +361,23 @@ def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
     raise UsageError(f"{name} is not installed", typed=f": {how}", lacks="worker")
 
 
-def _refuse_unusable_model(
+def _refuse_short_name(model: str) -> None:
+    # Lazy, as below.
+    from donewhen.models.catalogue import is_full_name
+    from donewhen.models.failures import names_no_provider
+
+    if not is_full_name(model):
+        raise UsageError(names_no_provider(model), lacks="model")
+
+
+def _refuse_missing_key(
     role: CallRole, model: str, api_base: str | None, options: RunOptions, known: KnownFacts
 ) -> None:
     # Lazy: they read a file of prices.
     from donewhen.models.catalogue import at_its_provider, provider_of
-    from donewhen.models.failures import names_no_provider
     from donewhen.models.keys import find_base, missing_key, named_variables, needs_key
 
     provider = provider_of(model)
-    if provider is None:
-        raise UsageError(names_no_provider(model), lacks="model")
     served = api_base or find_base(provider, known.environment())
     if at_its_provider(model, served) and needs_key(provider) and not known.key(role, model, options):
         raise UsageError(missing_key(model), typed=f": set {named_variables(provider, role)}", lacks="key")

@@ -184,6 +184,8 @@ def _model(group: str, one: ConfiguredModel) -> Finding:
     parts += [one.price or "price unknown"]
     parts += [f"key in {one.key}"] if one.key else []
     name = f"{one.role}'s model {one.model}"
+    if one.misnamed:
+        return Finding(group, name, "problem", one.misnamed)
     if one.lacks is not None:
         return Finding(group, name, "missing", f"needs the {one.lacks} extra", how_to_get(one.lacks))
     if one.key is None and one.needs_key:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from donewhen.core.verdict import is_editors
 from donewhen.ports import ModelFacts, Price
 
 _FILE = "model_prices_and_context_window_backup.json"
@@ -60,9 +61,14 @@ def provider_of(name: str) -> str | None:
     """The provider by litellm's name: the first part of the model's name, or the catalogue's for a name without one."""
     prefix, slash, _ = name.partition("/")
     if slash:
-        return prefix
+        return prefix or None
     entry = _model_entry(name)
     return str(entry.get("litellm_provider") or "") or None if entry else None
+
+
+def is_full_name(name: str) -> bool:
+    """Whether it names a provider, and a model there; the editor's own models are none of these."""
+    return is_editors(name) or (provider_of(name) is not None and not name.endswith("/"))
 
 
 def at_its_provider(name: str, api_base: str | None) -> bool:

@@ -240,9 +240,10 @@ def _package(module: re.Match[str] | None) -> str:
 
 
 def names_no_provider(model: str) -> str:
+    lacks = "model" if model.endswith("/") else "provider"
     return (
-        f"`{model}` names no provider: write `provider/model`, such as `anthropic/claude-sonnet-4-5`, or "
-        f"`openai/{model.rpartition('/')[2]}` with an api_base for an endpoint of your own"
+        f"`{model}` names no {lacks}: write `provider/model`, such as `anthropic/claude-sonnet-4-5`, or "
+        f"`openai/{model.strip('/').rpartition('/')[2] or 'NAME'}` with an api_base for an endpoint of your own"
     )
 
 

@@ -257,7 +257,7 @@ class FolderWatcher:
         finally:
             if source is not None:
                 source.close()
-            listener.marks.remove()
+            listener.marks.end()
 
     def _renewal_in(self) -> float | None:
         """Seconds until another source is to take over; None if this one watches all that is wanted."""
@@ -489,6 +489,7 @@ class _Marks:
         self.folder = os.path.join(state, "watching", f"{os.getpid()}-{next(_MARKERS)}")  # noqa: PTH118 # a text, as heard
         self._numbers = itertools.count()
         self._lock = threading.Lock()
+        self._ended = False
         self._file = self.new()
 
     def new(self) -> str:
@@ -505,15 +506,21 @@ class _Marks:
             self._file = mark
 
     def prepare(self) -> None:
-        """Makes the folder, and removes those of processes that were killed."""
-        os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103 # likewise
+        """Makes the folder, and removes those of processes that were killed. Raises FileNotFoundError after its end."""
+        with self._lock:
+            if self._ended:
+                raise FileNotFoundError(self.folder)
+            os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103 # likewise
         for one in Path(self.folder).parent.iterdir():
             owner = one.name.partition("-")[0]
             if owner.isdecimal() and not psutil.pid_exists(int(owner)):
                 shutil.rmtree(one, ignore_errors=True)
 
-    def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def end(self) -> None:
+        """Removes the folder, for good: whoever asked for this may remove what it stands in."""
+        with self._lock:
+            self._ended = True
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 _MARKERS = itertools.count()
@@ -574,6 +581,7 @@ class _Listener:
     def stop(self) -> None:
         """From now on the thread changes nothing, and ends."""
         self.stopped = True
+        self.marks.end()
         self.ring()
 
     def wait(self, seconds: float) -> bool:
