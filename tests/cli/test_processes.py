@@ -282,6 +282,9 @@ def test_a_terminal_keeps_a_complete_goal_on_guard_until_ctrl_c(place: Place) ->
     assert process.wait(DEADLINE) == 1
     last = place.newest()
     assert (last["guard"], last["counts"]["unmet"]) == (None, 1)
+    told = place.run("status").stdout
+    assert "was complete until files changed" in told
+    assert "every requirement is proven" not in told
 
 
 @pytest.mark.slow

@@ -144,7 +144,8 @@ def closing(view: RunView) -> list[str]:
         return [" · ".join((f"{word}: {counts}", *spending(state.spend.judge))) + held_out_untried(state)]
     spent = [f"{counted(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
     # The run's own reason was true at its end: the counts beside it are the present ones.
-    ended = "was complete until files changed" if view.stale and state.status == "complete" else _ended_as(state)
+    changed = state.status == "complete" and (view.stale or not _all_settled(view))
+    ended = "was complete until files changed" if changed else _ended_as(state)
     worked = [where] if (where := room_text(state.options)) else []
     return [
         ended,
