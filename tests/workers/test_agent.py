@@ -294,9 +294,11 @@ async def test_the_same_call_with_another_result_is_no_circle(agent: Agent) -> N
 
 @pytest.mark.conformance("C8")
 async def test_a_model_that_answers_nothing_is_an_error_after_one_nudge(agent: Agent) -> None:
-    with pytest.raises(WorkerFailed, match="answered nothing") as failure:
+    with pytest.raises(WorkerFailed, match="answers nothing at all") as failure:
         await agent.plays([says(""), says("  \n")])
     assert not failure.value.final
+    assert failure.value.trouble is not None
+    assert failure.value.trouble.kind == "malformed"
     nudged = agent.model.requests[1].messages
     assert "Your reply was empty" in nudged[-1].text
     assert all(m.text.strip() or m.calls for m in nudged)
