@@ -8,7 +8,7 @@ import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from lsprotocol.types import MarkupKind
 
@@ -83,30 +83,33 @@ def _group_files(group: Group, markup: Markup) -> str:
 # Text for people in the two formats that a client can show: Markdown, or unformatted.
 
 
-class Markup(Protocol):
-    """Formats parts of a text so that their content can't break out of them."""
+class Markup:
+    """Formats parts of a text so that their content can't break out of them; here by leaving them as they are."""
 
-    @property
-    def kind(self) -> MarkupKind: ...
+    kind = MarkupKind.PlainText
 
-    def strong(self, text: str) -> str: ...
+    def strong(self, text: str) -> str:
+        return text
 
-    def muted(self, text: str) -> str: ...
+    def muted(self, text: str) -> str:
+        return text
 
     def prose(self, text: str) -> str:
         """Words of a judge, a check or a person."""
-        ...
+        return text
 
-    def link(self, text: str, uri: str) -> str: ...
+    def link(self, text: str, uri: str) -> str:
+        return text
 
-    def code(self, text: str) -> str: ...
+    def code(self, text: str) -> str:
+        return text
 
     def block(self, text: str) -> str:
         """Lines of output."""
-        ...
+        return text
 
 
-class _Markdown:
+class _Markdown(Markup):
     kind = MarkupKind.Markdown
 
     def strong(self, text: str) -> str:
@@ -128,27 +131,4 @@ class _Markdown:
         return markdown.block(text)
 
 
-class _Plain:
-    kind = MarkupKind.PlainText
-
-    def strong(self, text: str) -> str:
-        return text
-
-    def muted(self, text: str) -> str:
-        return text
-
-    def prose(self, text: str) -> str:
-        return text
-
-    def link(self, text: str, uri: str) -> str:
-        return text
-
-    def code(self, text: str) -> str:
-        return text
-
-    def block(self, text: str) -> str:
-        return text
-
-
-MARKDOWN: Markup = _Markdown()
-PLAIN: Markup = _Plain()
+MARKDOWN, PLAIN = _Markdown(), Markup()
