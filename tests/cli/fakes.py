@@ -25,13 +25,13 @@ from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, Test
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import Auditing, CheckRecord, IterationRecord, KnownFinding, RunState
+from donewhen.core.steering import ActOutcome
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import (
     HaltAnswer,
     IterationDetail,
     LimitChanges,
-    RevertOutcome,
     RunSteps,
     RunView,
     StartOptions,
@@ -234,15 +234,15 @@ class FakeRuns:
 
     async def revert(
         self, run_id: str, iteration: int | None, paths: Sequence[str] | None = None, *, force: bool = False
-    ) -> RevertOutcome:
+    ) -> ActOutcome:
         self.calls.append(("revert", run_id, iteration, paths, force))
         wanted = ("src/a.py", "src/b.py") if paths is None else tuple(paths)
         kept = () if force else tuple(path for path in wanted if path in self.edited)
-        return RevertOutcome(tuple(path for path in wanted if path not in kept), kept)
+        return ActOutcome(tuple(path for path in wanted if path not in kept), kept)
 
-    async def revert_finding(self, run_id: str, finding_id: str, *, force: bool = False) -> RevertOutcome:
+    async def revert_finding(self, run_id: str, finding_id: str, *, force: bool = False) -> ActOutcome:
         self.calls.append(("revert_finding", run_id, finding_id, force))
-        return RevertOutcome((), ("src/a.py",)) if self.edited and not force else RevertOutcome(("src/a.py",), ())
+        return ActOutcome((), ("src/a.py",)) if self.edited and not force else ActOutcome(("src/a.py",), ())
 
     async def view(self, run_id: str) -> RunView:
         if self._shown is None or run_id != RUN:

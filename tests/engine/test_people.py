@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from donewhen.core.answers import checked_answer
 from donewhen.core.errors import GoalFileError, NotResumable, NotTrusted, UsageError, WrongAnswer
 from donewhen.core.evidence import Problem
 from donewhen.core.feedback import MASK
 from donewhen.core.work import Answer, Claim, Interrupt, TurnResult, Usage
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
-from donewhen.engine.control import checked_answer
 from donewhen.engine.runs import Supervisor
 from tests.core.builders import failing, goal, passing, requirement
 from tests.engine.world import GOAL, World, contains, ended, idle, pursue, returns, until, writes

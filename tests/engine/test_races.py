@@ -23,14 +23,15 @@ from donewhen.core.events import (
     Warned,
 )
 from donewhen.core.fold.dispatch import fold_all
+from donewhen.core.steering import Act, ActReply
 from donewhen.engine.api import LimitChanges, StartOptions
-from donewhen.ports import Workspace
+from donewhen.ports import Owner, Workspace
 from donewhen.store.memory import MemoryLedger
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workspace.memory import MemoryWorkspace
 from tests.core.builders import goal, requirement
 from tests.engine.test_time import MemoryClock
-from tests.engine.world import GOAL, World, ended, idle, pursue, writes
+from tests.engine.world import GOAL, MemoryPeople, World, ended, idle, pursue, writes
 
 
 class Waiting(MemoryLedger):
@@ -365,26 +366,24 @@ async def test_files_that_are_put_back_while_the_run_is_resumed_do_not_end_it(
     await ledger.close()
 
 
-async def test_an_act_whose_owner_lets_go_before_it_reads_it_is_done_without_it(world: World) -> None:
+async def test_an_act_whose_owner_lets_go_before_it_takes_it_is_done_without_it(world: World) -> None:
     world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=1)
     world.checker.behaviours["check"] = lambda world: False
-    owner, world.worker.gate = world.supervisor(), asyncio.Event()
-    run_id = (await owner.start(GOAL, StartOptions())).state.run_id
+    supervising, world.worker.gate = world.supervisor(), asyncio.Event()
+    run_id = (await supervising.start(GOAL, StartOptions())).state.run_id
     await world.worker.started.wait()
 
-    class Late(MemoryLedger):
+    class Late(MemoryPeople):
         asked = 0
 
-        async def request(self, *arguments: Any) -> int:
+        async def ask(self, owner: Owner, act: Act) -> ActReply | None:
             self.asked += 1
             world.worker.gate.set()
-            await ended(owner, run_id)
-            return await super().request(*arguments)
+            await ended(supervising, run_id)
+            return await super().ask(owner, act)
 
-    ledger = Late()
-    ledger._record = world.ledger._record
-    other = world.supervisor(ledger=ledger)
+    late = Late(world.taking)
+    other = world.supervisor(people=late)
     await other.hint(run_id, "be quick")
-    assert ledger.asked == 1
+    assert late.asked == 1
     assert list((await other.view(run_id)).state.steering.hints) == ["be quick"]
-    assert await ledger.take_requests([run_id]) == []

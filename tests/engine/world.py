@@ -8,16 +8,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from donewhen.core.acts import Seen
 from donewhen.core.errors import AlreadyRunning, GoalFileError, WorkerFailed, WorkspaceError
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Problem
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import AddressingFact, FileFact, IntegrityFacts
+from donewhen.core.steering import Act, ActReply, AskedAct
 from donewhen.core.work import TurnResult, Usage
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.runs import Supervisor, changed_limits
-from donewhen.engine.setup import EngineSetup, Start, SystemClock
-from donewhen.ports import Judge, Laid, Owner, Turn, TurnContext, Worker, Workspace
+from donewhen.engine.setup import EngineSetup, LocalCaller, Start, SystemClock
+from donewhen.ports import Judge, Laid, Owner, TakeAct, Turn, TurnContext, Worker, Workspace
 from donewhen.store.memory import MemoryLedger
 from donewhen.workspace.memory import MemoryWorkspace
 from tests.core.builders import failing, passing
@@ -211,6 +213,28 @@ class MemoryLock:
         return 0
 
 
+class MemoryPeople(LocalCaller):
+    """A person who acts through several supervisors. `taking` is how each of them takes acts that another asks for."""
+
+    def __init__(self, taking: dict[str, TakeAct]) -> None:
+        super().__init__()
+        self.taking = taking
+
+    async def ask(self, owner: Owner, act: Act) -> ActReply | None:
+        take = self.taking.get(owner.run_id)
+
+        async def look() -> Seen:
+            return Seen(self.me())
+
+        async def agreed() -> bool:
+            return True
+
+        return None if take is None else await take(AskedAct(owner.run_id, "program", act), look, agreed)
+
+    async def listen(self, run_id: str, take: TakeAct) -> None:
+        self.taking[run_id] = take
+
+
 GOAL = "GOAL.md"
 
 Play = Callable[[Turn, TurnContext, "World"], "TurnResult | None"]
@@ -287,6 +311,8 @@ class World:
         self.goals: dict[str, Goal] = {}
         self.held: list[Owner] = []
         self.owners: list[Owner] = []
+        self.taking: dict[str, TakeAct] = {}
+        """How each supervisor takes acts that another asks for."""
         self.trusted = True
         self.open: list[Supervisor] = []
 
@@ -313,6 +339,7 @@ class World:
             trusted=lambda: self.trusted,
             rooms=self.rooms,
             hidden_checks=lambda: self.hidden,
+            people=MemoryPeople(self.taking),
         )
         supervisor = Supervisor(replace(setup, **parts))  # type: ignore[arg-type]
         self.open.append(supervisor)

@@ -193,7 +193,9 @@ def built(folder: Path, kind: str, stack: contextlib.ExitStack) -> World:
         "abstract": f"donewhen-{folder.name}-{os.getpid()}",
         "address": address(),
     }
+    (state / "runtime").mkdir()
     listeners = [listening(socket.AF_UNIX, place) for place in (
+        str(state / "runtime" / "door.sock"),
         str(folder / "beside" / "service.sock"), str(root / "service.sock"), str(folder / "home" / "agent.sock"),
         f"\0{names['abstract']}",
     )]  # fmt: skip

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from random import Random
-from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from donewhen.core.errors import LedgerError, LedgerUnavailable, Overtaken, RecordChanged
 from donewhen.core.events import Entry, Event
-from donewhen.ports import Live, Reply, Request, RunSummary
+from donewhen.ports import Live, RunSummary
 from donewhen.store.codec import encode
 from donewhen.store.memory import MemoryLedger
 
@@ -186,31 +185,6 @@ class Connection(MemoryLedger):
         if self._disk.full:
             raise LedgerUnavailable("the disk is full: free some space, then resume")
         await super().set_live(run_id, live)
-
-    async def request(
-        self,
-        run_id: str,
-        operation: str,
-        arguments: Mapping[str, object],
-        signed: Mapping[str, object] = MappingProxyType({}),
-    ) -> int:
-        await self._turn()
-        number = await super().request(run_id, operation, arguments, signed)
-        self._disk.wake_others(self._others_wrote)
-        return number
-
-    async def reply(self, reply: Reply) -> None:
-        await self._turn()
-        await super().reply(reply)
-        self._disk.wake_others(self._others_wrote)
-
-    async def take_requests(self, run_ids: Sequence[str]) -> Sequence[Request]:
-        await self._turn()
-        return await super().take_requests(run_ids)
-
-    async def take_back(self, request_id: int) -> bool:
-        await self._turn()
-        return await super().take_back(request_id)
 
     async def changes(self, poll: float = 0.1) -> AsyncIterator[None]:
         """Yields at once, then whenever others have written."""

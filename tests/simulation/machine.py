@@ -13,19 +13,22 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from donewhen.core.errors import AlreadyRunning, GoalFileError, WorkspaceError
+from donewhen.core.acts import Seen
+from donewhen.core.errors import AlreadyRunning, GoalFileError, PersonNeeded, WorkspaceError
 from donewhen.core.events import Entry, RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import AddressingFact, FileFact, IntegrityFacts
+from donewhen.core.steering import Act, ActReply, AskedAct
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor, changed_limits
 from donewhen.engine.setup import EngineSetup, Start
-from donewhen.ports import Checker, Laid, Owner, Room, TreeState, Turn, Worker, Workspace
+from donewhen.ports import Checker, Laid, Owner, Room, TakeAct, TreeState, Turn, Worker, Workspace
 from donewhen.workspace.attribution import ClientSaves
 from donewhen.workspace.memory import MemoryWorkspace
 from donewhen.workspace.settling import Notifier, Quiet
 from tests.core.builders import failing, passing
+from tests.engine.world import MemoryPeople
 from tests.simulation.actors import SimulatedJudge, SimulatedWorker
 from tests.simulation.disk import Disk
 from tests.simulation.scenario import CHECKS, GOAL_FILE, GOOD, PROTECTED, REPORT, Scenario
@@ -188,6 +191,7 @@ class Machine:
                 judge=lambda options: SimulatedJudge(self, process) if options.judge is not None else None,
                 rooms=SimulatedRooms(self, process) if scenario.rooms else None,
                 observe=lambda run_id, entry: self.stir(),
+                people=SimulatedPeople(self, process),
                 random_hex=lambda length: self.random.randbytes(length).hex(),
             )
         )
@@ -225,6 +229,8 @@ class Process:
         self.alive = True
         self.tasks: list[asyncio.Task[Any]] = []
         self.saves = ClientSaves()
+        self.taking: dict[str, TakeAct] = {}
+        """How it takes acts that another process asks for."""
         self.died = asyncio.Event()
         self.supervisor = Supervisor(machine.setup(self))
 
@@ -272,6 +278,45 @@ class Process:
         left = [task for task in self.tasks if not task.done()]
         if left:
             await asyncio.wait(left, timeout=5.0)
+
+
+class SimulatedPeople(MemoryPeople):
+    """An act goes to the process that holds the run. It may die, and whoever asks may give up, between any two lines
+    that they say."""
+
+    def __init__(self, machine: Machine, process: Process) -> None:
+        super().__init__(process.taking)
+        self._machine = machine
+
+    async def ask(self, owner: Owner, act: Act) -> ActReply | None:
+        machine, waits, taken = self._machine, True, False
+        await machine.pause()
+        holder = next((one for one, held in machine.held if held == owner), None)
+        take = holder.taking.get(owner.run_id) if holder is not None else None
+        if holder is None or take is None:
+            return None
+
+        async def look() -> Seen:
+            await machine.pause()
+            return Seen(self.me())
+
+        async def agreed() -> bool:
+            nonlocal taken
+            taken = True
+            await machine.pause()
+            return waits
+
+        replying = holder.spawn(take(AskedAct(owner.run_id, "terminal", act), look, agreed))
+        try:
+            await asyncio.wait({replying})
+        finally:
+            waits = False
+        await machine.pause()
+        if not replying.cancelled():
+            return replying.result()
+        if taken:
+            raise PersonNeeded("the process ended meanwhile")
+        return None
 
 
 class SimulatedLock:

@@ -82,15 +82,15 @@ async def _confirms_blindly(run: ActiveRun) -> None:
 
 
 MUTATIONS = (
-    Mutation("every result counts as fresh", part(Evidence, "fresh", lambda *_: True), "complete", 71, within=200),
-    Mutation("findings are not looked at", part(RunState, "open_findings", ()), "open finding", 34, within=200),
-    Mutation("flaky checks are trusted", part(audit, "_streak", lambda *_: None), "flaky", 239, within=600),
+    Mutation("every result counts as fresh", part(Evidence, "fresh", lambda *_: True), "complete", 211, within=200),
+    Mutation("findings are not looked at", part(RunState, "open_findings", ()), "open finding", 13, within=200),
+    Mutation("flaky checks are trusted", part(audit, "_streak", lambda *_: None), "flaky", 1030, within=600),
     Mutation("no last look", part(loop, "_confirm", _confirms_blindly), "nobody has looked", 5),
-    Mutation("no budget", part(contexts, "beyond_budget", lambda state, worst: None), "may pass the budget", 0),
-    Mutation("no time limit", part(tasks.Preemption, "_is_due", lambda self: False), "neither ends nor waits", 4),
+    Mutation("no budget", part(contexts, "beyond_budget", lambda state, worst: None), "may pass the budget", 4),
+    Mutation("no time limit", part(tasks.Preemption, "_is_due", lambda self: False), "neither ends nor waits", 25),
     Mutation("intents are not synced", ledger(_LastsNot), "nothing on the disk itself says so", 0),
-    Mutation("results are recorded twice", ledger(_Twice), "had not begun", 1),
-    Mutation("acts are acknowledged and not kept", ledger(_Forgets), "said to be", 1),
+    Mutation("results are recorded twice", ledger(_Twice), "had not begun", 0),
+    Mutation("acts are acknowledged and not kept", ledger(_Forgets), "said to be", 2),
 )  # fmt: skip
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from donewhen.core.events import Event
+from donewhen.core.shapes import shape_of
 from donewhen.store.codec import CODEC_VERSION
-from donewhen.store.shapes import shape_of
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"

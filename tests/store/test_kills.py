@@ -74,36 +74,3 @@ async def test_the_injected_fault_kills_right_after_that_append(tmp_path: Path, 
 @each_row("text", [None, "", "0", "-1", "soon", "1.5"])
 def test_without_a_number_there_is_no_fault(text: str | None) -> None:
     assert fault_from_environment({} if text is None else {"DONEWHEN_FAULT_AFTER": text}) is None
-
-
-TAKER = """
-import asyncio, sys
-from pathlib import Path
-from donewhen.store.sqlite import SqliteLedger
-
-async def main():
-    ledger = await SqliteLedger.open(Path(sys.argv[1]))
-    print("ready", flush=True)
-    sys.stdin.readline()
-    mine = []
-    while batch := await ledger.take_requests(["a"]):
-        mine += [request.id for request in batch]
-        await ledger.request("b", "told", {"n": len(mine)})
-    print(*mine, flush=True)
-    await ledger.close()
-
-asyncio.run(main())
-"""
-
-
-async def test_processes_that_race_for_requests_get_each_once(tmp_path: Path) -> None:
-    ledger = await SqliteLedger.open(tmp_path / "l")
-    asked = [await ledger.request("a", "waive", {"n": n}) for n in range(60)]
-    command = [sys.executable, "-c", TAKER, str(tmp_path / "l")]
-    takers = [forked.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    for taker in takers:
-        assert taker.stdout is not None
-        assert taker.stdout.readline() == "ready\n"
-    taken = [int(word) for taker in takers for word in taker.communicate("go\n", timeout=60)[0].split()]
-    assert sorted(taken) == asked
-    await ledger.close()

@@ -12,7 +12,7 @@ from donewhen.core import events as e
 from donewhen.core.errors import LedgerUnavailable, Overtaken, UnknownRun
 from donewhen.core.evidence import ObservedCommand
 from donewhen.core.work import Answer, Interrupt, Usage
-from donewhen.ports import Ledger, Live, Reply
+from donewhen.ports import Ledger, Live
 from donewhen.store.memory import MemoryLedger
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workspace.news import FolderNews
@@ -156,7 +156,7 @@ async def test_runs_are_listed_newest_first_with_what_they_are(ledger: Ledger, c
     )  # fmt: skip
 
 
-# ------------------------------------------------------------------------------ live, requests, changes
+# ------------------------------------------------------------------------------ live, changes
 
 
 async def test_live_is_the_last_that_was_set(ledger: Ledger, connect: Connect) -> None:
@@ -165,40 +165,6 @@ async def test_live_is_the_last_that_was_set(ledger: Ledger, connect: Connect) -
     await ledger.set_live("a", Live("reading", 1.0))
     await ledger.set_live("a", Live("thinking, 3 s", 2.5, 1.5, 3))
     assert await other.live("a") == Live("thinking, 3 s", 2.5, 1.5, 3)
-
-
-async def test_a_request_is_handed_out_once_and_answered(ledger: Ledger, connect: Connect) -> None:
-    asker = await connect()
-    wanted = await asker.request("a", "waive", {"requirement": "R3", "reason": "later"})
-    await asker.request("b", "stop", {})
-    assert await ledger.take_requests(["c"]) == []
-    (request,) = await ledger.take_requests(["a", "c"])
-    assert (request.id, request.run_id, request.operation) == (wanted, "a", "waive")
-    assert request.arguments == {"requirement": "R3", "reason": "later"}
-    assert await ledger.take_requests(["a"]) == []
-    assert await asker.reply_to(wanted) is None
-    await ledger.reply(Reply(wanted, ("UnknownRun", "no such run"), {"n": 1}))
-    assert await asker.reply_to(wanted) == Reply(wanted, ("UnknownRun", "no such run"), {"n": 1})
-    await ledger.reply(Reply(wanted))
-    assert await asker.reply_to(wanted) == Reply(wanted)
-
-
-async def test_requests_are_taken_in_the_order_they_were_made_and_never_twice(ledger: Ledger, connect: Connect) -> None:
-    owners = [ledger, await connect(), await connect()]
-    ids = [await ledger.request("a", "dispute", {"n": n}) for n in range(30)]
-    taken = await asyncio.gather(*(owner.take_requests(["a"]) for owner in owners for _ in range(5)))
-    assert sorted(request.id for batch in taken for request in batch) == ids
-    assert all([r.id for r in batch] == sorted(r.id for r in batch) for batch in taken)
-
-
-async def test_a_request_is_taken_or_taken_back(ledger: Ledger, connect: Connect) -> None:
-    asker = await connect()
-    first, second = await asker.request("a", "stop", {}), await asker.request("a", "pause", {})
-    assert await asker.take_back(first)
-    assert not await asker.take_back(first)
-    assert [request.id for request in await ledger.take_requests(["a"])] == [second]
-    assert not await asker.take_back(second)
-    assert not await asker.take_back(second + 1)
 
 
 async def test_changes_tell_of_other_connections_only(ledger: Ledger, connect: Connect) -> None:

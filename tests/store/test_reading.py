@@ -46,8 +46,6 @@ async def test_a_closed_ledger_is_read_and_nothing_is_made_beside_it(path: Path)
     assert [run.run_id for run in await ledger.runs()] == ["run-1"]
     with pytest.raises(LedgerUnavailable, match=REFUSAL):
         await ledger.append("run-1", e.Warned("n", "late"), 2.0)
-    with pytest.raises(LedgerUnavailable, match=REFUSAL):
-        await ledger.request("run-1", "stop", {})
     assert len(await ledger.entries("run-1")) == 1
     await ledger.close()
     assert contents(path.parent) == before

@@ -25,7 +25,7 @@ from jsonschema import Draft4Validator, Draft202012Validator
 from markdown_it import MarkdownIt
 from sarif.loader import load_sarif_file
 
-from donewhen.core.acts import Act, Person
+from donewhen.core.acts import ActOnRecord, Person
 from donewhen.core.evidence import CheckResult, Outcome, Problem, Trial
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import Present
@@ -62,7 +62,7 @@ def hostile(said: str = HOSTILE) -> RunView:
         waived={GOAL.requirements[1].id: said},
         findings=(replace(FINDING, finding=replace(FINDING.finding, message=said, path=said)),),
         warnings=(RunWarning("x", said),),
-        acts=(Act("waived R2", said, Person("ana", "terminal"), 1_700_000_000.0),),
+        acts=(ActOnRecord("waived R2", said, Person("ana", "terminal"), 1_700_000_000.0),),
         iterations=(IterationRecord(1, 1_700_000_000.0, summary=said, changed=(said,), error=said, total=2),),
         off={"p": said},
         ended=True,
@@ -123,7 +123,7 @@ def test_no_text_becomes_an_element_of_the_page(said: str) -> None:
 
 def test_the_page_has_the_timeline_in_its_order() -> None:
     run = complete().state
-    act = Act("accepted F2", "it was flaky", Person("ana", "terminal"), 1_700_000_100.0, ("F2",))
+    act = ActOnRecord("accepted F2", "it was flaky", Person("ana", "terminal"), 1_700_000_100.0, ("F2",))
     shown = view_of(
         replace(
             run,

@@ -12,7 +12,7 @@ import pytest
 from junitparser import JUnitXml, TestCase
 
 from donewhen.cli.progress import closing
-from donewhen.core.acts import Act, Person
+from donewhen.core.acts import ActOnRecord, Person
 from donewhen.core.evidence import CheckResult, Outcome, Trial, TrialKind
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
@@ -95,7 +95,7 @@ def test_what_a_trial_refuses_is_not_said_to_be_proven() -> None:
 
 
 def test_receipts_name_what_a_person_accepted_and_who_it_was() -> None:
-    act = Act("accepted F2", "it was flaky", ANA, 1_700_000_000.0, ("F2",))
+    act = ActOnRecord("accepted F2", "it was flaky", ANA, 1_700_000_000.0, ("F2",))
     stood = replace(FINDING, id="F3", finding=replace(FINDING.finding, standing="so"), accepted=True, reason="so")
     shown = view(ended=True, end_status="complete", reason="x", findings=(ACCEPTED, stood), acts=(act,))
     lines = rendered("short", shown).splitlines()
@@ -120,7 +120,7 @@ def test_what_is_on_a_persons_word_is_not_counted_as_proven() -> None:
 @each_row("number", [1, 2, 4, 6, 7, 40])
 def test_the_short_receipt_is_short_whatever_there_is_to_say(number: int) -> None:
     goal = replace(GOAL, requirements=tuple(replace(OPINION, id=f"r-{n}", number=n) for n in range(1, number + 1)))
-    act = Act("accepted F2", "it was flaky", ANA, 1_700_000_000.0, ("F2",))
+    act = ActOnRecord("accepted F2", "it was flaky", ANA, 1_700_000_000.0, ("F2",))
     findings = tuple(replace(one, id=f"F{n}") for n in range(9) for one in (FINDING, ACCEPTED))
     shown = view(goal=goal, ended=True, end_status="capped", reason="the end", findings=findings, acts=(act,))
     shown = replace(shown, present=Present("rev2", ("a.py",)))

@@ -194,7 +194,7 @@ def engine_setup(
         clock=SystemClock(),
         ledger=ledger,
         lock=lock,
-        people=SystemPeople(lock, runtime, context.where, agents=partial(agents_of, folder)),
+        people=SystemPeople(lock, context.where, agents=partial(agents_of, folder)),
         guard_lock=FileRunLock(folder / "guard"),
         trees=FoldingTrees(kept),
         retention=lambda: retention(current()),

@@ -20,8 +20,8 @@ from donewhen.workspace.rooms.plain import EachInARoom, PlainRooms
 
 
 def hidden_folders(folder: Path, runtime: Path) -> tuple[Path, ...]:
-    """What no room shows: every record of Done When, the person's settings, and the secret that signs a person's
-    requests. `folder` is the workspace's own folder in the state folder, `runtime` the folder of that secret."""
+    """What no room shows: every record of Done When, the person's settings, and the doors through which a person acts.
+    `folder` is the workspace's own folder in the state folder, `runtime` the folder of the doors."""
     return (folder.parents[1], user_settings_file().parent, runtime)
 
 

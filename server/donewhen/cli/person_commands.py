@@ -15,8 +15,9 @@ from donewhen.core.acts import ReadWhen
 from donewhen.core.errors import UsageError
 from donewhen.core.resume import of_a_program, resumable
 from donewhen.core.state import RunState
+from donewhen.core.steering import ActOutcome
 from donewhen.core.work import Interrupt
-from donewhen.engine.api import RevertOutcome, Runs, RunView
+from donewhen.engine.api import Runs, RunView
 
 ASKED = "asked for on the command line"
 HINTED: Mapping[ReadWhen, str] = {
@@ -145,7 +146,7 @@ async def _revert_finding(call: Call) -> int:
     return _reverted(call, outcome)
 
 
-def _reverted(call: Call, outcome: RevertOutcome, *, undoes: bool = False) -> int:
+def _reverted(call: Call, outcome: ActOutcome, *, undoes: bool = False) -> int:
     _say_reverted(call, outcome)
     if outcome.changed and not undoes and not call.json:
         call.terminal.message(f"undo it with:\n  donewhen revert {call.arguments.run_id} undo")
@@ -153,12 +154,12 @@ def _reverted(call: Call, outcome: RevertOutcome, *, undoes: bool = False) -> in
 
 
 async def _forced(
-    runs: Runs, run_id: str, iteration: int | None, paths: Sequence[str] | None, before: RevertOutcome
-) -> RevertOutcome:
+    runs: Runs, run_id: str, iteration: int | None, paths: Sequence[str] | None, before: ActOutcome
+) -> ActOutcome:
     """All of it as one revert, so that one undo restores everything."""
     if iteration is None:
         rest = await runs.revert(run_id, None, before.kept, force=True)
-        return RevertOutcome((*before.changed, *rest.changed), rest.kept)
+        return ActOutcome((*before.changed, *rest.changed), rest.kept)
     if before.changed:
         await runs.revert(run_id, None)
     return await runs.revert(run_id, iteration, paths, force=True)
@@ -171,7 +172,7 @@ async def _overwritten(call: Call, kept: Sequence[str]) -> bool:
     return (await call.terminal.lines.next() or "").strip().casefold() in ("y", "yes")
 
 
-def _say_reverted(call: Call, outcome: RevertOutcome) -> None:
+def _say_reverted(call: Call, outcome: ActOutcome) -> None:
     if call.json:
         changed = [(call.root / path).as_uri() for path in outcome.changed]
         call.terminal.document({"changedFiles": changed, "kept": [(call.root / p).as_uri() for p in outcome.kept]})

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from donewhen.core.calls import Message
 from donewhen.core.work import Answer
@@ -15,12 +12,11 @@ from donewhen.core.work import Answer
 Where = Literal["editor", "terminal", "program"]
 """`editor`: a language server that an editor talks to; `terminal`: a process with a controlling terminal; `program`: a
 script, a service, the library."""
-WHERES: tuple[Where, ...] = get_args(Where)
 
-PERSONS = frozenset({"waive", "accept", "answer", "dispute", "revert", "revert_finding"})
-"""What stands in for proof, or goes to those who decide. Everything else steers: pause, stop, hint."""
+STEERING = frozenset({"pause", "stop", "hint"})
+"""Everything else stands in for proof, or goes to those who decide."""
 REFUSED = "act_refused"
-"""The code of the warning that says that a request was refused."""
+"""The code of the warning that says that an act was refused."""
 _TO_DO = "do it from your editor or from a terminal that was open before the run began"
 
 
@@ -33,7 +29,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ActOnRecord:
     """What a person did to a run: `what` such as `waived R3`, with what was said."""
 
     what: str
@@ -42,18 +38,6 @@ class Act:
     at: float
     accepted: tuple[str, ...] = ()
     """The ids of the findings that it accepted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """What a request says of the process that makes it. `birth` tells that process from all others that had its pid,
-    `nonce` this request from all others."""
-
-    person: Person
-    pid: int
-    birth: str
-    nonce: str
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,57 +50,15 @@ class Seen:
     rooted: bool = True
 
 
-def signature(key: bytes, token: str, run_id: str, operation: str, arguments: Mapping[str, Any], by: Sender) -> str:
-    """What only the holder of the key can say of a request; `token` is of the one supervision of the run that it is
-    for."""
-    said = [
-        token,
-        run_id,
-        operation,
-        dict(arguments),
-        by.person.user,
-        by.person.where,
-        by.pid,
-        by.birth,
-        by.nonce,
-        by.at,
-    ]
-    text = json.dumps(said, sort_keys=True, allow_nan=False, ensure_ascii=True)
-    return hmac.new(key, text.encode("ascii"), hashlib.sha256).hexdigest()
-
-
-def signed(by: Sender, signature: str) -> dict[str, object]:
-    """What a stored request says about its sender."""
-    return {
-        "user": by.person.user,
-        "where": by.person.where,
-        "pid": by.pid,
-        "birth": by.birth,
-        "nonce": by.nonce,
-        "at": by.at,
-        "signature": signature,
-    }
-
-
-def sender(said: Mapping[str, object]) -> tuple[Sender, str] | None:
-    """The sender and the signature that a request carries; None if it carries none that can be read."""
-    user, where, birth, nonce, sign = (said.get(name) for name in ("user", "where", "birth", "nonce", "signature"))
-    pid, at = said.get("pid"), said.get("at")
-    texts = all(isinstance(one, str) and one for one in (user, birth, nonce, sign))
-    if not texts or where not in WHERES or type(pid) is not int or not isinstance(at, float):
-        return None
-    person = Person(str(user), where)
-    return Sender(person, pid, str(birth), str(nonce), at), str(sign)
-
-
-def refusal(operation: str, run_id: str, seen: Seen, *, at_work: bool) -> str | None:
-    """Why a request is not taken from that process, and what to do; None if it is. `at_work`: a worker's turn is
-    open."""
-    word = operation.partition("_")[0]
+def refusal(word: str, run_id: str, seen: Seen | None, *, at_work: bool) -> str | None:
+    """Why an act, such as `waive`, is not taken from that process, and what to do; None if it is. `at_work`: a worker's
+    turn is open."""
+    if seen is None:
+        return "the process that asks is gone, or of another container or user"
     if seen.inside:
         return f"only a person may {word}: this process was started by run {run_id} itself; {_TO_DO}"
     session = seen.person.where in ("editor", "terminal")
-    if operation not in PERSONS:
+    if word in STEERING:
         known = seen.rooted or seen.person.where == "terminal"
         return None if known else f"{word} came from a process that run {run_id} may have left behind: {_TO_DO}"
     if not seen.rooted:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from donewhen.core.acts import Act, PausedBy
+from donewhen.core.acts import ActOnRecord, PausedBy
 from donewhen.core.calls import CallStarted, Message
 from donewhen.core.events import EndStatus, RunMode, RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, PastResult, TestOutcome
@@ -501,7 +501,7 @@ class RunState:
 
     interrupts: tuple[Interrupt, ...] = ()
     asking: PeopleAsked = field(default_factory=PeopleAsked)
-    acts: tuple[Act, ...] = ()
+    acts: tuple[ActOnRecord, ...] = ()
     """What people did to it: the latest."""
     started: str | None = None
     """Who accepted the start summary; None: nobody yet."""

@@ -23,6 +23,7 @@ from donewhen.core.proof import Present, as_of, assess, locations
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.retention import Because, Going, Retention
 from donewhen.core.state import RunState
+from donewhen.core.steering import ActOutcome
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Claim, Usage, WorkerStep
 from donewhen.ports import Live, RunSummary
@@ -218,12 +219,6 @@ class RunSteps:
 
 
 @dataclass(frozen=True, slots=True)
-class RevertOutcome:
-    changed: tuple[str, ...]
-    kept: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ChangedFile:
     """A file that a run, or somebody since, changed: whether it was there before the first turn, and is there now."""
 
@@ -324,13 +319,13 @@ class Runs(Protocol):
 
     async def revert(
         self, run_id: str, iteration: int | None, paths: Sequence[str] | None = None, *, force: bool = False
-    ) -> RevertOutcome:
+    ) -> ActOutcome:
         """Puts files back as they were after that iteration, but for those that a person edited since, unless forced:
         they are `kept`. What stood there before is set aside: None puts back what the last revert, or the recovery of
         an interrupted turn, set aside."""
         ...
 
-    async def revert_finding(self, run_id: str, finding_id: str, *, force: bool = False) -> RevertOutcome:
+    async def revert_finding(self, run_id: str, finding_id: str, *, force: bool = False) -> ActOutcome:
         """Puts the finding's file back as it was before, unless a person edited it since: see `revert`."""
         ...
 
@@ -438,7 +433,6 @@ __all__ = [
     "IterationDetail",
     "LimitChanges",
     "Limits",
-    "RevertOutcome",
     "RunStep",
     "RunSteps",
     "RunView",

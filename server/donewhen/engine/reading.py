@@ -32,7 +32,7 @@ from donewhen.engine.tasks import cancel_all
 from donewhen.engine.watching import same_goal
 from donewhen.ports import Owner, RunSummary, Workspace
 
-ATTEND_AGAIN = 0.5
+FOLLOWS_AGAIN = 0.5
 MAX_DIFF = 1_000_000
 """Bytes: what a person reads, or another program, of all that a run changed."""
 
@@ -58,9 +58,9 @@ class Reading:
         self._suspended: dict[str, str] = {}
         """Runs whose guard another run has suspended, with that run."""
         self._refused: dict[str, set[str]] = {}
-        """What was said of requests that were refused, by run."""
-        self._answering: set[tuple[str, str]] = set()
-        """Interrupts (run, id) whose answer is on its way to the ledger: another one comes too late."""
+        """What was said of acts that were refused, by run."""
+        self._acting = asyncio.Lock()
+        """Held from what an act is decided on until it is on record: one at a time, as they come."""
         self._followed: dict[str, tuple[float, int, str | None]] = {}
         self._looked_at_others = False
         self._elsewhere: set[str] = set()
@@ -305,7 +305,8 @@ class Reading:
 
     def subscribe(self, on_change: Callable[[RunView], None]) -> Callable[[], None]:
         self._listeners.append(on_change)
-        self._serve_requests()
+        if self._background is None or self._background.done():
+            self._background = asyncio.ensure_future(self._follow_others())
 
         def unsubscribe() -> None:
             with contextlib.suppress(ValueError):
@@ -359,11 +360,6 @@ class Reading:
             for listener in list(self._listeners):
                 listener(view)
 
-    def _serve_requests(self) -> None:
-        """Starts looking at what other processes write, once somebody here wants to know."""
-        if self._background is None or self._background.done():
-            self._background = asyncio.ensure_future(self._attend())
-
     async def _end_background(self) -> None:
         tasks = (self._background, self._watching_again, self._owner_ends, *self._telling)
         ending = [task for task in tasks if task is not None]
@@ -371,24 +367,22 @@ class Reading:
         if self._watcher is not None:
             await self._watcher.close()
 
-    async def _attend(self) -> None:
+    async def _follow_others(self) -> None:
+        """Looks at what other processes write, from when somebody here first wants to know."""
         while True:
             try:
-                await self._attended()
+                await self._tell_of_others()
                 async for _ in self._setup.ledger.changes():
-                    await self._attended()
+                    await self._tell_of_others()
                 return
             except DoneWhenError:
-                # A full disk or a busy ledger: requests and followers get another chance.
-                await asyncio.sleep(ATTEND_AGAIN)
-
-    async def _attended(self) -> None:
-        await self._answer_requests()
-        if self._listeners:
-            await self._tell_of_others()
+                # A full disk or a busy ledger: followers get another chance.
+                await asyncio.sleep(FOLLOWS_AGAIN)
 
     async def _tell_of_others(self) -> None:
         """Runs of other processes: those that are pursued, and those that changed since the last look."""
+        if not self._listeners:
+            return
         await self._find_dead()
         self._watch_again()
         self._await_owner()
@@ -422,6 +416,8 @@ class Reading:
             view = self._watched_view(await self._records.view(summary.run_id))
         except (UnreadableRun, UnknownRun):
             return  # it is listed as that, or was removed since it was listed
+        if summary.run_id in self._active:
+            return  # it was resumed here meanwhile, and what it does is told as it happens
         now = (summary.updated_at, view.state.sequence, view.live.activity)
         self._followed[summary.run_id] = now
         # What was there at the first look is shown already; what comes later may never change again.
@@ -431,6 +427,3 @@ class Reading:
 
     async def _find_dead(self) -> None:
         """Records which runs lost their supervisor: see `control`."""
-
-    async def _answer_requests(self) -> None:
-        """Does what other processes ask of the runs that this one owns: see `control`."""

@@ -214,6 +214,8 @@ class Supervisor(Control):
                 except LedgerError:
                     pass  # then it is found as interrupted later
             await self._release_run(run)
+        # What was asked may be what lets this process end: whoever asked still gets the reply.
+        await self._setup.people.replied()
         await self._end_background()
         self._setup.lock.release()
         await self._end_collecting(COLLECTS_WITHIN)
@@ -473,9 +475,9 @@ class Supervisor(Control):
         self._elsewhere.discard(run.run_id)
         run.alone = True
         self._tasks[run.run_id] = asyncio.ensure_future(self._supervise(run))
-        self._serve_requests()
 
     async def _supervise(self, run: ActiveRun) -> None:
+        await self._setup.people.listen(run.run_id, self._take)
         begun = (pursue(run), run.heartbeat(), run.found_changed.wait())
         tasks = [asyncio.ensure_future(one) for one in begun]
         try:

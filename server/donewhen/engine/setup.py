@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from donewhen.core.acts import Person, Seen
+from donewhen.core.acts import Person
 from donewhen.core.events import AcceptedBy, Entry, RunOptions
 from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Goal
 from donewhen.core.retention import Retention
+from donewhen.core.steering import Act, ActReply
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
 from donewhen.ports import (
@@ -25,12 +24,13 @@ from donewhen.ports import (
     Judge,
     KeptTrees,
     Ledger,
+    Owner,
     People,
     Plugins,
     Probes,
-    Request,
     Rooms,
     RunLock,
+    TakeAct,
     Worker,
     Workspace,
 )
@@ -63,14 +63,14 @@ class LocalCaller:
     def inside(self, run_id: str) -> bool:
         return False
 
-    @asynccontextmanager
-    async def asking(
-        self, run_id: str, operation: str, arguments: Mapping[str, Any]
-    ) -> AsyncGenerator[Mapping[str, object]]:
-        yield {}
+    async def ask(self, owner: Owner, act: Act) -> ActReply | None:
+        return None  # nobody else has that record
 
-    async def look(self, request: Request) -> Seen:
-        return Seen(self._person)
+    async def listen(self, run_id: str, take: TakeAct) -> None:
+        """Nobody asks."""
+
+    async def replied(self) -> None:
+        """Nobody waits."""
 
 
 # When the editor last reported something new about the files: its diagnostics need time to follow an edit.
@@ -181,7 +181,7 @@ class EngineSetup:
     tell: Callable[[str], None] = lambda line: None
     """Told, in one line, what was removed by itself."""
     people: People = field(default_factory=LocalCaller)
-    """Who acts through this process, and through those that ask something of its runs."""
+    """Who acts through this process, and through those whose acts it takes."""
     of_program: bool = False
     """True if a program gives worker, judge and validators: elsewhere its runs can't go on."""
     unwritable: str | None = None

@@ -13,8 +13,9 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from donewhen.core.errors import UnknownName, UnknownRun, UsageError
+from donewhen.core.steering import ActOutcome
 from donewhen.core.work import Answer
-from donewhen.engine.api import HaltAnswer, LimitChanges, RevertOutcome, RunView, StartOptions
+from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
 from donewhen.lsp import arguments as a
 from donewhen.lsp.arguments import Strict, read
 from donewhen.lsp.attempts import apply, attempt_text, compare, drop
@@ -394,7 +395,7 @@ def _workspace_path(folder: Folder, uri: str) -> str:
     return place.path
 
 
-def _revert_document(folder: Folder, outcome: RevertOutcome) -> dict[str, Any]:
+def _revert_document(folder: Folder, outcome: ActOutcome) -> dict[str, Any]:
     """The files as uris, as everywhere else in the protocol."""
     return {
         "changedFiles": [(folder.root / path).as_uri() for path in outcome.changed],

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from donewhen.core.acts import Person, Seen
 from donewhen.core.events import Entry, Event
@@ -13,6 +12,7 @@ from donewhen.core.evidence import Evidence
 
 if TYPE_CHECKING:
     from donewhen.core.state import RunState
+    from donewhen.core.steering import Act, ActReply, AskedAct
 
 
 class Clock(Protocol):
@@ -43,33 +43,12 @@ class RunSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What another process wants of the owner of a run: the name of an operation of the engine and its arguments.
-    `signed` is what says who asks: see `People`."""
-
-    id: int
-    run_id: str
-    operation: str
-    arguments: Mapping[str, object]
-    signed: Mapping[str, object] = field(default_factory=dict[str, object])
-
-
-@dataclass(frozen=True, slots=True)
 class Trouble:
     """What is wrong with a run on record, and what to do: it can't be read, or it ends `crashed` where something other
     than Done When changed it."""
 
     status: Literal["unreadable", "crashed"]
     why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The owner's reply: `error` is None if it was done, else (class name of core.errors, message)."""
-
-    request_id: int
-    error: tuple[str, str] | None = None
-    result: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,22 +156,6 @@ class Ledger(Protocol):
         """Yields whenever another connection may have written, at most once per `poll` seconds."""
         ...
 
-    async def request(
-        self, run_id: str, operation: str, arguments: Mapping[str, object], signed: Mapping[str, object] = ...
-    ) -> int: ...
-
-    async def take_requests(self, run_ids: Sequence[str]) -> Sequence[Request]:
-        """Open requests for these runs, each handed out once."""
-        ...
-
-    async def take_back(self, request_id: int) -> bool:
-        """Withdraws a request that nobody has taken, for good. False if it was taken, or taken back, before."""
-        ...
-
-    async def reply(self, reply: Reply) -> None: ...
-
-    async def reply_to(self, request_id: int) -> Reply | None: ...
-
     async def close(self) -> None: ...
 
 
@@ -204,6 +167,8 @@ class Owner:
     pid: int
     started: float
     token: str
+    door: str = ""
+    """Where other processes reach it; empty if they can't."""
 
 
 class RunLock(Protocol):
@@ -238,11 +203,23 @@ class RunLock(Protocol):
         ...
 
 
-# Who asks something of a run. See `donewhen.ports`.
+# Who acts on a run, and how an act reaches the process that pursues it. See `donewhen.ports`.
+
+
+class TakeAct(Protocol):
+    """How the process that pursues runs takes an act that another one asks for."""
+
+    async def __call__(
+        self, asked: AskedAct, look: Callable[[], Awaitable[Seen | None]], agreed: Callable[[], Awaitable[bool]]
+    ) -> ActReply | None:
+        """What came of it; None if it was not taken: then whoever asked may do it. `look` examines the process that
+        asks; None: nothing is known of it. Nothing is done before `agreed` returns True: whoever
+        asked hears that the act is taken, and still waits."""
+        ...
 
 
 class People(Protocol):
-    """Who asks something of a run, from where: this process, and those whose requests it takes."""
+    """Who acts on a run, from where: this process, and those whose acts it takes."""
 
     def me(self) -> Person:
         """Who acts through this process."""
@@ -252,16 +229,18 @@ class People(Protocol):
         """Whether this process was started by that run: by its worker or by one of its checks."""
         ...
 
-    def asking(
-        self, run_id: str, operation: str, arguments: Mapping[str, Any]
-    ) -> AbstractAsyncContextManager[Mapping[str, object]]:
-        """What a request carries so that the owner of the run takes it, as long as this lasts. Raises ActRefused if
-        it can't be signed."""
+    async def ask(self, owner: Owner, act: Act) -> ActReply | None:
+        """Has another process act on the run that it pursues, and waits for what comes of it. None if it didn't take
+        the act: it may have let the run go. Raises ActRefused where it can't be reached, PersonNeeded where it took the
+        act and its reply was lost."""
         ...
 
-    async def look(self, request: Request) -> Seen:
-        """The process behind a request for a run that this process owns. Raises ActRefused if nobody signed it, or
-        not for this run, or where it was taken before."""
+    async def listen(self, run_id: str, take: TakeAct) -> None:
+        """Takes the acts of other processes on that run from now on, until this process lets go of its lock."""
+        ...
+
+    async def replied(self) -> None:
+        """Returns once those whose acts were taken have their replies, or after some seconds."""
         ...
 
 

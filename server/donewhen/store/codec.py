@@ -22,7 +22,7 @@ from typing import Any, cast, get_args
 
 from donewhen.core.errors import InvalidGoal, LedgerError, LedgerTooNew
 from donewhen.core.events import Event
-from donewhen.store.shapes import Shape, ShapeError, tagged
+from donewhen.core.shapes import Shape, ShapeError, tagged
 
 CODEC_VERSION = 3
 

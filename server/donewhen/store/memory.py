@@ -7,13 +7,12 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from types import MappingProxyType
 
 from donewhen.core.errors import LedgerUnavailable, Overtaken, no_such_run
 from donewhen.core.events import CheckFinished, Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
 from donewhen.core.state import RunState
-from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
+from donewhen.ports import Live, RunSummary, Trouble
 from donewhen.store.codec import encode, trees_in
 from donewhen.store.summary import RunRecord, removed_run, updated
 
@@ -27,11 +26,8 @@ class _Record:
     runs: dict[str, RunRecord] = field(default_factory=dict[str, RunRecord])
     evidence: dict[tuple[str, str], Evidence] = field(default_factory=dict[tuple[str, str], Evidence])
     live: dict[str, Live] = field(default_factory=dict[str, Live])
-    open_requests: dict[int, Request] = field(default_factory=dict[int, Request])
-    replies: dict[int, Reply] = field(default_factory=dict[int, Reply])
     kept: set[str] = field(default_factory=set[str])
     removed: set[str] = field(default_factory=set[str])
-    requests: int = 0
     writes: int = 0
 
 
@@ -176,46 +172,6 @@ class MemoryLedger:
                 seen = others
                 yield
             await asyncio.sleep(poll)
-
-    async def request(
-        self,
-        run_id: str,
-        operation: str,
-        arguments: Mapping[str, object],
-        signed: Mapping[str, object] = MappingProxyType({}),
-    ) -> int:
-        self._check_open()
-        record = self._record
-        record.requests += 1
-        made = Request(record.requests, run_id, operation, dict(arguments), dict(signed))
-        record.open_requests[record.requests] = made
-        self._wrote()
-        return record.requests
-
-    async def take_requests(self, run_ids: Sequence[str]) -> Sequence[Request]:
-        self._check_open()
-        taken = [request for request in self._record.open_requests.values() if request.run_id in run_ids]
-        for request in taken:
-            del self._record.open_requests[request.id]
-        if taken:
-            self._wrote()
-        return taken
-
-    async def take_back(self, request_id: int) -> bool:
-        self._check_open()
-        if self._record.open_requests.pop(request_id, None) is None:
-            return False
-        self._wrote()
-        return True
-
-    async def reply(self, reply: Reply) -> None:
-        self._check_open()
-        self._record.replies[reply.request_id] = reply
-        self._wrote()
-
-    async def reply_to(self, request_id: int) -> Reply | None:
-        self._check_open()
-        return self._record.replies.get(request_id)
 
     async def close(self) -> None:
         self._closed = True

@@ -318,8 +318,14 @@ def _drop_key(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE live ADD COLUMN silent INTEGER NOT NULL DEFAULT 0")
 
 
+def _drop_requests(connection: sqlite3.Connection) -> None:
+    """What people ask of a run's process reaches it without the ledger."""
+    connection.execute("DROP TABLE requests")
+    connection.execute("DROP TABLE replies")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
-    _create, _index_evidence, _sum_bodies, _keep_seconds, _chain_entries, _keep_runs, _drop_key
+    _create, _index_evidence, _sum_bodies, _keep_seconds, _chain_entries, _keep_runs, _drop_key, _drop_requests
 )  # fmt: skip
 
 SCHEMA_VERSION = len(MIGRATIONS)

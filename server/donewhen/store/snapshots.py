@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from donewhen.core.shapes import ShapeError, shape_of
 from donewhen.core.state import RunState
 from donewhen.regular import read_bytes
 from donewhen.store.codec import CODEC_VERSION
-from donewhen.store.shapes import ShapeError, shape_of
 
 FOLDED_BY = ("core", "ecosystems")
 """The packages that decide what entries add up to."""

@@ -7,14 +7,13 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import MappingProxyType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from donewhen.core.errors import LedgerUnavailable, RecordGone
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
 from donewhen.core.state import RunState
-from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
+from donewhen.ports import Live, RunSummary, Trouble
 from donewhen.store import tables
 from donewhen.store.opening import Stamp, ledger_error, open_ledger, read_ledger, stamp_of
 
@@ -190,27 +189,6 @@ class SqliteLedger:
             if news is not None:
                 news.close()
 
-    async def request(
-        self,
-        run_id: str,
-        operation: str,
-        arguments: Mapping[str, object],
-        signed: Mapping[str, object] = MappingProxyType({}),
-    ) -> int:
-        return await self._in_thread(self._request, run_id, operation, arguments, signed)
-
-    async def take_requests(self, run_ids: Sequence[str]) -> Sequence[Request]:
-        return await self._in_thread(self._take_requests, run_ids)
-
-    async def take_back(self, request_id: int) -> bool:
-        return await self._in_thread(self._take_back, request_id)
-
-    async def reply(self, reply: Reply) -> None:
-        await self._in_thread(self._reply, reply)
-
-    async def reply_to(self, request_id: int) -> Reply | None:
-        return await self._in_thread(tables.reply_to, request_id)
-
     async def close(self) -> None:
         """Ends the thread after the calls made before. Closing twice is allowed."""
         if self._closed:
@@ -297,29 +275,6 @@ class SqliteLedger:
     def _set_live(self, connection: sqlite3.Connection, run_id: str, live: Live) -> None:
         self._sync(connection, full=False)
         tables.set_live(connection, run_id, live)
-
-    def _request(
-        self,
-        connection: sqlite3.Connection,
-        run_id: str,
-        operation: str,
-        arguments: Mapping[str, object],
-        signed: Mapping[str, object],
-    ) -> int:
-        self._sync(connection, full=True)
-        return tables.request(connection, run_id, operation, arguments, signed)
-
-    def _take_requests(self, connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[Request]:
-        self._sync(connection, full=True)
-        return tables.take_requests(connection, run_ids)
-
-    def _take_back(self, connection: sqlite3.Connection, request_id: int) -> bool:
-        self._sync(connection, full=True)
-        return tables.take_back(connection, request_id)
-
-    def _reply(self, connection: sqlite3.Connection, reply: Reply) -> None:
-        self._sync(connection, full=True)
-        tables.reply(connection, reply)
 
     def _sync(self, connection: sqlite3.Connection, *, full: bool) -> None:
         if self._refusal is not None:

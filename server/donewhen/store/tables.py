@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
 
-from donewhen.core.decoding import json_object
 from donewhen.core.errors import (
     CHANGED_BY_OTHERS,
     LedgerTooNew,
@@ -24,7 +23,7 @@ from donewhen.core.events import END_STATUSES, CheckFinished, Entry, Event, Evid
 from donewhen.core.evidence import Evidence
 from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.state import RunState
-from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
+from donewhen.ports import Live, RunSummary, Trouble
 from donewhen.store.codec import CODEC_VERSION, NAMING_TREES, UnreadableEvent, decode, encode, trees_in
 from donewhen.store.snapshots import fold_version, read_state, write_state
 from donewhen.store.summary import RunRecord, removed_run, updated
@@ -472,7 +471,7 @@ def trees(connection: sqlite3.Connection, run_id: str) -> frozenset[str]:
     return frozenset(tree for (body,) in rows for tree in trees_in(bytes(body).decode("ascii", "replace")))
 
 
-_OF_A_RUN = ("runs", "live", "snapshots", "requests")
+_OF_A_RUN = ("runs", "live", "snapshots")
 REMOVED_AT_ONCE = 5_000
 """Entries: so many can be removed while somebody waits to append."""
 
@@ -486,9 +485,6 @@ def begin_to_remove(connection: sqlite3.Connection, run_id: str, updated_at: flo
         if row is None or row[0] != updated_at:
             return False
         connection.execute("INSERT OR IGNORE INTO removing (run_id) VALUES (?)", (run_id,))
-        connection.execute(
-            "DELETE FROM replies WHERE request_id IN (SELECT id FROM requests WHERE run_id = ?)", (run_id,)
-        )
         for table in _OF_A_RUN:
             connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))  # noqa: S608  # constant
     return True
@@ -547,63 +543,3 @@ def data_version(connection: sqlite3.Connection) -> int:
     """Differs from this connection's last value once another connection has committed."""
     (version,) = connection.execute("PRAGMA data_version").fetchone()
     return version
-
-
-# ---------------------------------------------------------------------------------- requests and replies
-
-
-def request(
-    connection: sqlite3.Connection,
-    run_id: str,
-    operation: str,
-    arguments: Mapping[str, object],
-    signed: Mapping[str, object],
-) -> int:
-    texts = (json.dumps(dict(arguments), allow_nan=False), json.dumps(dict(signed), allow_nan=False))
-    cursor = connection.execute(
-        "INSERT INTO requests (run_id, operation, arguments, signed) VALUES (?, ?, ?, ?)", (run_id, operation, *texts)
-    )
-    assert cursor.lastrowid is not None  # an INSERT sets it
-    return cursor.lastrowid
-
-
-def take_requests(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[Request]:
-    """Marks and returns the open requests in one transaction, so that no two owners get the same one."""
-    wanted = json.dumps(list(run_ids))
-    open_ones = "taken = 0 AND run_id IN (SELECT value FROM json_each(?))"
-    # An idle owner asks often: if there is nothing to take, it takes no write lock.
-    if connection.execute(f"SELECT 1 FROM requests WHERE {open_ones} LIMIT 1", (wanted,)).fetchone() is None:  # noqa: S608  # constant
-        return []
-    with transaction(connection):
-        rows = connection.execute(
-            f"UPDATE requests SET taken = 1 WHERE {open_ones} RETURNING id, run_id, operation, arguments, signed",  # noqa: S608  # constant
-            (wanted,),
-        ).fetchall()
-    taken = sorted(rows, key=lambda row: row[0])
-    return [
-        Request(id_, run_id, str(operation), json_object(str(text)) or {}, json_object(str(signed)) or {})
-        for id_, run_id, operation, text, signed in taken
-    ]
-
-
-def take_back(connection: sqlite3.Connection, request_id: int) -> bool:
-    """Whether nobody had taken it: then nobody will."""
-    return connection.execute("UPDATE requests SET taken = 1 WHERE id = ? AND taken = 0", (request_id,)).rowcount == 1
-
-
-def reply(connection: sqlite3.Connection, answer: Reply) -> None:
-    error, message = answer.error or (None, None)
-    connection.execute(
-        "INSERT OR REPLACE INTO replies (request_id, error, message, result) VALUES (?, ?, ?, ?)",
-        (answer.request_id, error, message, json.dumps(dict(answer.result), allow_nan=False)),
-    )
-
-
-def reply_to(connection: sqlite3.Connection, request_id: int) -> Reply | None:
-    row = connection.execute(
-        "SELECT error, message, result FROM replies WHERE request_id = ?", (request_id,)
-    ).fetchone()
-    if row is None:
-        return None
-    error, message, result = row
-    return Reply(request_id, None if error is None else (error, message), json_object(str(result)) or {})

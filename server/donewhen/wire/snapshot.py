@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from donewhen.core.acts import Act, PausedBy, Where
+from donewhen.core.acts import ActOnRecord, PausedBy, Where
 from donewhen.core.evidence import Problem
 from donewhen.core.goal import Requirement
 from donewhen.core.plugging import Halted
@@ -529,7 +529,7 @@ def _interrupt(state: RunState, root: Path, one: Interrupt) -> WireInterrupt:
     )
 
 
-def _act(one: Act) -> WireAct:
+def _act(one: ActOnRecord) -> WireAct:
     return WireAct(what=one.what, said=one.said, by=one.person.user, where=one.person.where, at=wire_time(one.at))
 
 

@@ -22,9 +22,9 @@ from typing import Any, cast
 from donewhen.core.errors import AlreadyRunning, HeldElsewhere, LedgerUnavailable
 from donewhen.ports import Owner
 from donewhen.regular import read_bytes, read_text
+from donewhen.workspace.door import Door, PipeDoor, SocketDoor
 from donewhen.workspace.processes.ending import until_gone
 from donewhen.workspace.processes.leftovers import find_marked, uptime
-from donewhen.workspace.runtime import runtime_key
 
 TOKEN_VARIABLE = "DONEWHEN_RUN_TOKEN"  # noqa: S105  # the name of the variable, not a secret
 
@@ -40,15 +40,18 @@ class FileRunLock:
     first taken.
 
     Children of a run hold the lock too if they get `inherited_descriptors()` (`pass_fds` of subprocess). `runtime` is
-    the folder of the key that signs requests to the owner. `held` is what this process holds, `since` the time from
-    which it holds it, measured like the start of a process.
+    the folder of the `door` that the owner has. `held` is what this process holds, `since` the time from which it holds
+    it, measured like the start of a process.
     """
 
     held: Owner | None = None
     since: float = 0.0
+    door: SocketDoor | PipeDoor | None = None
+    """Where other processes reach this one; None where nobody can."""
 
     def __init__(self, folder: Path, runtime: Path | None = None) -> None:
         self._runtime = runtime
+        self._folder = folder
         self._lock_file = folder / "run.lock"
         self._gate_file = folder / "gate.lock"
         self._owner_file = folder / "owner.json"
@@ -57,17 +60,15 @@ class FileRunLock:
     def acquire(self, run_id: str, token: str) -> None:
         """Becomes the owner. Raises AlreadyRunning while the recorded owner lives, HeldElsewhere while orphans of a
         dead owner live; both errors name the holder."""
-        if self._runtime is not None:
-            # Now: a room that is opened before the folder exists doesn't hide it. Errors are reported when the key is
-            # needed.
-            with suppress(OSError):
-                runtime_key(self._runtime)
         with self._gate():
             self._refuse_live_owner()
             self._take_lock()
             try:
-                me = os.getpid()
-                own = OwnerRecord(run_id, me, started(me), birth(me) or "", token, runtime=str(self._runtime or ""))
+                # Now: a room that is opened before the folder exists doesn't hide it. Who asks is told where it failed.
+                with suppress(OSError):
+                    self.door = None if self._runtime is None else Door(self._runtime, self._folder)
+                me, door = os.getpid(), "" if self.door is None else self.door.address
+                own = OwnerRecord(run_id, me, started(me), birth(me) or "", token, door=door)
                 write_record(self._owner_file, own)
                 # From memory: anybody who may write to the file can change what it says.
                 self.held, self.since = own.owner(), uptime()
@@ -112,11 +113,6 @@ class FileRunLock:
         if last is None or last.run_id != run_id:
             return False
         return os.environ.get(TOKEN_VARIABLE) == last.token or _descends_from(last)
-
-    def runtime(self) -> Path | None:
-        """Where the recorded owner looks for the key."""
-        record = read_record(self._owner_file)
-        return Path(record.runtime) if record is not None and record.runtime else None
 
     def is_held_by(self, pid: int) -> bool:
         """Whether a process inherited the lock: a process of the run did, whatever else it gave up."""
@@ -181,6 +177,9 @@ class FileRunLock:
     def _unlock(self) -> None:
         # Closed, never unlocked: unlocking would take the lock from the children that share it.
         self.held = None
+        if self.door is not None:
+            self.door.close()
+            self.door = None
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -380,15 +379,15 @@ class OwnerRecord:
     birth: str
     token: str
     released: bool = False
-    runtime: str = ""
-    """The folder of the key that signs requests to the owner."""
+    door: str = ""
+    """Where other processes reach the owner."""
 
     def alive(self) -> bool:
         """True if that very process lives and has not released the run."""
         return not self.released and self.birth != "" and birth(self.pid) == self.birth
 
     def owner(self) -> Owner:
-        return Owner(self.run_id, self.pid, self.started, self.token)
+        return Owner(self.run_id, self.pid, self.started, self.token, self.door)
 
     def as_released(self) -> OwnerRecord:
         return replace(self, released=True)
@@ -411,7 +410,7 @@ def _owner_record(data: dict[str, Any]) -> OwnerRecord:
         str(data["birth"]),
         str(data["token"]),
         data.get("released") is True,
-        str(data.get("runtime", "")),
+        str(data.get("door", "")),
     )
 
 

@@ -1,9 +1,8 @@
-"""Who asks something of a run (ports.People). A request is signed with a key that belongs to this user alone, and the
-owner of the run examines the requesting process itself.
+"""Who acts on a run (ports.People). An act comes through the door of the process that pursues the run, and that one
+examines the process that asks, which the kernel names.
 
-The key is in the runtime folder, which no room shows. A worker outside of a room has the user's rights and could read
-it: so for its processes, their origin counts. A file that the process has open shows that a request comes from the
-process that it names.
+No room shows the door. A worker outside of a room has the user's rights and can stand at it: so for its processes,
+their origin counts.
 """
 
 from __future__ import annotations
@@ -11,24 +10,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import secrets
 import subprocess
 import sys
-import time
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from donewhen.core.acts import Person, Seen, Sender, Where, sender, signature, signed
-from donewhen.core.errors import ActRefused
-from donewhen.ports import Request
+from donewhen.core.acts import Person, Seen, Where
+from donewhen.core.errors import ActRefused, PersonNeeded
+from donewhen.core.steering import Act, ActReply, AskedAct, RefusedAct, line_of, read_line
+from donewhen.ports import Owner, TakeAct
 from donewhen.regular import read_bytes
-from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock, birth, open_paths
+from donewhen.workspace.door import Door
+from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock, birth
 from donewhen.workspace.processes.leftovers import SeenProcess, all_processes, find_marked
-from donewhen.workspace.runtime import asking_folder, runtime_key
 
-_UNSIGNED = "nobody signed it: a row that is written into the record by hand is not a request"
+PATIENCE = 10.0
+"""Seconds for which one side of a door waits for a line of the other."""
+MOST_CALLERS = 32
+"""At one door at once."""
+_TAKEN, _WANTED = b"taken\n", b"wanted\n"
 _ORPHAN = """
 import os, time
 parent = os.getpid()
@@ -40,22 +42,24 @@ if os.fork() == 0:
 
 
 class SystemPeople:
-    """The processes of this machine. `runtime` is the folder of the key, `where` is what the front end says about
-    itself; None: a terminal if this process has one, else a program. `agents` are the processes, with their births, of
-    agents elsewhere that work for a run: what they started is inside of it."""
+    """The processes of this machine. `where` is what the front end says about itself; None: a terminal if this process
+    has one, else a program. `agents` are the processes, with their births, of agents elsewhere that work for a run:
+    what they started is inside of it.
+
+    Four lines go through the door: the act, `taken`, `wanted`, the reply. So nothing is done for somebody who has given
+    up, and who heard nothing of `taken` knows that nothing was done."""
 
     def __init__(
         self,
         lock: FileRunLock,
-        runtime: Path,
         where: Where | None = None,
         agents: Callable[[str], Collection[tuple[int, str]]] = lambda run_id: (),
     ) -> None:
         self._agents = agents
         self._lock = lock
-        self._runtime = runtime
         self._where: Where | None = where
-        self._used: set[str] = set()
+        self._callers: dict[asyncio.Task[None], bool] = {}
+        """Those at the door, and whether their act was taken."""
         self._adopter: int | None = None
 
     def me(self) -> Person:
@@ -72,59 +76,106 @@ class SystemPeople:
         agents = set(self._agents(run_id))
         return bool(agents) and any((one.pid, birth(one.pid) or "") in agents for one in ancestors())
 
-    @asynccontextmanager
-    async def asking(
-        self, run_id: str, operation: str, arguments: Mapping[str, Any]
-    ) -> AsyncGenerator[Mapping[str, object]]:
-        owner = self._lock.owner()
-        pid = os.getpid()
-        by = Sender(self.me(), pid, birth(pid) or "", secrets.token_hex(16), time.time())
-        # The owner may have been started with another runtime folder than this process, for example by cron.
-        runtime = self._lock.runtime() or self._runtime
-        file = asking_folder(runtime) / by.nonce
-        try:
-            key = runtime_key(runtime)
-            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except OSError as error:
+    async def ask(self, owner: Owner, act: Act) -> ActReply | None:
+        said = line_of(AskedAct, AskedAct(owner.run_id, self.me().where, act))
+        if not owner.door:
             raise ActRefused(
-                f"`{operation}` can't be signed: the key in {runtime} can't be used ({error}); do it as the user who "
-                "started the run, from the editor or a terminal"
-            ) from error
+                f"process {owner.pid}, which pursues run {owner.run_id}, can't be reached: it could not make its "
+                "socket when it began, or is of another version; do it where the run was started, or end that process"
+            )
         try:
-            yield signed(by, signature(key, owner.token if owner is not None else "", run_id, operation, arguments, by))
-        finally:
-            os.close(descriptor)
-            with contextlib.suppress(OSError):
-                file.unlink()
-
-    async def look(self, request: Request) -> Seen:
-        held, said = self._lock.held, sender(request.signed)
-        if said is None or held is None or held.run_id != request.run_id:
-            raise ActRefused(_UNSIGNED)
-        by, given = said
+            reader, writer = await Door.connect(owner.door)
+        except OSError:
+            return None
+        taken = False
         try:
-            key = runtime_key(self._runtime)
-            expected = signature(key, held.token, request.run_id, request.operation, request.arguments, by)
+            pid = Door.pid(writer, "Server")
+            if not pid:
+                why = (
+                    f"process {owner.pid}, which pursues run {owner.run_id}, is of another user or container: act there"
+                )
+                raise ActRefused(why)
+            if pid != owner.pid:  # anybody of this user may have put something in its place
+                return None
+            writer.write(said)
+            first = await reader.readline()
+            taken = first == _TAKEN
+            if taken:
+                writer.write(_WANTED)
+            return read_line(ActReply, await reader.readline() if taken else first)
+        except ActRefused:
+            raise
         except (OSError, ValueError) as error:
-            raise ActRefused(f"its signature can't be checked ({error})") from error
-        if not secrets.compare_digest(expected.encode(), given.encode("utf-8", "replace")):
-            raise ActRefused("its signature is not of this user, or not for this run as it is pursued now")
-        if by.nonce in self._used:
-            raise ActRefused("it was taken before, and no request is taken twice")
-        self._used.add(by.nonce)
-        return await asyncio.to_thread(self._verified_origin, by, held.token)
+            if not taken:
+                return None
+            raise PersonNeeded(
+                f"process {owner.pid} ended while it was at `{act.word}` for run {owner.run_id}",
+                typed=f": `donewhen status {owner.run_id}` shows whether it was done",
+            ) from error
+        finally:
+            writer.transport.abort()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
-    def _verified_origin(self, by: Sender, token: str) -> Seen:
-        """Raises ActRefused if the process is not the one that it claims to be."""
-        file = str((asking_folder(self._runtime) / by.nonce).resolve())
-        if birth(by.pid) != by.birth or not (os.name == "nt" or file in open_paths(str(by.pid))):
-            raise ActRefused("the process that it names is gone, or is not the one that asked")
-        where: Where = by.person.where
-        if where == "terminal" and has_terminal(by.pid) is False:
+    async def listen(self, run_id: str, take: TakeAct) -> None:
+        with contextlib.suppress(OSError):  # too many open files: who asks hears that nobody answers
+            if self._lock.door is not None:
+                await self._lock.door.open(partial(self._called, take))
+
+    async def replied(self) -> None:
+        for task, taken in self._callers.items():
+            if not taken:
+                task.cancel()
+        if self._callers:
+            await asyncio.wait(self._callers, timeout=PATIENCE)
+
+    def _called(self, take: TakeAct, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._callers) >= MOST_CALLERS:
+            writer.close()
+            return
+        task = asyncio.ensure_future(self._answered(take, reader, writer))
+        self._callers[task] = False
+        task.add_done_callback(self._callers.pop)
+
+    async def _answered(self, take: TakeAct, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Whatever comes, nothing is raised: somebody stands at the door, and the run goes on."""
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+
+        async def agreed() -> bool:
+            self._callers[task] = True
+            writer.write(_TAKEN)
+            with contextlib.suppress(OSError, ValueError):
+                return await _line(reader) == _WANTED
+            return False
+
+        try:
+            pid = Door.pid(writer, "Client")
+            born = birth(pid) if pid else None
+            try:
+                asked: AskedAct = read_line(AskedAct, await _line(reader))
+            except ValueError as error:
+                reply = RefusedAct("usage", f"what was asked can't be read: {error}")
+            else:
+                reply = await take(asked, lambda: asyncio.to_thread(self._seen, pid, born, asked.where), agreed)
+            if reply is not None:
+                writer.write(line_of(ActReply, reply))
+                async with asyncio.timeout(PATIENCE):
+                    await writer.drain()
+        except OSError:
+            pass  # it is gone, or says nothing
+        finally:
+            writer.close()
+
+    def _seen(self, pid: int, born: str | None, where: Where) -> Seen | None:
+        """None if the process is not there any more."""
+        held = self._lock.held
+        if born is None or held is None or birth(pid) != born:
+            return None
+        if where == "terminal" and has_terminal(pid) is False:
             where = "program"
         processes = {one.pid: one for one in all_processes()}
-        line = family(by.pid, processes)
-        mark = f"{TOKEN_VARIABLE}={token}"
+        line = family(pid, processes)
+        mark = f"{TOKEN_VARIABLE}={held.token}"
         marked = find_marked(mark)
         sessions = {one.session for one in processes.values() if one.pid in marked and one.session}
         own = processes.get(os.getpid())
@@ -137,7 +188,7 @@ class SystemPeople:
             or any(self._lock.is_held_by(one.pid) for one in line[:1])
         )
         rooted = bool(line) and (inside or self._rooted(line, processes))
-        return Seen(Person(owner_of(by.pid), where), inside, rooted)
+        return Seen(Person(owner_of(pid), where), inside, rooted)
 
     def _rooted(self, line: Sequence[Any], processes: Mapping[int, Any]) -> bool:
         """Whether the process is not a leftover of a run: those belong to the adopter of orphans and a younger
@@ -163,6 +214,12 @@ class SystemPeople:
                     )
                     self._adopter = int(done.stdout)
         return self._adopter
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """Raises TimeoutError, and ValueError for one without an end."""
+    async with asyncio.timeout(PATIENCE):
+        return await reader.readline()
 
 
 # Where a process came from, who owns it, and whether it has a terminal.

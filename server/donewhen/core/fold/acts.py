@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from donewhen.core import events as e
-from donewhen.core.acts import UNASKED, Act
+from donewhen.core.acts import UNASKED, ActOnRecord
 from donewhen.core.changing import replace
 from donewhen.core.state import RunState
 
@@ -22,7 +22,7 @@ def record_act(before: RunState, state: RunState, event: e.Event, at: float) -> 
     what, said = act_words(event, lambda key: _label(before, key))
     if accepted:
         what = f"accepted {', '.join(accepted)}"
-    return replace(state, acts=(*state.acts, Act(what, said, person, at, accepted))[-MAX_ACTS:])
+    return replace(state, acts=(*state.acts, ActOnRecord(what, said, person, at, accepted))[-MAX_ACTS:])
 
 
 def _accepted(before: RunState, event: e.Event) -> tuple[str, ...]:

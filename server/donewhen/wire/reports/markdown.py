@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from donewhen.core.acts import REFUSED, Act, Where
+from donewhen.core.acts import REFUSED, ActOnRecord, Where
 from donewhen.core.decide import UNPROVEN
 from donewhen.core.evidence import (
     AffectedRun,
@@ -300,7 +300,7 @@ def accepted_text(state: RunState, known: KnownFinding) -> str:
     return f"accepted{who}" + (f": {known.reason}" if known.reason else "")
 
 
-def act_text(act: Act) -> str:
+def act_text(act: ActOnRecord) -> str:
     """One act on a line."""
     said = f": {plain_line(act.said)}" if act.said else ""
     return f"{plain_line(act.person.user)} {FROM[act.person.where]} {plain_line(act.what)}{said}"
