@@ -86,7 +86,6 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "library": ("front end", "the Python library"),
     "fleet": ("front end", "many goals"),
     "app": ("composition root", "puts the parts together"),
-    "callables": ("adapter", "Python callables"),
     "adapters": ("adapter", "agents of packages"),
     "goalbench": ("adapter", "measures judges"),
     "judges": ("adapter", "what no check decides"),
@@ -103,8 +102,6 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "ports": ("pure", "the engine's protocols"),
     "settings": ("pure", "their table and sources"),
     "core": ("pure", "decides; knows nobody"),
-    "samples": ("adapter", "of the demonstration"),
-    "ecosystems": ("pure", "one row a tool"),
 }
 """What a package is, and in a few words what it does; the rest is read from the source."""
 
@@ -119,7 +116,7 @@ def imports() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {name: set() for name in packages}
     for name, folder in folders.items():
         for path in folder.rglob("*.py"):
-            if name == "samples" and path.parent != folder:
+            if "samples" in path.relative_to(folder).parts[:-2]:
                 continue
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []

@@ -16,10 +16,6 @@ TYPE_CHECKING = False  # as in `typing`, which takes as long to import as all th
 if TYPE_CHECKING:
     from typing import Any
 
-    from donewhen.callables.judges import AuditTask as AuditTask
-    from donewhen.callables.workers import Blocked as Blocked
-    from donewhen.callables.workers import Impossible as Impossible
-    from donewhen.callables.workers import Question as Question
     from donewhen.core.errors import AlreadyRunning as AlreadyRunning
     from donewhen.core.errors import DoneWhenError as DoneWhenError
     from donewhen.core.errors import InvalidGoal as InvalidGoal
@@ -60,11 +56,15 @@ if TYPE_CHECKING:
     from donewhen.library.running import resume_goal as resume_goal
     from donewhen.library.running import run_goal as run_goal
     from donewhen.library.running import start_goal as start_goal
+    from donewhen.workers.callables.judges import AuditTask as AuditTask
+    from donewhen.workers.callables.workers import Blocked as Blocked
+    from donewhen.workers.callables.workers import Impossible as Impossible
+    from donewhen.workers.callables.workers import Question as Question
 
 
 _HOMES = {
-    "callables.judges": ("AuditTask",),
-    "callables.workers": ("Blocked", "Impossible", "Question"),
+    "workers.callables.judges": ("AuditTask",),
+    "workers.callables.workers": ("Blocked", "Impossible", "Question"),
     "core.errors": (
         "AlreadyRunning",
         "DoneWhenError",

@@ -10,13 +10,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "server"
+OWN_LAYERS = {"core.ecosystems", "workers.callables", "cli.samples"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def layer_of(name: str) -> str:
-    """The folder inside the package, or the module's own name where it lies at the top; of extras, each is a layer."""
+    """The folder inside the package, or the module's own name where it lies at the top; each of extras is a layer, and
+    so are those of OWN_LAYERS."""
     parts = name.split(".")[1:]
-    return ".".join(parts[: 2 if parts[:1] == ["extras"] else 1])
+    inside = ".".join(parts[:2])
+    return inside if parts[:1] == ["extras"] or inside in OWN_LAYERS else ".".join(parts[:1])
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import re
 from importlib import import_module
 from typing import get_args
 
+from donewhen.core.ecosystems import ECOSYSTEMS, FORMS, RUNNERS, TOOLS, Form
 from donewhen.core.workers import WORKERS
-from donewhen.ecosystems import ECOSYSTEMS, FORMS, RUNNERS, TOOLS, Form
 from donewhen.settings.table import BY_NAME
 from donewhen.wire.reports import FORMATS, ReportFormat, module_of
 from tests.architecture.source_tree import modules

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.trials.outcome import plant, plant_in_script
-from donewhen.ecosystems import ECOSYSTEMS
 
 UNITTEST = b"import unittest\n\nclass OldTest(unittest.TestCase):\n    def test_old(self):\n        pass\n"
 PYTEST = b"def test_old():\n    pass\n"

@@ -8,6 +8,7 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
+from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.globs import matches
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.proof_files import (
@@ -24,7 +25,6 @@ from donewhen.core.proof_files import (
     targets,
 )
 from donewhen.core.trials.dividing import combined, proof_part
-from donewhen.ecosystems import ECOSYSTEMS
 from tests.core.builders import requirement
 from tests.tools import each_row
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from donewhen.callables.validators import Validator, ValidatorChecker
 from donewhen.core.evidence import Outcome
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.work import TurnResult
 from donewhen.engine.setup import Start
 from donewhen.ports import Turn, TurnContext
+from donewhen.workers.callables.validators import Validator, ValidatorChecker
 from tests.core.builders import goal
 from tests.engine.world import World, ended, idle, writes
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from donewhen.callables.threads import run_in_thread
+from donewhen.workers.callables.threads import run_in_thread
 
 NAME: contextvars.ContextVar[str] = contextvars.ContextVar("name")
 

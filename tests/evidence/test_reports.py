@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.core.ecosystems.output import read_tap
 from donewhen.core.evidence import Problem
 from donewhen.core.goal import Requirement
-from donewhen.ecosystems.output import read_tap
 from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.places import Places, frames
 from donewhen.evidence.reports.junit import BrokenReport, Report, read_junit

@@ -25,9 +25,9 @@ from donewhen import (
     start_goal,
 )
 from donewhen.app.engine import open_engine
-from donewhen.callables.judges import AuditTask
 from donewhen.plugins import Halt, hookimpl
 from donewhen.settings.loading import Settings
+from donewhen.workers.callables.judges import AuditTask
 from tests import forked
 from tests.library import halting_program
 from tests.library.halting_program import Quota, both_lines, writer

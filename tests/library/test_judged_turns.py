@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from donewhen import Check, Goal, GoalController, GoalDone, GoalMiddleware, Requirement, run_goal
-from donewhen.callables.judges import AuditTask
 from donewhen.core.errors import WorkerFailed
 from donewhen.core.evidence import CheckResult, ObservedDiff, Outcome
+from donewhen.workers.callables.judges import AuditTask
 
 
 @pytest.fixture

@@ -22,11 +22,11 @@ from donewhen import (
     judge_goal,
     run_goal,
 )
-from donewhen.callables.judges import AuditTask
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.evidence import CheckResult, ObservedDiff, ObservedResponse, Outcome
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.judges.scripted import garbage_judge, gullible_judge, hostile_judge, refusing_judge
+from donewhen.workers.callables.judges import AuditTask
 from tests.tools import each_row
 
 NEVER = [

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from donewhen.callables.judges import AuditTask
-from donewhen.callables.workers import Blocked, Impossible
 from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
 from donewhen.core.verdict import GoalVerdict
 from donewhen.library.compat.loop import GoalLoop, judge_from
@@ -24,6 +22,8 @@ from donewhen.library.models import JudgeConfig
 from donewhen.library.running import run_goal
 from donewhen.plugins import Halt, hookimpl
 from donewhen.plugins.critic import Critic
+from donewhen.workers.callables.judges import AuditTask
+from donewhen.workers.callables.workers import Blocked, Impossible
 from tests.tools import each_row, in_flight
 
 PROMPT = "Explain how rainbows form."

@@ -22,7 +22,7 @@ from donewhen import (
     arun_goal,
     run_goal,
 )
-from donewhen.callables.judges import AuditTask
+from donewhen.workers.callables.judges import AuditTask
 from tests.tools import each_row, in_flight
 
 Prompts = list[str]

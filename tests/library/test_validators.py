@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from donewhen.callables.validators import NOTHING, ValidatorChecker
 from donewhen.core.errors import UsageError
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Requirement
+from donewhen.workers.callables.validators import NOTHING, ValidatorChecker
 
 CHECK = Check("c-short", "short answer", kind="validator")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.cli.samples import prepare
 from donewhen.core.agents import PRESETS
-from donewhen.samples import prepare
 from tests.real_agents.rig import BY_PRESET, Rig, lies, plays
 from tests.scripted_models import ModelCall, Reply, calls, says
 from tests.scripted_models.messages import ScriptedMessages

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.cli.samples import DemoProject, goal_text, interpreter_name, prepare
 from donewhen.core.goal import Goal
-from donewhen.samples import DemoProject, goal_text, interpreter_name, prepare
 from donewhen.workers.scripted import ScriptedWorker
 from donewhen.workspace.processes.running import SystemProcesses
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from donewhen.app.workspace_context import any_plugins
-from donewhen.callables.judges import judge_of
-from donewhen.callables.workers import worker_of
 from donewhen.core.approval import ApprovalRule, Decision, permit_for, remembered
 from donewhen.core.commands.simple import simple
 from donewhen.core.errors import DoneWhenError, UsageError
@@ -23,6 +21,8 @@ from donewhen.plugins.opening import open_plugins
 from donewhen.ports import Checker, Judge, Worker
 from donewhen.settings.loading import Settings
 from donewhen.store.allowances import Allowances
+from donewhen.workers.callables.judges import judge_of
+from donewhen.workers.callables.workers import worker_of
 from donewhen.workers.tools import TOOLS
 from donewhen.workspace.repository import run_git
 

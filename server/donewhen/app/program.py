@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from donewhen.app.resolver import KnownFacts, judge_identity, refuse_unknown_price
 from donewhen.app.workspace_context import WorkspaceContext
-from donewhen.callables.judges import HearingJudge
-from donewhen.callables.validators import NOTHING, ResponseChecker, Validator
-from donewhen.callables.workers import PromptTemplate
 from donewhen.core.calls import Message
 from donewhen.core.errors import AlreadyRunning, GoalFileError, UsageError
 from donewhen.core.events import AgentOptions, Approve, JudgeOptions, RunOptions
@@ -37,6 +34,9 @@ from donewhen.store.faults import fault_from_environment
 from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
 from donewhen.store.memory import MemoryLedger
 from donewhen.store.sqlite import SqliteLedger
+from donewhen.workers.callables.judges import HearingJudge
+from donewhen.workers.callables.validators import NOTHING, ResponseChecker, Validator
+from donewhen.workers.callables.workers import PromptTemplate
 from donewhen.workspace.memory import MemoryWorkspace
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from donewhen.cli.display import Display, JsonDisplay
 from donewhen.cli.formatting import duration, one_line
 from donewhen.cli.progress import closing, finding_line, requirement_line
 from donewhen.cli.pursuing import Pursuit
+from donewhen.cli.samples import DemoProject, prepare
 from donewhen.cli.terminal import OutputClosed, Terminal
 from donewhen.core.integrity import TRIAL_FINDINGS
 from donewhen.core.state import IterationRecord, KnownFinding, Tried
 from donewhen.engine.api import Runs, RunStep, RunView, StartOptions
-from donewhen.samples import DemoProject, prepare
 from donewhen.settings.loading import Settings
 
 WIDTH = 72

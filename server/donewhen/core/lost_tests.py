@@ -11,10 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.globs import any_matches
 from donewhen.core.proof_files import has_role
 from donewhen.core.words import counted, listed
-from donewhen.ecosystems import ECOSYSTEMS
 
 LOST_TESTS = "lost_tests"
 """The code of the warning that says so to a person."""

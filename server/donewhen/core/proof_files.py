@@ -17,11 +17,11 @@ from posixpath import basename, dirname, normpath, splitext
 from typing import Literal
 
 from donewhen.core.commands.wrapped import Segment, folders, segments, verbs_match
+from donewhen.core.ecosystems import ECOSYSTEMS, Inline, Shared
+from donewhen.core.ecosystems.common import COMMON
+from donewhen.core.ecosystems.shell import SHELL
 from donewhen.core.globs import any_matches, matches
 from donewhen.core.goal import Check, Goal, Requirement
-from donewhen.ecosystems import ECOSYSTEMS, Inline, Shared
-from donewhen.ecosystems.common import COMMON
-from donewhen.ecosystems.shell import SHELL
 
 Side = Literal["proof", "product", "both"]
 Role = Literal[

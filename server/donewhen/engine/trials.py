@@ -16,6 +16,7 @@ from posixpath import basename, normpath
 from typing import Any, TypeVar
 
 from donewhen.core.commands.wrapped import segments
+from donewhen.core.ecosystems.shell import SHELL
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.events import EvidenceRecorded, TrialsAbandoned, TrialsFinished, TrialsStarted
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, Trial, TrialKind
@@ -59,7 +60,6 @@ from donewhen.core.trials.untried import (
     source_suffix,
     special_cases,
 )
-from donewhen.ecosystems.shell import SHELL
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.judging import opinions
 from donewhen.engine.proof_basis import data_of, scripts_of

@@ -3,8 +3,8 @@ answered by them before the whole check has run.
 
 It is a first answer, and never a proof: the soundness rule knows nothing of it. So it need not be complete, but it must
 be safe: it is made only of a line that is one simple command of a runner whose options are known, and what comes to
-these words are options of the runner's row in `ecosystems/` and names of files that are there, as places. A workspace
-gives it no other word. Where it can't be made there is none, and nothing is said.
+these words are options of the runner's row in `core/ecosystems/` and names of files that are there, as places. A
+workspace gives it no other word. Where it can't be made there is none, and nothing is said.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path, PurePosixPath
 
 from donewhen.core.commands.simple import simple, written
 from donewhen.core.commands.wrapped import folders, verbs_match
+from donewhen.core.ecosystems.table import Affected
 from donewhen.core.evidence import CheckResult
 from donewhen.core.globs import any_matches
-from donewhen.ecosystems.table import Affected
 from donewhen.evidence.known_runners import read_line, runner_of
 
 MAX_PLACES = 100

@@ -9,10 +9,10 @@ from typing import cast
 
 from donewhen.core.commands.wrapped import Segment
 from donewhen.core.decoding import json_object
+from donewhen.core.ecosystems import ECOSYSTEMS, TOOLS
+from donewhen.core.ecosystems.javascript import MANAGERS
+from donewhen.core.ecosystems.output import multiline
 from donewhen.core.failure_text import clipped
-from donewhen.ecosystems import ECOSYSTEMS, TOOLS
-from donewhen.ecosystems.javascript import MANAGERS
-from donewhen.ecosystems.output import multiline
 from donewhen.regular import read_text
 
 _ERROR = re.compile(

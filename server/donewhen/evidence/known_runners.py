@@ -1,6 +1,6 @@
 """What a check's command line runs: which test runners, and whose totals in its output count.
 
-A *runner* (a row of `ecosystems/`) makes a check a test run by its name alone. Any other command is one where its
+A *runner* (a row of `core/ecosystems/`) makes a check a test run by its name alone. Any other command is one where its
 output is a test runner's.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from donewhen.core.commands.wrapped import Segment, segments, verbs_match
+from donewhen.core.ecosystems import RUNNERS, TOOLS, Tool
 from donewhen.core.evidence import TestTotals
-from donewhen.ecosystems import RUNNERS, TOOLS, Tool
 from donewhen.evidence.reports.printed import all_totals, printed_totals, recognised, says_once
 
 

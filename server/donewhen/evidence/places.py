@@ -10,11 +10,11 @@ from itertools import takewhile
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+from donewhen.core.ecosystems import ECOSYSTEMS, TOOLS, Matcher
+from donewhen.core.ecosystems.table import Reach
 from donewhen.core.evidence import Problem, Severity
 from donewhen.core.failure_text import expected_and_got, failure_text
 from donewhen.core.globs import any_matches
-from donewhen.ecosystems import ECOSYSTEMS, TOOLS, Matcher
-from donewhen.ecosystems.table import Reach
 from donewhen.evidence.text import first_line
 from donewhen.regular import read_text
 
@@ -278,7 +278,7 @@ def _whole_titles(lines: Sequence[str]) -> Iterator[str]:
             title = ""
 
 
-# The problems, and their places, that programs name in their output, by the matchers of `ecosystems/`.
+# The problems, and their places, that programs name in their output, by the matchers of `core/ecosystems/`.
 
 
 _MOST = 200

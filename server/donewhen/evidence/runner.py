@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from donewhen.core.commands.wrapped import Segment, folders
+from donewhen.core.ecosystems import RUNNERS
+from donewhen.core.ecosystems.output import multiline
 from donewhen.core.evidence import (
     CheckResult,
     EditorReport,
@@ -22,8 +24,6 @@ from donewhen.core.evidence import (
 from donewhen.core.failure_text import clipped
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.words import counted
-from donewhen.ecosystems import RUNNERS
-from donewhen.ecosystems.output import multiline
 from donewhen.evidence.bytecode import Bytecode
 from donewhen.evidence.causes import NOTHING_COLLECTED, hint_for, not_installed, telling_line
 from donewhen.evidence.editor import EditorDiagnostics

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from donewhen.ecosystems import TOOLS
+from donewhen.core.ecosystems import TOOLS
 
 _TICKED = r"(?<!`)(?:`[^`\n]+`|``[^\n]+?``)(?!`)"
 _QUOTED = r"(?<!\w)(?:\"[^\"\n]+\"|'[^'\n]+'|“[^”\n]+”)(?!\w)"

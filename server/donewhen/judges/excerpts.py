@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from donewhen.core.ecosystems import RUNNERS, TOOLS
 from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedCommand
 from donewhen.core.goal import Requirement
 from donewhen.core.words import counted
-from donewhen.ecosystems import RUNNERS, TOOLS
 from donewhen.judges.fencing import clipped, neutralised
 
 LONGEST_LINE = 400

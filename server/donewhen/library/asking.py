@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from donewhen.app.program import ask_judge
-from donewhen.callables.agents import claims_of
-from donewhen.callables.threads import run_sync
 from donewhen.core.evidence import Observation
 from donewhen.core.goal import Goal
 from donewhen.core.verdict import GoalVerdict
 from donewhen.library.goals import asked_goal
 from donewhen.library.models import JudgeLike, judge_of, keys_of, options_of
+from donewhen.workers.callables.agents import claims_of
+from donewhen.workers.callables.threads import run_sync
 
 
 def judge_goal(

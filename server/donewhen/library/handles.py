@@ -9,7 +9,6 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from donewhen.callables.threads import called
 from donewhen.core.answers import WAITS, yes_or_no
 from donewhen.core.errors import UsageError
 from donewhen.core.state import RunState
@@ -18,6 +17,7 @@ from donewhen.engine.api import HaltAnswer, LimitChanges, RunView
 from donewhen.library.arguments import callback, duration
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session
+from donewhen.workers.callables.threads import called
 
 CALLBACK_ENDS = 2.0
 """Seconds that a callback gets after the run is over."""

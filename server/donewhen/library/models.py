@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from donewhen.callables import judges
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, PanelRule
 from donewhen.core.verdict import panel
 from donewhen.library.arguments import checked, text_or_none
 from donewhen.ports import Judge, Worker
+from donewhen.workers.callables import judges
 
 _SETTINGS = {
     "temperature": "temperature", "window": "window", "tool_calls": "max_tool_calls", "turn_tokens": "max_turn_tokens",

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from donewhen.app.program import RunParts, judge_name
-from donewhen.callables.threads import run_sync
-from donewhen.callables.workers import CallableWorker, PromptTemplate, worker_of
 from donewhen.core.errors import UnknownRun, UsageError
 from donewhen.core.events import Approve
 from donewhen.engine.api import HaltAnswer, LimitChanges, StartOptions
@@ -22,6 +20,8 @@ from donewhen.library.handles import GoalRun, OnEvent, OnInterrupt, answer_of, c
 from donewhen.library.models import AgentConfig, JudgeLike, WorkerLike, judge_of, keys_of, options_of
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session, open_session
+from donewhen.workers.callables.threads import run_sync
+from donewhen.workers.callables.workers import CallableWorker, PromptTemplate, worker_of
 
 Unlimited = Literal["unlimited"]
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])

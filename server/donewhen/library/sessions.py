@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from donewhen.app.program import Assembled, RunParts, assembled
-from donewhen.callables.validators import NOTHING
 from donewhen.core.errors import UsageError
 from donewhen.core.events import Entry, InterruptOpened, RunOptions
 from donewhen.core.state import RunState
@@ -18,6 +17,7 @@ from donewhen.engine.records import Records
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
 from donewhen.library.outcomes import GoalOutcome, outcome_of
+from donewhen.workers.callables.validators import NOTHING
 
 NO_OPTIONS = RunOptions(worker=None)
 

@@ -17,8 +17,8 @@ from donewhen.core.state import RunState
 from donewhen.regular import read_bytes
 from donewhen.store.codec import CODEC_VERSION
 
-FOLDED_BY = ("core", "ecosystems")
-"""The packages that decide what entries add up to."""
+FOLDED_BY = "core"
+"""The package that decides what entries add up to."""
 
 
 @cache
@@ -26,10 +26,9 @@ def fold_version() -> str:
     """Differs for each version of the code that folds, released or not."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256(str(CODEC_VERSION).encode())
-    for folder in FOLDED_BY:
-        for file in sorted((package / folder).rglob("*.py")):
-            digest.update(file.relative_to(package).as_posix().encode() + b"\0")
-            digest.update(hashlib.sha256(read_bytes(file)).digest())
+    for file in sorted((package / FOLDED_BY).rglob("*.py")):
+        digest.update(file.relative_to(package).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(read_bytes(file)).digest())
     return digest.hexdigest()
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.core.agents import AGENTS
+from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.globs import any_matches, matches
-from donewhen.ecosystems import ECOSYSTEMS
 from donewhen.regular import read_text
 from donewhen.workspace.manifest import encoded
 

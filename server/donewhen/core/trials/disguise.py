@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from donewhen.core.ecosystems import ECOSYSTEMS, Disguise
 from donewhen.core.globs import any_matches
 from donewhen.core.trials.untried import LARGEST_SOURCE, lines_that_came, product_lines, source_suffix
-from donewhen.ecosystems import ECOSYSTEMS, Disguise
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from typing import Any
 
 from donewhen.core import inline
 from donewhen.core.decoding import decoded, json_object
+from donewhen.core.ecosystems import ECOSYSTEMS, Shared
 from donewhen.core.proof_files import ProofFiles, adds_only, classify, has_role, holds_tests, lists_more, shared_of
 from donewhen.core.trials.untried import LARGEST_SOURCE, is_source
-from donewhen.ecosystems import ECOSYSTEMS, Shared
 
 _HEADING = re.compile(r"^\s*\[{1,2}\s*(?P<name>[^\]\n]+?)\s*\]{1,2}\s*(?:[#;].*)?$")
 _STRING = re.compile(r"""\"(?:\\.|[^"\\])*"|'[^']*'|#.*""")

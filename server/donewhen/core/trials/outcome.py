@@ -28,11 +28,11 @@ from posixpath import basename, dirname, join
 from typing import Literal
 
 from donewhen.core.commands.wrapped import segments, verbs_match
+from donewhen.core.ecosystems import ECOSYSTEMS, Plant
 from donewhen.core.evidence import CheckResult, Outcome, TestOutcome, Trial, TrialKind
 from donewhen.core.globs import any_matches
 from donewhen.core.proof_files import says_absent, says_up_to_date
 from donewhen.core.words import quoted
-from donewhen.ecosystems import ECOSYSTEMS, Plant
 
 TrialEnd = Literal["held", "refused", "inconclusive"]
 AtStart = Literal["passed", "failed", "silent", "unknown"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from posixpath import splitext
 from typing import Literal
 
+from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.inline import lines_of_product
-from donewhen.ecosystems import ECOSYSTEMS
 
 MAX_PLACES = 20
 LARGEST_SOURCE = 1_000_000

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
 
+from donewhen.core.ecosystems import ECOSYSTEMS, TOOLS
 from donewhen.core.integrity import FileFact, ProgramFact
-from donewhen.ecosystems import ECOSYSTEMS, TOOLS
 from donewhen.evidence.tasks import TaskCommand
 from donewhen.regular import read_bytes, read_text
 

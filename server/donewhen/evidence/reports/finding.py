@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.core.commands.wrapped import Segment, option_values
-from donewhen.ecosystems import TOOLS
+from donewhen.core.ecosystems import TOOLS
 from donewhen.regular import read_text
 
 # In pytest's own order; the first that applies decides.

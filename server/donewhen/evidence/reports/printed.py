@@ -1,4 +1,4 @@
-"""What test runners print: their totals, and the tests that they name. How each does it is a row in `ecosystems/`.
+"""What test runners print: their totals, and the tests that they name. How each does it is a row in `core/ecosystems/`.
 
 Totals stand in where there is no report, and are held against a report where there is one.
 """
@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from donewhen.core.ecosystems import FORMS
+from donewhen.core.ecosystems.output import Named, added, multiline
 from donewhen.core.evidence import TestCase, TestOutcome, TestTotals
-from donewhen.ecosystems import FORMS
-from donewhen.ecosystems.output import Named, added, multiline
 from donewhen.evidence.reports.junit import numbered
 
 

@@ -1,7 +1,7 @@
 """Finds the checks that a workspace already has, as its people would type them.
 
 First what the project runs itself (`own`), then guesses from its files: `python` and `node` have their own rules,
-everything else is a sign in a tool's row (`ecosystems/`). `checks` decides which of them a draft contains.
+everything else is a sign in a tool's row (`core/ecosystems/`). `checks` decides which of them a draft contains.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from donewhen.ecosystems import ECOSYSTEMS
-from donewhen.ecosystems.javascript import JAVASCRIPT
-from donewhen.ecosystems.python import PYTHON
+from donewhen.core.ecosystems import ECOSYSTEMS
+from donewhen.core.ecosystems.javascript import JAVASCRIPT
+from donewhen.core.ecosystems.python import PYTHON
 from donewhen.goalfile.detect.checks import DetectedCheck, slots, suggested
 from donewhen.goalfile.detect.folder import Folder, shown_by
 from donewhen.goalfile.detect.node import node_checks

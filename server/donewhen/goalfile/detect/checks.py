@@ -10,9 +10,9 @@ from itertools import pairwise
 from donewhen.core.commands.risks import always_asks
 from donewhen.core.commands.simple import simple, written
 from donewhen.core.commands.wrapped import all_commands, program_name
-from donewhen.ecosystems import ECOSYSTEMS, Ecosystem, Tool
-from donewhen.ecosystems.python import PYTHON
-from donewhen.ecosystems.table import Line, Purpose
+from donewhen.core.ecosystems import ECOSYSTEMS, Ecosystem, Tool
+from donewhen.core.ecosystems.python import PYTHON
+from donewhen.core.ecosystems.table import Line, Purpose
 
 CheckPurpose = Purpose
 Missing = Callable[["DetectedCheck"], str | None]

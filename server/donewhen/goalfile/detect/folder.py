@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import cast
 
 from donewhen.core.decoding import json_object
+from donewhen.core.ecosystems import Sign
 from donewhen.core.globs import any_matches
-from donewhen.ecosystems import Sign
 from donewhen.goalfile.files import walk_files
 from donewhen.regular import read_start
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from donewhen.core.commands.wrapped import segments
-from donewhen.ecosystems.javascript import JAVASCRIPT, MANAGERS, Manager
+from donewhen.core.ecosystems.javascript import JAVASCRIPT, MANAGERS, Manager
 from donewhen.goalfile.detect.checks import FETCHES, CheckPurpose, DetectedCheck, fetches, is_harmless
 from donewhen.goalfile.detect.folder import Folder, as_table, shown_by
 

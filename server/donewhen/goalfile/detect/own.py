@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import cast
 
-from donewhen.ecosystems import TOOLS
+from donewhen.core.ecosystems import TOOLS
 from donewhen.goalfile.detect.checks import (
     FETCHES,
     REPORTS_WITH_VALUE,

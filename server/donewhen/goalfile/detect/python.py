@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import cast
 
+from donewhen.core.ecosystems.python import PYTHON
 from donewhen.core.words import listed
-from donewhen.ecosystems.python import PYTHON
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
 from donewhen.goalfile.detect.folder import Folder, as_table, read_ini, shown_by
 from donewhen.goalfile.detect.own import no_fix

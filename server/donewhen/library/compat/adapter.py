@@ -12,9 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from donewhen.app.program import RunParts
-from donewhen.callables.agents import AgentCall
-from donewhen.callables.prompts import retry_made_by
-from donewhen.callables.workers import as_text, left_behind_by, response_in, result_of, tracked, worker_called
 from donewhen.core.calls import Message, messages_of
 from donewhen.core.errors import DoneWhenError, UsageError, WorkerFailed
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
@@ -34,6 +31,9 @@ from donewhen.library.goals import refuse_without_workspace
 from donewhen.library.handles import OnInterrupt, answered
 from donewhen.library.sessions import Session, open_session
 from donewhen.ports import Turn, TurnContext
+from donewhen.workers.callables.agents import AgentCall
+from donewhen.workers.callables.prompts import retry_made_by
+from donewhen.workers.callables.workers import as_text, left_behind_by, response_in, result_of, tracked, worker_called
 
 MAX_ROUNDS = 10
 TIMEOUT = 3600.0

@@ -8,10 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from donewhen.callables.agents import claims_of
-from donewhen.callables.judges import AuditTask, judgement_of
-from donewhen.callables.prompts import objective_of
-from donewhen.callables.workers import as_text, result_of
 from donewhen.core import events as e
 from donewhen.core.calls import messages_of
 from donewhen.core.decide import (
@@ -41,6 +37,10 @@ from donewhen.library.goals import refuse_without_workspace, with_stated, withou
 from donewhen.library.models import JudgeLike
 from donewhen.library.outcomes import GoalOutcome, outcome_of
 from donewhen.ports import Judgement
+from donewhen.workers.callables.agents import claims_of
+from donewhen.workers.callables.judges import AuditTask, judgement_of
+from donewhen.workers.callables.prompts import objective_of
+from donewhen.workers.callables.workers import as_text, result_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from donewhen.app.program import RunParts
-from donewhen.callables.agents import agent_call, own_result
-from donewhen.callables.threads import is_async, run_sync
-from donewhen.callables.workers import as_text
 from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.proof import assess
@@ -39,6 +36,9 @@ from donewhen.library.compat.response import (
 from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
 from donewhen.ports import Judge
+from donewhen.workers.callables.agents import agent_call, own_result
+from donewhen.workers.callables.threads import is_async, run_sync
+from donewhen.workers.callables.workers import as_text
 
 T = TypeVar("T")
 

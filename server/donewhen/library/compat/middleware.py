@@ -10,10 +10,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from donewhen.app.program import RunParts
-from donewhen.callables.agents import agent_call, own_result
-from donewhen.callables.judges import AuditTask, verdict_from
-from donewhen.callables.threads import called, run_sync
-from donewhen.callables.workers import as_text
 from donewhen.core.errors import DoneWhenError, JudgeOutage, UsageError, WorkerFailed
 from donewhen.core.goal import Goal
 from donewhen.core.proof import assess
@@ -38,6 +34,10 @@ from donewhen.library.handles import OnInterrupt
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
 from donewhen.library.sessions import Session, open_session
 from donewhen.ports import Judge, Judgement, Turn, TurnContext
+from donewhen.workers.callables.agents import agent_call, own_result
+from donewhen.workers.callables.judges import AuditTask, verdict_from
+from donewhen.workers.callables.threads import called, run_sync
+from donewhen.workers.callables.workers import as_text
 
 GOAL = "goal"
 _STATUSES = {

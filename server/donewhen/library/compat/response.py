@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from donewhen.callables.workers import as_text
 from donewhen.core.events import END_STATUSES
 from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import Halted
 from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementView
+from donewhen.workers.callables.workers import as_text
 
 StopReason = Literal[
     "satisfied", "max_attempts", "timeout", "cancelled", "crashed", "over_budget", "stalled", "blocked", "impossible",

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from donewhen.ecosystems import ECOSYSTEMS
+from donewhen.core.ecosystems import ECOSYSTEMS
 
 _FILES = (".gitconfig", ".config/git/config", ".cargo/config.toml")
 _KEYS = tuple(name for table in ECOSYSTEMS for name in table.keys)

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.globs import any_matches
-from donewhen.ecosystems import ECOSYSTEMS
 from donewhen.ports import Laid, Workspace
 from donewhen.regular import read_bytes
 from donewhen.workspace.checkpoints import has_real_folders, put_back

@@ -1,7 +1,7 @@
 """Java, Kotlin, Scala: Maven, Gradle, sbt, JUnit, checkstyle."""
 
-from donewhen.ecosystems.output import parts
-from donewhen.ecosystems.table import SECONDS, Ecosystem, Form, Plant, Sign, Suppression, Tool, checkers, globs
+from donewhen.core.ecosystems.output import parts
+from donewhen.core.ecosystems.table import SECONDS, Ecosystem, Form, Plant, Sign, Suppression, Tool, checkers, globs
 
 TOOLS = (
     Tool(

@@ -1,7 +1,7 @@
 """Ruby: RSpec, minitest, rake, RuboCop."""
 
-from donewhen.ecosystems.output import parts
-from donewhen.ecosystems.table import SECONDS, Cause, Ecosystem, Form, Plant, Sign, Suppression, Tool, globs
+from donewhen.core.ecosystems.output import parts
+from donewhen.core.ecosystems.table import SECONDS, Cause, Ecosystem, Form, Plant, Sign, Suppression, Tool, globs
 
 TOOLS = (
     Tool(

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from donewhen.callables.threads import awaited, run_in_thread
 from donewhen.core.errors import UsageError
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.verdict import judged
 from donewhen.core.work import TurnResult
 from donewhen.ports import Checker, Turn, TurnContext, Worker
+from donewhen.workers.callables.threads import awaited, run_in_thread
 
 NOTHING: Any = object()
 """Stands for a response that isn't there: None is one."""

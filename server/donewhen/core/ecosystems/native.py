@@ -1,7 +1,7 @@
 """C and C++: CMake, CTest, autotools, Meson, googletest, clang-tidy."""
 
-from donewhen.ecosystems.output import either, labelled, parts
-from donewhen.ecosystems.table import Ecosystem, Form, Plant, Suppression, Tool, checkers, globs
+from donewhen.core.ecosystems.output import either, labelled, parts
+from donewhen.core.ecosystems.table import Ecosystem, Form, Plant, Suppression, Tool, checkers, globs
 
 TOOLS = (
     Tool(

@@ -1,7 +1,7 @@
 """Rust: `cargo test`, nextest, clippy, rustfmt."""
 
-from donewhen.ecosystems.output import all_lines, last_line, named
-from donewhen.ecosystems.table import (
+from donewhen.core.ecosystems.output import all_lines, last_line, named
+from donewhen.core.ecosystems.table import (
     ARROW,
     FEW,
     MEETS_A_TEXT,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
-from donewhen.callables.threads import called
 from donewhen.core.calls import Message
 from donewhen.core.errors import JudgeOutage, OverBudget
 from donewhen.core.evidence import (
@@ -24,6 +23,7 @@ from donewhen.core.goal import Goal, Requirement
 from donewhen.core.verdict import GoalVerdict, RequirementVerdict, Verdict
 from donewhen.core.work import UNKNOWN, Claim, Usage
 from donewhen.ports import AuditContext, Judge, Judgement, JudgeTask
+from donewhen.workers.callables.threads import called
 
 CITED_COMMANDS = 20
 

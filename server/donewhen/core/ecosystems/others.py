@@ -2,8 +2,8 @@
 
 import re
 
-from donewhen.ecosystems.output import Counts, either, last_line, parts
-from donewhen.ecosystems.table import Ecosystem, Form, Sign, Tool
+from donewhen.core.ecosystems.output import Counts, either, last_line, parts
+from donewhen.core.ecosystems.table import Ecosystem, Form, Sign, Tool
 
 
 def _phpunit(output: str) -> Counts | None:

@@ -7,12 +7,12 @@ import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from donewhen.callables.threads import BackgroundCall, run_in_thread
 from donewhen.core.errors import WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import TurnResult, Usage
 from donewhen.extras.adapters import Answer, KnownAgent, answer_of, known_agent, plain_messages
 from donewhen.extras.adapters.agent import several, texts
+from donewhen.workers.callables.threads import BackgroundCall, run_in_thread
 
 ENDS_BY_ITSELF = 1.0
 """Seconds that an agent has to end, once it was asked to, before its call is cancelled."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from donewhen.ecosystems.output import Counts, Named, Reader, multiline
+from donewhen.core.ecosystems.output import Counts, Named, Reader, multiline
 
 
 def globs(text: str) -> tuple[str, ...]:

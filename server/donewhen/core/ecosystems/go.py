@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from donewhen.ecosystems.output import Counts, Named, json_events, named, parts
-from donewhen.ecosystems.table import (
+from donewhen.core.ecosystems.output import Counts, Named, json_events, named, parts
+from donewhen.core.ecosystems.table import (
     LONG,
     MEETS_A_TEXT,
     SECONDS,

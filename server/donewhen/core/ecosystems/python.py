@@ -2,8 +2,8 @@
 
 import re
 
-from donewhen.ecosystems.output import Counts, added, all_lines, labelled, last_line, named, parts
-from donewhen.ecosystems.table import (
+from donewhen.core.ecosystems.output import Counts, added, all_lines, labelled, last_line, named, parts
+from donewhen.core.ecosystems.table import (
     ARROW,
     FEW,
     FIX,

@@ -1,7 +1,7 @@
 """C# and F#: `dotnet test`, xUnit, NUnit, MSTest, analysers."""
 
-from donewhen.ecosystems.output import either, parts
-from donewhen.ecosystems.table import SECONDS, Ecosystem, Form, Plant, Sign, Suppression, Tool, checkers, globs
+from donewhen.core.ecosystems.output import either, parts
+from donewhen.core.ecosystems.table import SECONDS, Ecosystem, Form, Plant, Sign, Suppression, Tool, checkers, globs
 
 TOOLS = (
     Tool(

@@ -2,8 +2,8 @@
 
 import re
 
-from donewhen.ecosystems.output import Counts
-from donewhen.ecosystems.table import Disguise, Ecosystem, Form, Plant, Suppression, Tool, checkers, globs
+from donewhen.core.ecosystems.output import Counts
+from donewhen.core.ecosystems.table import Disguise, Ecosystem, Form, Plant, Suppression, Tool, checkers, globs
 
 
 def _prove(output: str) -> Counts | None:

@@ -1,6 +1,6 @@
 """What is the same in every language."""
 
-from donewhen.ecosystems.table import PATH, Cause, Disguise, Ecosystem, Sign, Tool, checkers, globs, matcher, pip
+from donewhen.core.ecosystems.table import PATH, Cause, Disguise, Ecosystem, Sign, Tool, checkers, globs, matcher, pip
 
 TOOLS = (
     Tool(

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from donewhen.ecosystems.output import labelled, last_line, named, parts, read_tap, tap_counts
-from donewhen.ecosystems.table import (
+from donewhen.core.ecosystems.output import labelled, last_line, named, parts, read_tap, tap_counts
+from donewhen.core.ecosystems.table import (
     FIX,
     LONG,
     MEETS_A_TEXT,

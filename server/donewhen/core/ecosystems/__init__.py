@@ -7,18 +7,29 @@ what a room shows (`workspace/rooms/`), what judges are not shown. Nothing here 
 
 from __future__ import annotations
 
-from donewhen.ecosystems.common import COMMON
-from donewhen.ecosystems.dotnet import DOTNET
-from donewhen.ecosystems.go import GO
-from donewhen.ecosystems.javascript import JAVASCRIPT
-from donewhen.ecosystems.jvm import JVM
-from donewhen.ecosystems.native import NATIVE
-from donewhen.ecosystems.others import OTHERS
-from donewhen.ecosystems.python import PYTHON
-from donewhen.ecosystems.ruby import RUBY
-from donewhen.ecosystems.rust import RUST
-from donewhen.ecosystems.shell import SHELL
-from donewhen.ecosystems.table import Disguise, Ecosystem, Form, Inline, Matcher, Plant, Shared, Sign, Suppression, Tool
+from donewhen.core.ecosystems.common import COMMON
+from donewhen.core.ecosystems.dotnet import DOTNET
+from donewhen.core.ecosystems.go import GO
+from donewhen.core.ecosystems.javascript import JAVASCRIPT
+from donewhen.core.ecosystems.jvm import JVM
+from donewhen.core.ecosystems.native import NATIVE
+from donewhen.core.ecosystems.others import OTHERS
+from donewhen.core.ecosystems.python import PYTHON
+from donewhen.core.ecosystems.ruby import RUBY
+from donewhen.core.ecosystems.rust import RUST
+from donewhen.core.ecosystems.shell import SHELL
+from donewhen.core.ecosystems.table import (
+    Disguise,
+    Ecosystem,
+    Form,
+    Inline,
+    Matcher,
+    Plant,
+    Shared,
+    Sign,
+    Suppression,
+    Tool,
+)
 
 ECOSYSTEMS: tuple[Ecosystem, ...] = (
     PYTHON, JAVASCRIPT, RUST, GO, JVM, DOTNET, *OTHERS, RUBY, NATIVE, SHELL, COMMON,
