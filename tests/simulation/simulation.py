@@ -70,11 +70,10 @@ def simulate(seed: int, *, trace: bool = False, parts: Parts = unchanged) -> Out
     except Stuck as stuck:
         simulation.machine.broken.append(str(stuck))
     finally:
-        machine = simulation.machine
+        machine, outcome.seconds = simulation.machine, loop.time()
         for process in simulation.processes:
             process.alive = False
-        _end(loop)
-    outcome.seconds = loop.time()
+        _end(loop)  # in whatever order: nothing of it counts
     outcome.broken = list(dict.fromkeys([*machine.broken, *(x for b in simulation.books.values() for x in b.broken)]))
     outcome.status, outcome.digest = simulation.status, machine.disk.digest()
     outcome.entries, outcome.deaths, outcome.trace = len(machine.disk.log), machine.deaths, machine.trace
