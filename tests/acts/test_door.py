@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,8 +18,9 @@ import pytest_asyncio
 
 from donewhen.core.acts import Seen
 from donewhen.core.errors import ActRefused, PersonNeeded
-from donewhen.core.steering import ActOutcome, ActReply, AskedAct, StopRun, line_of
+from donewhen.core.steering import ActOutcome, ActReply, AskedAct, RefusedAct, StopRun, line_of
 from donewhen.ports import Owner
+from donewhen.workspace import people
 from donewhen.workspace.door import SocketDoor
 from donewhen.workspace.locks import FileRunLock
 from donewhen.workspace.people import MOST_CALLERS, SystemPeople
@@ -159,6 +161,38 @@ async def test_a_crowd_at_the_door_is_sent_away_and_whoever_comes_next_is_heard(
         while await owning.people.ask(owning.owner, STOP) is None:  # noqa: ASYNC110  # as whoever asks does
             await asyncio.sleep(0.01)
     assert len(owning.done) == 1
+
+
+async def test_whatever_goes_wrong_at_an_act_whoever_asked_hears_of_it(owning: Owning) -> None:
+    async def breaks() -> None:
+        raise OSError("the disk is on fire")
+
+    owning.during = breaks
+    assert await owning.people.ask(owning.owner, STOP) == RefusedAct(
+        "other", "`stop` failed: OSError: the disk is on fire"
+    )
+    owning.during = None
+    await owning.works()
+
+
+async def test_an_act_on_another_run_is_not_taken(owning: Owning) -> None:
+    assert await owning.people.ask(replace(owning.owner, run_id="another"), STOP) is None
+    assert not owning.heard.is_set()
+
+
+async def test_where_orphans_go_is_found_out_once_however_many_ask(
+    owning: Owning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+
+    def adopter() -> int:
+        found.append(4711)
+        time.sleep(0.05)
+        return 4711
+
+    monkeypatch.setattr(people, "_adopter_of_orphans", adopter)
+    asking = (asyncio.to_thread(owning.people._takes_orphans) for _ in range(4))  # pyright: ignore[reportPrivateUsage]
+    assert (await asyncio.gather(*asking), found) == ([4711] * 4, [4711])
 
 
 async def test_nothing_is_done_for_somebody_who_gave_up(owning: Owning) -> None:

@@ -53,7 +53,8 @@ from donewhen.engine.records import kept_after, view_of
 from donewhen.engine.watching import amend, take_accepted_goal
 from donewhen.ports import Owner
 
-REPLY_WITHIN = 10.0
+TAKEN_WITHIN = 10.0
+"""Seconds in which the process that pursues a run has to take an act."""
 PAUSED_WITHIN = 5.0
 DIED = "the process that ran it ended unexpectedly"
 LETS_GO_WITHIN = 3.0
@@ -161,14 +162,13 @@ class Control(Reading):
 
     async def _ask(self, owner: Owner, act: Act) -> ActOutcome:
         """Has the owner do it. Raises Overtaken where that let the run go before it took the act."""
-        try:
-            async with asyncio.timeout(REPLY_WITHIN):
-                while (reply := await self._setup.people.ask(owner, act)) is None:
-                    if self._setup.lock.owner() != owner:
-                        raise Overtaken(f"process {owner.pid} let run {owner.run_id} go before it took the act")
-                    await asyncio.sleep(0.02)
-        except TimeoutError:
-            raise PersonNeeded(f"process {owner.pid} owns run {owner.run_id} and does not answer") from None
+        deadline = asyncio.get_running_loop().time() + TAKEN_WITHIN
+        while (reply := await self._setup.people.ask(owner, act)) is None:
+            if self._setup.lock.owner() != owner:
+                raise Overtaken(f"process {owner.pid} let run {owner.run_id} go before it took the act")
+            if asyncio.get_running_loop().time() >= deadline:
+                raise PersonNeeded(f"process {owner.pid} owns run {owner.run_id} and does not answer")
+            await asyncio.sleep(0.02)
         if isinstance(reply, RefusedAct):
             raise reply.error
         return reply
@@ -187,7 +187,12 @@ class Control(Reading):
             return None
         try:
             if seen is not None and why is None:
-                return await self._perform(run.run_id, asked.act, seen.person) if await agreed() else None
+                async with self._acting:
+                    if run.run_id not in self._active or not await agreed():
+                        return None
+                    outcome = await self._put_on_record(run.run_id, asked.act, seen.person)
+                await self._takes_effect(run.run_id, asked.act)
+                return outcome
             told, message = self._refused.setdefault(run.run_id, set()), f"`{word}` was refused: {why}"
             if message not in told and len(told) < MAX_REFUSALS:
                 told.add(message)
@@ -200,20 +205,30 @@ class Control(Reading):
 
     async def _perform(self, run_id: str, act: Act, person: Person) -> ActOutcome:
         async with self._acting:
-            if isinstance(act, RevertFiles | RevertFinding):
-                return await self._revert(run_id, act, person)
-            state, run = await self._now(run_id), self._active.get(run_id)
-            events = events_of(state, act, person, pursued=run is not None)
-            last = self._setup.lock.last_owner()
-            if isinstance(act, StopRun) and run is None and last is not None and last.run_id == run_id:
-                await self._setup.lock.end_leftovers(last.token)
-            for event in events:
-                number = await self._act(run_id, event)
-                if isinstance(act, AnswerInterrupt) and isinstance(event, e.InterruptAnswered):
-                    if not await self._records.answered_at(run_id, event.interrupt_id, number):
-                        raise UnknownInterrupt(f"somebody answered {event.interrupt_id} of run {run_id} first")
-                    if run is not None:
-                        run.deliver(event.interrupt_id, event.answer)
+            outcome = await self._put_on_record(run_id, act, person)
+        await self._takes_effect(run_id, act)
+        return outcome
+
+    async def _put_on_record(self, run_id: str, act: Act, person: Person) -> ActOutcome:
+        if isinstance(act, RevertFiles | RevertFinding):
+            return await self._revert(run_id, act, person)
+        state, run = await self._now(run_id), self._active.get(run_id)
+        events = events_of(state, act, person, pursued=run is not None)
+        last = self._setup.lock.last_owner()
+        if isinstance(act, StopRun) and run is None and last is not None and last.run_id == run_id:
+            await self._setup.lock.end_leftovers(last.token)
+        for event in events:
+            number = await self._act(run_id, event)
+            if isinstance(act, AnswerInterrupt) and isinstance(event, e.InterruptAnswered):
+                if not await self._records.answered_at(run_id, event.interrupt_id, number):
+                    raise UnknownInterrupt(f"somebody answered {event.interrupt_id} of run {run_id} first")
+                if run is not None:
+                    run.deliver(event.interrupt_id, event.answer)
+        return ActOutcome(read_when=hint_is_read(state))
+
+    async def _takes_effect(self, run_id: str, act: Act) -> None:
+        """Returns once what is on record has come about, or after some seconds."""
+        run = self._active.get(run_id)
         match act:
             case PauseRun():
                 await self._until(run_id, lambda now: not now.active)
@@ -223,7 +238,6 @@ class Control(Reading):
                 await take_accepted_goal(run)
             case _:
                 pass
-        return ActOutcome(read_when=hint_is_read(state))
 
     async def _revert(self, run_id: str, act: RevertFiles | RevertFinding, person: Person) -> ActOutcome:
         state = await self._now(run_id)

@@ -111,10 +111,12 @@ def whole_reply(response: Any) -> dict[str, Any]:
 async def said_instead(stream: Any) -> dict[str, Any] | None:
     """The JSON object that came where a stream was asked for: a complete reply. None where a stream came. Raises
     ErrorReplyError."""
-    if _JSON not in stream.response.headers.get("content-type", ""):
+    headers = stream.response.headers
+    # Some call a stream so, too: its length is not known beforehand.
+    if _JSON not in headers.get("content-type", "") or "content-length" not in headers:
         return None
     said: Any = None
-    with suppress(ValueError):  # some call a stream so, too: it is kept to be read as one
+    with suppress(ValueError):  # then it is kept, to be read as a stream
         said = json.loads(await stream.response.aread())
     if not isinstance(said, dict):
         return None

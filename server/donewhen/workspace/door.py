@@ -14,6 +14,7 @@ import secrets
 import socket
 import struct
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,6 +30,7 @@ LONGEST_LINE = 8 * 1024**2
 """Bytes: what comes without an end is read no further."""
 _LONGEST_PATH = 100
 """Bytes of a path that a socket can have everywhere."""
+_NOBODY = 2**32 - 1
 
 
 class SocketDoor:
@@ -37,8 +39,10 @@ class SocketDoor:
     _server: asyncio.Server | None = None
 
     def __init__(self, runtime: Path, folder: Path) -> None:
-        name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-        self._path = private_runtime(runtime) / f"{name}.sock"
+        name = f"{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.sock"
+        self._path = private_runtime(runtime) / name
+        if len(os.fsencode(self._path)) > _LONGEST_PATH and sys.platform != "linux":  # there `_short` helps
+            self._path = private_runtime(Path(tempfile.gettempdir()) / f"donewhen-{os.getuid()}") / name
         self.address = str(self._path)
         self._socket = socket.socket(socket.AF_UNIX)
         try:
@@ -55,7 +59,9 @@ class SocketDoor:
     async def open(self, called: Called) -> None:
         # From Python 3.13 on asyncio would look for the socket's file by the path that it was bound to.
         more: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+        more |= {"start_serving": False}  # else a cancellation leaves a server that nobody can close
         self._server = await asyncio.start_unix_server(called, sock=self._socket, limit=LONGEST_LINE, **more)
+        await self._server.start_serving()
 
     def close(self) -> None:
         if self._server is not None:
@@ -72,11 +78,13 @@ class SocketDoor:
 
     @staticmethod
     def pid(writer: asyncio.StreamWriter, end: End) -> int:
-        """The process at the other end; 0 for one of another user, or of another container."""
+        """The process at the other end; 0 for one of another user, or of another container. Raises OSError."""
         peer: socket.socket = writer.get_extra_info("socket")
         if sys.platform == "darwin":
             return int.from_bytes(peer.getsockopt(0, 2, 4), sys.byteorder)  # SOL_LOCAL, LOCAL_PEERPID
-        pid, user, _ = struct.unpack("3i", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        pid, user, _ = struct.unpack("iII", peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        if user == _NOBODY:  # so many wait there that asyncio only believes to be connected
+            raise ConnectionRefusedError
         return pid if user == os.getuid() else 0
 
 
@@ -102,7 +110,7 @@ class PipeDoor:
         self.address = rf"\\.\pipe\donewhen-{secrets.token_hex(16)}"
 
     async def open(self, called: Called) -> None:
-        loop: Any = asyncio.get_running_loop()
+        loop = _loop_with_pipes()
         self._servers = await loop.start_serving_pipe(
             lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader(LONGEST_LINE), called), self.address
         )
@@ -113,7 +121,7 @@ class PipeDoor:
 
     @staticmethod
     async def connect(address: str) -> Streams:
-        loop: Any = asyncio.get_running_loop()
+        loop = _loop_with_pipes()
         reader = asyncio.StreamReader(LONGEST_LINE)
         protocol = asyncio.StreamReaderProtocol(reader)
         transport, _ = await loop.create_pipe_connection(lambda: protocol, address)
@@ -128,6 +136,14 @@ class PipeDoor:
         handle = writer.get_extra_info("pipe").handle
         asked = getattr(kernel.windll.kernel32, f"GetNamedPipe{end}ProcessId")
         return found.value if asked(ctypes.c_void_p(handle), ctypes.byref(found)) else 0
+
+
+def _loop_with_pipes() -> Any:
+    """The running loop. Raises OSError for one that knows no pipes, such as that of a notebook."""
+    loop: Any = asyncio.get_running_loop()
+    if not hasattr(loop, "start_serving_pipe"):
+        raise OSError("this event loop knows no pipes")
+    return loop
 
 
 Door = PipeDoor if os.name == "nt" else SocketDoor

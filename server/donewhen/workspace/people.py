@@ -12,6 +12,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,8 @@ from donewhen.workspace.processes.leftovers import SeenProcess, all_processes, f
 
 PATIENCE = 10.0
 """Seconds for which one side of a door waits for a line of the other."""
+DONE_WITHIN = 60.0
+"""Seconds for which whoever asked waits once its act is taken: others may be at work, and a revert writes files."""
 MOST_CALLERS = 32
 """At one door at once."""
 _TAKEN, _WANTED = b"taken\n", b"wanted\n"
@@ -61,6 +64,7 @@ class SystemPeople:
         self._callers: dict[asyncio.Task[None], bool] = {}
         """Those at the door, and whether their act was taken."""
         self._adopter: int | None = None
+        self._finding_adopter = threading.Lock()
 
     def me(self) -> Person:
         pid = os.getpid()
@@ -84,7 +88,8 @@ class SystemPeople:
                 "socket when it began, or is of another version; do it where the run was started, or end that process"
             )
         try:
-            reader, writer = await Door.connect(owner.door)
+            async with asyncio.timeout(PATIENCE):
+                reader, writer = await Door.connect(owner.door)
         except OSError:
             return None
         taken = False
@@ -98,18 +103,20 @@ class SystemPeople:
             if pid != owner.pid:  # anybody of this user may have put something in its place
                 return None
             writer.write(said)
-            first = await reader.readline()
+            first = await _line(reader)
             taken = first == _TAKEN
-            if taken:
-                writer.write(_WANTED)
-            return read_line(ActReply, await reader.readline() if taken else first)
+            if not taken:
+                return read_line(ActReply, first)
+            writer.write(_WANTED)
+            return read_line(ActReply, await _line(reader, DONE_WITHIN))
         except ActRefused:
             raise
         except (OSError, ValueError) as error:
             if not taken:
                 return None
+            how = "needs long for" if isinstance(error, TimeoutError) else "ended while it was at"
             raise PersonNeeded(
-                f"process {owner.pid} ended while it was at `{act.word}` for run {owner.run_id}",
+                f"process {owner.pid} {how} `{act.word}` for run {owner.run_id}",
                 typed=f": `donewhen status {owner.run_id}` shows whether it was done",
             ) from error
         finally:
@@ -120,7 +127,7 @@ class SystemPeople:
     async def listen(self, run_id: str, take: TakeAct) -> None:
         with contextlib.suppress(OSError):  # too many open files: who asks hears that nobody answers
             if self._lock.door is not None:
-                await self._lock.door.open(partial(self._called, take))
+                await self._lock.door.open(partial(self._called, run_id, take))
 
     async def replied(self) -> None:
         for task, taken in self._callers.items():
@@ -129,15 +136,17 @@ class SystemPeople:
         if self._callers:
             await asyncio.wait(self._callers, timeout=PATIENCE)
 
-    def _called(self, take: TakeAct, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _called(self, run_id: str, take: TakeAct, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._callers) >= MOST_CALLERS:
             writer.close()
             return
-        task = asyncio.ensure_future(self._answered(take, reader, writer))
+        task = asyncio.ensure_future(self._answered(run_id, take, reader, writer))
         self._callers[task] = False
         task.add_done_callback(self._callers.pop)
 
-    async def _answered(self, take: TakeAct, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answered(
+        self, run_id: str, take: TakeAct, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """Whatever comes, nothing is raised: somebody stands at the door, and the run goes on."""
         task = cast("asyncio.Task[None]", asyncio.current_task())
 
@@ -156,7 +165,14 @@ class SystemPeople:
             except ValueError as error:
                 reply = RefusedAct("usage", f"what was asked can't be read: {error}")
             else:
-                reply = await take(asked, lambda: asyncio.to_thread(self._seen, pid, born, asked.where), agreed)
+
+                async def look() -> Seen | None:
+                    return await asyncio.to_thread(self._seen, pid, born, asked.where)
+
+                try:
+                    reply = await take(asked, look, agreed) if asked.run_id == run_id else None
+                except Exception as error:  # noqa: BLE001 # whatever it is, whoever asked hears it, and the run goes on
+                    reply = RefusedAct("other", f"`{asked.act.word}` failed: {type(error).__name__}: {error}")
             if reply is not None:
                 writer.write(line_of(ActReply, reply))
                 async with asyncio.timeout(PATIENCE):
@@ -167,9 +183,9 @@ class SystemPeople:
             writer.close()
 
     def _seen(self, pid: int, born: str | None, where: Where) -> Seen | None:
-        """None if the process is not there any more."""
+        """None if the process is not there any more, or not until the end of the look."""
         held = self._lock.held
-        if born is None or held is None or birth(pid) != born:
+        if born is None or held is None:
             return None
         if where == "terminal" and has_terminal(pid) is False:
             where = "program"
@@ -180,15 +196,16 @@ class SystemPeople:
         sessions = {one.session for one in processes.values() if one.pid in marked and one.session}
         own = processes.get(os.getpid())
         sessions -= {own.session} if own is not None else set()
-        first = line[0] if line else None
+        if not line:
+            return None
         inside = (
             any(one.pid in marked for one in line)
             or any(one.pid == os.getpid() for one in line[1:])
-            or (first is not None and first.session in sessions)
-            or any(self._lock.is_held_by(one.pid) for one in line[:1])
+            or line[0].session in sessions
+            or self._lock.is_held_by(pid)
         )
-        rooted = bool(line) and (inside or self._rooted(line, processes))
-        return Seen(Person(owner_of(pid), where), inside, rooted)
+        seen = Seen(Person(owner_of(pid), where), inside, inside or self._rooted(line, processes))
+        return seen if birth(pid) == born else None
 
     def _rooted(self, line: Sequence[Any], processes: Mapping[int, Any]) -> bool:
         """Whether the process is not a leftover of a run: those belong to the adopter of orphans and a younger
@@ -205,20 +222,25 @@ class SystemPeople:
 
     def _takes_orphans(self) -> int:
         """The process that adopts this process's orphans, found out by creating one."""
-        if self._adopter is None:
-            self._adopter = 1
-            if os.name != "nt":
-                with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
-                    done = subprocess.run(
-                        [sys.executable, "-I", "-S", "-c", _ORPHAN], capture_output=True, timeout=5.0, check=True
-                    )
-                    self._adopter = int(done.stdout)
+        with self._finding_adopter:  # several may stand at the door at once
+            if self._adopter is None:
+                self._adopter = _adopter_of_orphans()
         return self._adopter
 
 
-async def _line(reader: asyncio.StreamReader) -> bytes:
+def _adopter_of_orphans() -> int:
+    if os.name == "nt":
+        return 1
+    try:
+        done = subprocess.run([sys.executable, "-I", "-S", "-c", _ORPHAN], capture_output=True, timeout=5.0, check=True)
+        return int(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return 1
+
+
+async def _line(reader: asyncio.StreamReader, within: float = PATIENCE) -> bytes:
     """Raises TimeoutError, and ValueError for one without an end."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(within):
         return await reader.readline()
 
 
