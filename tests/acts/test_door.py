@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -184,15 +185,35 @@ async def test_where_orphans_go_is_found_out_once_however_many_ask(
     owning: Owning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[int] = []
+    others: list[Future[int]] = []
+    adopted_by = owning.people._takes_orphans  # pyright: ignore[reportPrivateUsage]
 
-    def adopter() -> int:
-        found.append(4711)
-        time.sleep(0.05)
-        return 4711
+    with ThreadPoolExecutor() as pool:
 
-    monkeypatch.setattr(people, "_adopter_of_orphans", adopter)
-    asking = (asyncio.to_thread(owning.people._takes_orphans) for _ in range(4))  # pyright: ignore[reportPrivateUsage]
-    assert (await asyncio.gather(*asking), found) == ([4711] * 4, [4711])
+        def adopter() -> int:
+            found.append(4711)
+            others.append(pool.submit(adopted_by))
+            assert not wait(others, timeout=0.2).done  # nobody is told anything before it is known
+            return 4711
+
+        monkeypatch.setattr(people, "_adopter_of_orphans", adopter)
+        assert await asyncio.to_thread(adopted_by) == 4711
+        assert ([one.result() for one in others], found) == ([4711], [4711])
+
+
+async def test_a_door_at_which_too_many_wait_is_tried_again(owning: Owning, tmp_path: Path) -> None:
+    """asyncio takes a connection for made that the system refused for now: nothing is known of who is there."""
+    crowded, waiting = socket.socket(socket.AF_UNIX), list[socket.socket]()
+    crowded.bind(str(tmp_path / "crowded"))
+    crowded.listen(0)
+    with contextlib.suppress(BlockingIOError):
+        for _ in range(100):
+            waiting.append(one := socket.socket(socket.AF_UNIX))
+            one.setblocking(False)
+            one.connect(str(tmp_path / "crowded"))
+    assert await owning.people.ask(replace(owning.owner, door=str(tmp_path / "crowded")), STOP) is None
+    for one in (crowded, *waiting):
+        one.close()
 
 
 async def test_nothing_is_done_for_somebody_who_gave_up(owning: Owning) -> None:
@@ -277,7 +298,7 @@ async def test_an_owner_that_dies_at_an_act_is_told_of(tmp_path: Path, lines: by
     lock = FileRunLock(tmp_path)
     await door.open(lambda *streams: dying.append(asyncio.ensure_future(dies(*streams))))
     owner = Owner(RUN, os.getpid(), 0.0, "token", door.address)
-    with pytest.raises(PersonNeeded, match="ended while it was at `stop`"):
+    with pytest.raises(PersonNeeded, match="ended while it carried out `stop`"):
         await SystemPeople(lock, "editor").ask(owner, STOP)
     door.close()
 

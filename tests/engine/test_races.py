@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from donewhen.core.acts import Person, Seen
 from donewhen.core.errors import LedgerUnavailable, UsageError
 from donewhen.core.events import (
     CheckpointTaken,
@@ -23,7 +24,7 @@ from donewhen.core.events import (
     Warned,
 )
 from donewhen.core.fold.dispatch import fold_all
-from donewhen.core.steering import Act, ActReply
+from donewhen.core.steering import Act, ActReply, AskedAct, HintWorker
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.ports import Owner, Workspace
 from donewhen.store.memory import MemoryLedger
@@ -387,3 +388,40 @@ async def test_an_act_whose_owner_lets_go_before_it_takes_it_is_done_without_it(
     await other.hint(run_id, "be quick")
     assert late.asked == 1
     assert list((await other.view(run_id)).state.steering.hints) == ["be quick"]
+
+
+async def test_an_act_is_taken_once_its_turn_has_come_and_not_before(world: World) -> None:
+    """Else it would be done, behind one that takes long, for somebody who has given up."""
+    ledger, held, reached, agreements = Waiting(), asyncio.Event(), asyncio.Event(), list[str]()
+    world.ledger, world.worker.gate = ledger, asyncio.Event()
+
+    async def before(event: Event) -> None:
+        if isinstance(event, RequirementWaived):
+            reached.set()
+            await held.wait()
+
+    ledger.before = before
+    supervisor = world.supervisor(ledger=ledger)
+    run_id = (await supervisor.start(GOAL, StartOptions())).state.run_id
+    await world.worker.started.wait()
+    waiving = asyncio.ensure_future(supervisor.waive(run_id, "R1", "it is fine"))
+    await reached.wait()
+
+    async def look() -> Seen:
+        looked.set()
+        return Seen(Person("me", "terminal"))
+
+    async def agreed() -> bool:
+        agreements.append("too early" if not held.is_set() else "in turn")
+        return False
+
+    looked, take = asyncio.Event(), world.taking[run_id]
+    asking = asyncio.ensure_future(take(AskedAct(run_id, "terminal", HintWorker("be quick")), look, agreed))
+    await looked.wait()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    held.set()
+    assert (await asking, agreements) == (None, ["in turn"])
+    await waiving
+    await supervisor.stop(run_id)
+    assert not (await supervisor.view(run_id)).state.steering.hints

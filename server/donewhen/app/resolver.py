@@ -330,7 +330,7 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
         asked.extend(("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models))
     asked = [one for one in asked if not is_editors(one[1])]
     for role, model, api_base in asked:
-        _refuse_short_name(model)
+        _refuse_incomplete_name(model)
         if (extra := lacked_extra(model, api_base, known)) is not None:
             who = "worker agent" if role == "worker" else f"the judge {options.judge}"
             instead = ", or work yourself with --worker human" if role == "worker" else ""
@@ -361,8 +361,8 @@ def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
     raise UsageError(f"{name} is not installed", typed=f": {how}", lacks="worker")
 
 
-def _refuse_short_name(model: str) -> None:
-    # Lazy, as below.
+def _refuse_incomplete_name(model: str) -> None:
+    # Lazy: they read a file of prices.
     from donewhen.models.catalogue import is_full_name
     from donewhen.models.failures import names_no_provider
 

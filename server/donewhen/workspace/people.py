@@ -85,7 +85,8 @@ class SystemPeople:
         if not owner.door:
             raise ActRefused(
                 f"process {owner.pid}, which pursues run {owner.run_id}, can't be reached: it could not make its "
-                "socket when it began, or is of another version; do it where the run was started, or end that process"
+                "socket when it began, or it is another version of Done When; act where the run was started, or end "
+                "that process"
             )
         try:
             async with asyncio.timeout(PATIENCE):
@@ -96,10 +97,10 @@ class SystemPeople:
         try:
             pid = Door.pid(writer, "Server")
             if not pid:
-                why = (
-                    f"process {owner.pid}, which pursues run {owner.run_id}, is of another user or container: act there"
+                raise ActRefused(
+                    f"process {owner.pid}, which pursues run {owner.run_id}, belongs to another user or container: act "
+                    "from there"
                 )
-                raise ActRefused(why)
             if pid != owner.pid:  # anybody of this user may have put something in its place
                 return None
             writer.write(said)
@@ -114,7 +115,7 @@ class SystemPeople:
         except (OSError, ValueError) as error:
             if not taken:
                 return None
-            how = "needs long for" if isinstance(error, TimeoutError) else "ended while it was at"
+            how = "is still carrying out" if isinstance(error, TimeoutError) else "ended while it carried out"
             raise PersonNeeded(
                 f"process {owner.pid} {how} `{act.word}` for run {owner.run_id}",
                 typed=f": `donewhen status {owner.run_id}` shows whether it was done",

@@ -246,7 +246,8 @@ class _AgentTurn:
         self._fruitless += 1
         if self._fruitless >= (MAX_FRUITLESS if cut or text else 2):
             if not text and not cut and not self._runner.steps:
-                raise self._failed(ModelFailed(f"{self._habit.model.name} answers nothing at all", "malformed"))
+                why = f"{self._habit.model.name} answers nothing at all: check how it is served, or set another model"
+                raise self._failed(ModelFailed(why, "malformed"))
             why = "the model's replies are cut off before they do anything" if cut else ONLY_WRITES if text else NOTHING
             raise WorkerFailed(why)
         if written:
