@@ -47,7 +47,7 @@ async def heard(world: World, activity: EditorActivity) -> None:
     activity.note()
     async with asyncio.timeout(10):
         while world.checker.asked == before:  # noqa: ASYNC110  # a double counts; nothing tells
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.002)
 
 
 async def test_a_waiting_run_notices_that_the_editor_is_content(world: World) -> None:
