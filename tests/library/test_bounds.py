@@ -52,8 +52,9 @@ async def grown(iterations: int) -> tuple[int, GoalOutcome]:
 @pytest.mark.slow
 @pytest.mark.conformance("A7")
 async def test_memory_stays_flat_however_long_a_run_is() -> None:
-    """The first run is long enough to fill what is kept."""
+    """A short run loads what is loaded at first use; the next is long enough to fill what is kept."""
+    await grown(10)
     short, _ = await grown(400)
     long, outcome = await grown(1_200)
     assert (outcome.status, outcome.iterations) == ("capped", 1_200)
-    assert long < short * 1.15
+    assert long < short * 1.08

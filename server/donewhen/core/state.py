@@ -163,11 +163,13 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class KeptTree:
-    """A tree that was kept, and the sequence of the entry that says so. `iteration`: after which, for a checkpoint."""
+    """A tree that was kept, and the sequence of the latest entry that says so. A checkpoint is what the files were
+    after each iteration from `since` to `iteration`: a long run whose files stay as they are keeps one."""
 
     tree: str
     sequence: int
     iteration: int = 0
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +282,7 @@ class FilesSeen:
     first_checkpoint: str | None = None
     """The tree before the worker's first turn."""
     checkpoints: tuple[KeptTree, ...] = ()
-    """The latest of each iteration, the newest last."""
+    """The newest last; no iteration is in two of them."""
     put_aside: KeptTree | None = None
     """What stood there before the last revert, or before a turn that was cut off was taken back."""
     put_back: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -295,6 +297,21 @@ class FilesSeen:
     @property
     def last_checkpoint(self) -> KeptTree | None:
         return self.checkpoints[-1] if self.checkpoints else None
+
+    def tree_after(self, iteration: int) -> KeptTree | None:
+        """The checkpoint of an iteration; None if its files were not kept."""
+        return next((one for one in self.checkpoints if one.since <= iteration <= one.iteration), None)
+
+    def with_checkpoint(self, tree: str, sequence: int, iteration: int) -> FilesSeen:
+        """With what the files were after an iteration, the latest of which counts."""
+        earlier, since = self.checkpoints, iteration
+        last = self.last_checkpoint
+        if last is not None and last.iteration in (iteration - 1, iteration) and last.tree == tree:
+            earlier, since = earlier[:-1], last.since
+        elif last is not None and last.iteration == iteration:
+            shorter = (replace(last, iteration=iteration - 1),) if last.since < iteration else ()
+            earlier = (*earlier[:-1], *shorter)
+        return replace(self, checkpoints=(*earlier, KeptTree(tree, sequence, iteration, since)))
 
 
 @dataclass(frozen=True)

@@ -212,7 +212,7 @@ def view_of(root: Path, state: RunState, live: Live, *, owned: bool, present: Pr
 
 def kept_after(state: RunState, iteration: int) -> KeptTree:
     """The tree after an iteration. Raises UnknownName if none was kept."""
-    kept = next((one for one in state.files.checkpoints if one.iteration == iteration), None)
+    kept = state.files.tree_after(iteration)
     if kept is None:
         raise UnknownName(f"run {state.run_id} kept no files after iteration {iteration}")
     return kept

@@ -203,9 +203,7 @@ def _revision_confirmed(state: RunState, event: e.RevisionConfirmed, at: float) 
 
 
 def _checkpoint_taken(state: RunState, event: e.CheckpointTaken, at: float) -> RunState:
-    earlier = (one for one in state.files.checkpoints if one.iteration != event.iteration)
-    kept = KeptTree(event.checkpoint, state.sequence, event.iteration)
-    return replace(state, files=replace(state.files, checkpoints=(*earlier, kept)))
+    return replace(state, files=state.files.with_checkpoint(event.checkpoint, state.sequence, event.iteration))
 
 
 def _check_started(state: RunState, event: e.CheckStarted, at: float) -> RunState:
@@ -489,7 +487,7 @@ def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
 def _files_reverted(state: RunState, event: e.FilesReverted, at: float) -> RunState:
     """The files are no longer those of the last look."""
     files = replace(state.files, confirmed=False, put_aside=KeptTree(event.checkpoint, state.sequence))
-    kept = next((one for one in files.checkpoints if one.iteration == event.iteration), None)
+    kept = files.tree_after(event.iteration)
     source = event.source or (kept.tree if kept is not None else None)
     if source is not None:
         files = replace(files, put_back={**files.put_back, **dict.fromkeys(event.paths, source)})
