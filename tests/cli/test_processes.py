@@ -287,6 +287,23 @@ def test_a_terminal_keeps_a_complete_goal_on_guard_until_ctrl_c(place: Place) ->
     assert "every requirement is proven" not in told
 
 
+@posix
+def test_a_guard_ends_where_its_record_is_taken_away(place: Place) -> None:
+    place.goal("`grep -q good code.txt` passes")
+    (place.root / "code.txt").write_text("good\n")
+    assert place.run("run", "--worker-command", "true").returncode == 0
+    process = place.start("guard", "--json")
+    assert process.stdout is not None
+    first(process, lambda shown: shown["freshness"] is not None and shown["freshness"]["fresh"])
+    state = place.root.parent / "state"
+    state.rename(state.with_name("moved"))
+    (place.root / "code.txt").write_text("bad\n")
+    output, errors = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 2, output
+    assert "was deleted or moved meanwhile" in errors
+    assert "Traceback" not in errors
+
+
 @pytest.mark.slow
 def test_a_worker_can_not_waive_what_it_is_to_prove(place: Place) -> None:
     place.goal("`false` passes")

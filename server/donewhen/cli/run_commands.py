@@ -34,6 +34,7 @@ from donewhen.core.state import RunState
 from donewhen.core.verdict import panel
 from donewhen.core.workers import WORKERS
 from donewhen.engine.api import HaltAnswer, LimitChanges, Runs, RunView, StartOptions
+from donewhen.engine.tasks import cancel_all
 
 EXAMPLE = '{"approved": true}'
 
@@ -264,25 +265,19 @@ async def guard(call: Call) -> int:
 
 
 async def _show_changes(runs: Runs, run_id: str, display: Display, ending: Ending) -> None:
-    """Shows every change, until a signal comes or somebody else lifts the guard."""
-    changes: asyncio.Queue[RunView] = asyncio.Queue()
-    unsubscribe = runs.subscribe(lambda view: changes.put_nowait(view) if view.state.run_id == run_id else None)
+    """Shows every change, until a signal comes or somebody else lifts the guard. Raises RecordGone."""
+    await runs.watch()
+    shown = asyncio.ensure_future(_show_guarded(runs, run_id, display))
     signalled = asyncio.create_task(ending.wait())
     try:
-        changes.put_nowait(await runs.view(run_id))
-        await runs.watch()
-        while not signalled.done():
-            coming = asyncio.ensure_future(changes.get())
-            await asyncio.wait({coming, signalled}, return_when=asyncio.FIRST_COMPLETED)
-            if not coming.done():
-                coming.cancel()
-                return
-            view = coming.result()
-            with suppress(OutputClosed):
-                display.show(view)
-            if view.state.guard is None:
-                return
+        await asyncio.wait({shown, signalled}, return_when=asyncio.FIRST_COMPLETED)
+        if shown.done():
+            shown.result()
     finally:
-        unsubscribe()
-        signalled.cancel()
-        await asyncio.gather(signalled, return_exceptions=True)
+        await cancel_all(shown, signalled)
+
+
+async def _show_guarded(runs: Runs, run_id: str, display: Display) -> None:
+    async for view in runs.follow(run_id, guarded=True):
+        with suppress(OutputClosed):
+            display.show(view)

@@ -382,9 +382,10 @@ class Runs(Protocol):
         """`donewhen.goal.clear`: results of ended runs of that goal are no longer shown."""
         ...
 
-    def follow(self, run_id: str) -> AsyncIterator[RunView]:
+    def follow(self, run_id: str, *, guarded: bool = False) -> AsyncIterator[RunView]:
         """The view now, and again after every change, until the run ends, pauses or is interrupted (that view is the
-        last one). Raises RecordGone if the record of a run of this process was removed."""
+        last one); where it is on guard and `guarded`, until the guard is lifted. Raises RecordGone if the record of a
+        run of this process was removed."""
         ...
 
     def subscribe(self, on_change: Callable[[RunView], None]) -> Callable[[], None]:

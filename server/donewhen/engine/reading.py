@@ -274,8 +274,8 @@ class Reading:
         self._records.clear(goal_path, max([self._setup.clock.now(), *known]))
         self._watch_again()
 
-    async def follow(self, run_id: str) -> AsyncIterator[RunView]:
-        """The view now, then after every change, until the run ends, is paused or interrupted. Raises RecordGone."""
+    async def follow(self, run_id: str, *, guarded: bool = False) -> AsyncIterator[RunView]:
+        """The view now, then after every change: see `api`."""
         view = await self.view(run_id)
         yield view
         waiter: asyncio.Queue[RunView] = asyncio.Queue()
@@ -285,7 +285,7 @@ class Reading:
             if again.state.sequence > view.state.sequence:
                 view = again
                 yield view
-            while view.state.active:
+            while view.state.active or (guarded and view.state.guard is not None):
                 view = await waiter.get()
                 while not waiter.empty():
                     view = waiter.get_nowait()

@@ -19,6 +19,7 @@ from donewhen.core.errors import (
     NotTrusted,
     Overtaken,
     RecordChanged,
+    RecordGone,
     UnknownRun,
     UnreadableRun,
     UsageError,
@@ -462,8 +463,11 @@ class Supervisor(Control):
     async def _proven_again(self, run: ActiveRun, by: Actor) -> None:
         self._active[run.run_id] = run
         try:
-            with contextlib.suppress(LedgerError):  # it goes on with the next edit
-                await prove_again(run, by)
+            await prove_again(run, by)
+        except RecordGone as error:
+            self.failure = error  # whoever follows hears of it
+        except LedgerError:
+            pass  # it goes on with the next edit
         finally:
             self._active.pop(run.run_id, None)
             await remember(run.state, run.parts.workspace)
