@@ -25,6 +25,7 @@ FILES = (
     "tests/test_app.py",
     "sums/sums_test.go",
     "main.go",
+    "t/sums.t",
     "a b.py",
 )
 
@@ -155,6 +156,46 @@ CASES: list[tuple[str, str, list[tuple[str, int, int, str, str]]]] = [
         "go test",
         "--- FAIL: TestSum (0.00s)\n    sums_test.go:12: got 3, want 4\nFAIL\nFAIL\texample.com/all/sums\t0.002s\n",
         [("sums/sums_test.go", 11, 0, "error", "got 3, want 4")],
+    ),
+    (
+        "go test, a panic",
+        "--- FAIL: TestSum (0.00s)\npanic: runtime error: index out of range [3] with length 0 [recovered]\n"
+        "\tpanic: runtime error: index out of range [3] with length 0\n\ngoroutine 7 [running]:\n"
+        "testing.tRunner.func1.2({0x518a00, 0xc00001a078})\n\t/usr/lib/go/src/testing/testing.go:1396 +0x24e\n"
+        "x.F(...)\n\t{root}/main.go:2\nx.TestSum(0xc000007860?)\n\t{root}/sums/sums_test.go:5 +0x1a\n"
+        "created by testing.(*T).Run\n\t/usr/lib/go/src/testing/testing.go:1493 +0x35f\nFAIL\tx\t0.007s\nFAIL\n",
+        [("main.go", 1, 0, "error", "TestSum: panic: runtime error: index out of range [3] with length 0")],
+    ),
+    (
+        "go test, no goroutine goes on",
+        "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [chan receive]:\nmain.main()\n"
+        "\t{root}/main.go:9 +0x1a\n",
+        [("main.go", 8, 0, "error", "fatal error: all goroutines are asleep - deadlock!")],
+    ),
+    (
+        "Test::More of Perl",
+        "#   Failed test 'sums'\n#   at t/sums.t line 3.\n#          got: '1'\n#     expected: '2'\n"
+        "#   Failed test 'fine'\n#   at t/sums.t line 4.\n#   Failed test at t/sums.t line 5.\n"
+        "#          got: 'a'\n#     expected: 'b'\n#   Failed test at t/sums.t line 6.\n# Looks like you failed 4.\n",
+        [
+            ("t/sums.t", 2, 0, "error", "sums: expected '2', got '1'"),
+            ("t/sums.t", 3, 0, "error", "fine: Failed test"),
+            ("t/sums.t", 4, 0, "error", "expected 'b', got 'a'"),
+            ("t/sums.t", 5, 0, "error", "Failed test"),
+        ],
+    ),
+    (
+        "node-tap",
+        "TAP version 14\nnot ok 1 - should be equal\n  ---\n  diff: |\n    --- expected\n    +++ actual\n"
+        "    @@ -1,1 +1,1 @@\n    -2\n    +1\n  at:\n    fileName: src/app.test.js\n    lineNumber: 3\n"
+        "    columnNumber: 5\n    isToplevel: true\n  source: |\n    t.equal(1, 2)\n  ...\n1..1\n",
+        [("src/app.test.js", 2, 4, "error", "should be equal: expected 2, got 1")],
+    ),
+    (
+        "node-tap, as it was",
+        "TAP version 13\nnot ok 1 - should be equal\n  ---\n  found: 1\n  wanted: 2\n  compare: ===\n  at:\n"
+        "    line: 3\n    column: 5\n    file: src/app.test.js\n  ...\n1..1\n",
+        [("src/app.test.js", 2, 4, "error", "should be equal: expected 2, got 1")],
     ),
     (
         "Python traceback",

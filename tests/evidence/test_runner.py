@@ -833,6 +833,16 @@ def test_what_is_installed_beside_a_program_is_part_of_its_environment(
             "pytest broke off after 1 test: ValueError: mid",
         ),
         (
+            {"conftest.py": "import pytest\ndef pytest_runtest_logfinish():\n    pytest.exit('no database')\n"},
+            "make",
+            "pytest broke off after 1 test: Exit: no database",
+        ),
+        (
+            {"conftest.py": "def pytest_runtest_logfinish():\n    raise KeyboardInterrupt\n"},
+            "pytest -q",
+            "pytest broke off after 1 test: KeyboardInterrupt",
+        ),
+        (
             {"conftest.py": "raise RuntimeError('no')\n"},
             "pytest -q",
             "pytest broke off before any test (exit code 4): RuntimeError: no",
@@ -843,7 +853,7 @@ def test_what_is_installed_beside_a_program_is_part_of_its_environment(
             "pytest broke off before any test (exit code 4): ERROR: file or directory not found: nosuch.py",
         ),
     ],
-    ids=["configuration", "in mid-run", "conftest", "arguments"],
+    ids=["configuration", "in mid-run", "ended by a test", "interrupted", "conftest", "arguments"],
 )
 async def test_a_runner_that_breaks_off_is_no_failed_test(
     run: RunCheck, write: Write, files: dict[str, str], command: str, reason: str
@@ -856,6 +866,15 @@ async def test_a_runner_that_breaks_off_is_no_failed_test(
     assert result.outcome is Outcome.FAILED
     assert result.reason.startswith(reason)
     assert not [test for test in result.tests if test.outcome == "failed"]
+
+
+async def test_a_marker_that_is_not_declared_is_named_with_what_helps(run: RunCheck, write: Write) -> None:
+    write("pytest.ini", "[pytest]\naddopts = --strict-markers\n")
+    write("test_a.py", "import pytest\n@pytest.mark.slwo\ndef test_a():\n    pass\n")
+    result = await run("pytest -q")
+    assert "1 test file could not be collected" in result.reason
+    assert "'slwo' not found in `markers` configuration option" in result.reason
+    assert "or list `slwo` under `markers`" in result.reason
 
 
 BROKEN_OFF = [

@@ -131,6 +131,7 @@ def find_in_stacks(lines: Sequence[str], places: Places) -> Iterator[Problem]:
     """One problem for each trace, on its innermost frame in the workspace; two where a unit test failed elsewhere."""
     yield from _python(lines, places)
     yield from _doctests(lines, places)
+    yield from _go_panics(lines, places)
     outside: list[str] = []
     yield from _tap(lines, places, outside)
     yield from _javascript(outside, places)
@@ -173,12 +174,33 @@ def _doctests(lines: Sequence[str], places: Places) -> Iterator[Problem]:
                 yield Problem(path, max(int(frame["line"]) - 1, 0), failure_text("\n".join(rest)), source="doctest")
 
 
+_GO_TEST = re.compile(r"^\s*--- FAIL: (?P<name>\S+)")
+_GO_PANIC = re.compile(r"^(?P<message>(?:panic|fatal error): .+?)(?: \[recovered\b.*)?$")
+_GO_FRAME = re.compile(r"^\t(?P<path>\S.*\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$")
+
+
+def _go_panics(lines: Sequence[str], places: Places) -> Iterator[Problem]:
+    """What a goroutine died of, at its innermost frame in the workspace."""
+    test = message = ""
+    for line in lines:
+        if (failed := _GO_TEST.match(line)) is not None:
+            test = failed["name"]
+        elif (panic := _GO_PANIC.match(line)) is not None:
+            message = panic["message"]
+        elif message and (frame := _GO_FRAME.match(line)) and (path := places.find(frame["path"])) is not None:
+            yield Problem(path, max(int(frame["line"]) - 1, 0), f"{test}: {message}" if test else message, source="go")
+            test = message = ""
+
+
 _LONGEST_MESSAGE = 200
 """Lines."""
 _TAP_GROUP = re.compile(r"^# (?!Subtest: |(?:tests|suites|pass|fail|ok)\b)(?P<name>\S.*)$")
 _TAP_FAILURE = re.compile(r"^\s*not ok\b *\d*(?: *-)? *(?P<name>.*?)(?: \{)?$")
 _TAP_FIELD = re.compile(r"^ *(?P<key>\w+):(?: +(?P<value>.*))?$")
 _TAP_PLACE = re.compile(r"(?P<path>(?:file://)?[^\s():'\"]+):(?P<line>\d+):(?P<column>\d+)")
+_TAP_AT = (("fileName", "file"), ("lineNumber", "line"), ("columnNumber", "column"))
+"""The keys below `at:`, and what earlier versions of node-tap call them."""
+_TAP_DIFF = re.compile(r"^-(?!-- )(?P<expected>.*)\n\+(?P<actual>.*)$", re.MULTILINE)
 
 
 def _tap(lines: Sequence[str], places: Places, outside: list[str]) -> Iterator[Problem]:
@@ -214,9 +236,13 @@ def _tap_fields(block: Iterable[str]) -> dict[str, str]:
 def _tap_problem(group: str, title: str, fields: Mapping[str, str], places: Places) -> Iterator[Problem]:
     if fields.get("failureType") == "subtestsFailed":
         return
-    printed = [match for key in ("at", "stack", "location") for match in _TAP_PLACE.finditer(fields.get(key, ""))]
-    spots = [spot for match in printed for spot in _js_spot(match, places)]
+    at = _tap_fields(fields.get("at", "").splitlines())
+    nested = ":".join(at.get(key) or at.get(older) or "1" for key, older in _TAP_AT) if at else ""
+    where = (nested, *(fields.get(key, "") for key in ("at", "stack", "location")))
+    spots = [spot for text in where for match in _TAP_PLACE.finditer(text) for spot in _js_spot(match, places)]
     expected, actual = fields.get("expected", fields.get("wanted")), fields.get("actual", fields.get("found"))
+    if expected is None and (changed := _TAP_DIFF.search(fields.get("diff", ""))) is not None:
+        expected, actual = changed["expected"], changed["actual"]
     said = fields.get("error") or fields.get("message") or ""
     if expected is not None and actual is not None:
         said = expected_and_got(" ".join(expected.split()), " ".join(actual.split()))
@@ -353,7 +379,9 @@ def _matched_problem(matcher: Matcher, groups: dict[str, str], places: Places) -
     if path is None:
         return None
     code, name = groups.get("code"), groups.get("name")
-    message = groups["message"].strip()
+    expected, actual = groups.get("expected"), groups.get("actual")
+    told = expected_and_got(expected, actual) if expected is not None and actual is not None else groups["message"]
+    message = told.strip()
     return Problem(
         path=path,
         line=max(int(groups["line"]) - 1, 0),

@@ -223,7 +223,7 @@ class CommandChecker:
         test_run: bool,
     ) -> Observed:
         runner = plan.runs.runner
-        ended, said = _broken_off(plan.runs, output, totals) if report is None else ("", report.broke_off)
+        ended, said = _broken_off(plan.runs, output, report, totals)
 
         def which(name: str) -> str | None:
             return self._environment.which(name, plan.variables)
@@ -238,7 +238,7 @@ class CommandChecker:
             not_installed=not_installed(output, process.exit_code, plan.parts, which, self._root),
             no_tests_exit=runner.no_tests_exit if runner else None,
             usage_exit=runner.usage_exit if runner else None,
-            runner=runner.name if runner else report.runner.partition(" ")[0] if report else ended,
+            runner=runner.name if runner else ended or (_maker(report) if report else ""),
             printed_by=plan.runs.form_of(output) if report is None else (),
             timeout=plan.timeout,
             printed_failures=_overwritten_failures(report, output, plan),
@@ -248,15 +248,22 @@ class CommandChecker:
         )
 
 
-def _broken_off(runs: Runs, output: str, totals: TestTotals | None) -> tuple[str, str]:
-    """The runner that ended before any test, and what it says of that; neither where tests ran, or nothing is known."""
-    if (totals is not None and totals.passed) or runs.hearsay:
+def _broken_off(runs: Runs, output: str, report: Report | None, totals: TestTotals | None) -> tuple[str, str]:
+    """The runner that ended before all tests ran, and what it says of that; neither where nothing is known of that.
+    Of what is printed without a report only an end before any test is known."""
+    if report is not None and report.broke_off:
+        return _maker(report), report.broke_off
+    if (report is None and totals is not None and totals.passed) or runs.hearsay:
         return "", ""
     for tool in (runs.runner,) if runs.runner is not None else RUNNERS if runs.open else ():
-        for pattern in tool.breaks_off:
+        for pattern in tool.breaks_off if report is None or tool.name == _maker(report) else ():
             if found := multiline(pattern).search(output):
                 return tool.name, clipped(found["said"])
     return "", ""
+
+
+def _maker(report: Report) -> str:
+    return report.runner.partition(" ")[0]
 
 
 def _not_run(check: Check, reason: str) -> CheckResult:

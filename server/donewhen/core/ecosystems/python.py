@@ -259,7 +259,10 @@ class {Name}(__import__('unittest').TestCase):
         always_reports=True,
         no_tests_exit=5,
         usage_exit=4,
-        breaks_off=(r"^INTERNALERROR> (?:\w+\.)*(?P<said>\w+(?:Error|Exception|Warning|Exit)\b.*)$",),
+        breaks_off=(
+            r"^INTERNALERROR> (?:\w+\.)*(?P<said>\w+(?:Error|Exception|Warning|Exit)\b.*)$",
+            r"^!{4,} (?:\w+\.)*(?P<said>Exit: .*|KeyboardInterrupt) !{4,}$",
+        ),
         report_options=globs("--junitxml --junit-xml"),
         prints=(
             Form(
@@ -286,6 +289,10 @@ class {Name}(__import__('unittest').TestCase):
             Cause(r"unrecognized arguments: (?P<name>\S+)", _plugin),
             Cause(r"\bUnknown config option: (?P<name>\w+)", _plugin),
             Cause(r"^E\s+fixture '(?P<name>\w+)' not found", _plugin),
+            Cause(
+                r"'(?P<name>\w+)' not found in `markers` configuration option",
+                r"correct the marker's name, or list `\g<name>` under `markers` in pytest's configuration",
+            ),
         ),
         affected=Affected(
             by="tests",

@@ -3,7 +3,7 @@
 import re
 
 from donewhen.core.ecosystems.output import Counts
-from donewhen.core.ecosystems.table import Disguise, Ecosystem, Form, Plant, Suppression, Tool, checkers, globs
+from donewhen.core.ecosystems.table import Disguise, Ecosystem, Form, Plant, Suppression, Tool, checkers, globs, matcher
 
 
 def _prove(output: str) -> Counts | None:
@@ -13,6 +13,10 @@ def _prove(output: str) -> Counts | None:
     failed = sum(int(n) for n in re.findall(r"Failed (\d+)/\d+ subtests", output))
     return max(int(found[-1]) - failed, 0), failed, 0
 
+
+_FAILED_NAMED = (r"^#\s+(?P<message>Failed test) '(?P<name>.*)'$", r"^#\s+at (?P<path>.+) line (?P<line>\d+)\.$")
+_FAILED_UNNAMED = r"^#\s+(?P<message>Failed test) at (?P<path>.+) line (?P<line>\d+)\.$"
+_COMPARED = (r"^#\s+got: (?P<actual>.*)$", r"^#\s+expected: (?P<expected>.*)$")
 
 TOOLS = (
     Tool(
@@ -38,6 +42,13 @@ TOOLS = (
         "test",
         ("prove",),
         prints=(Form("prove", _prove, r"^Files=\d+, Tests=\d+,", r"^Result: NOTESTS$", instead_of=("tap",)), "tap"),
+        problems=(
+            #   Failed test 'sums' / #   at t/sums.t line 4. / #          got: '1' / #     expected: '2'
+            matcher("prove", *_FAILED_NAMED, *_COMPARED),
+            matcher("prove", *_FAILED_NAMED),
+            matcher("prove", _FAILED_UNNAMED, *_COMPARED),
+            matcher("prove", _FAILED_UNNAMED),
+        ),
         tests=globs("**/*.t"),
     ),
     Tool(

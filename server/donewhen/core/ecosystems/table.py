@@ -142,9 +142,9 @@ class Matcher:
     """How a problem and its place are printed: one pattern for each of the lines that make it up.
 
     Groups, taken from any of them: `path`, `line` (from 1), and perhaps `column` (from 1), `severity`, `message`,
-    `code`, `name`. A matcher that loops gives one problem for each further line that fits its last pattern. Those whose
-    form is a tool's `own` are tried first, then what many tools `share`, then what is so `loose` that it would take
-    what is others'.
+    `code`, `name`; `expected` and `actual` stand in for the message. A matcher that loops gives one problem for each
+    further line that fits its last pattern. Those whose form is a tool's `own` are tried first, then what many tools
+    `share`, then what is so `loose` that it would take what is others'.
     """
 
     source: str

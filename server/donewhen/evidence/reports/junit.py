@@ -219,7 +219,7 @@ def _number(text: str | None) -> int | None:
 
 def _failure_message(detail: ElementTree.Element) -> str:
     said, text = strip_ansi(detail.get("message") or "").strip(), strip_ansi(detail.text or "").strip()
-    if said == COLLECTION and (raised := _RAISED.findall(text)):
+    if said == COLLECTION and (raised := _RAISED.findall(text) or text.splitlines()[-1:]):
         said = f"{said}: {raised[-1].strip()}"
     if said.endswith(_CUT):
         said = dedent("\n".join(_SAID.findall(text))).strip() or text
