@@ -26,6 +26,44 @@ mod tests {
     }
 }
 """
+JAVA = """class ATest {
+    @Test
+    @DisplayName("one is one")
+    void oneIsOne() throws Exception {
+        assertEquals(1, one());
+    }
+
+    @ParameterizedTest @ValueSource(ints = {1, 2})
+    public void twoIsTwo(int n) {
+        assertEquals(2, two(n));
+    }
+}
+"""
+CSHARP = """public class ATest {
+    [Fact]
+    public async Task OneIsOne()
+    {
+        Assert.Equal(1, One());
+    }
+    [Theory, InlineData(1)] public void TwoIsTwo(int n) { Assert.Equal(2, Two(n)); }
+}
+"""
+CPP = """#include <gtest/gtest.h>
+TEST(Sums, Adds) {
+  EXPECT_EQ(3, add(1, 2));
+}
+TEST_CASE("it pairs", "[pairs]") {
+  REQUIRE(pairs() == 2);
+}
+"""
+RSPEC = """RSpec.describe Calc do
+  it 'adds' do
+    expect(add(1, 2)).to eq(3)
+  end
+  it('pairs') { expect(pairs).to eq(2) }
+end
+"""
+MINITEST = "class ATest < Minitest::Test\n  def test_one\n    assert_equal 1, one\n  end\nend\n"
 GO = 'package a\n\nimport "testing"\n\nfunc TestOne(t *testing.T) { t.Fail() }\n'
 
 Files = dict[str, tuple[str | None, str | None]]
@@ -47,8 +85,22 @@ Files = dict[str, tuple[str | None, str | None]]
         ({"a.test.ts": (JS, JS.split("test('pairs'")[0])}, {"a.test.ts": ("pairs",)}),
         ({"src/lib.rs": (RUST, RUST.partition("#[cfg")[0])}, {"src/lib.rs": ("is_one",)}),
         ({"src/lib.rs": (RUST, RUST.replace("assert_eq!(super::one(), 1);", ""))}, {"src/lib.rs": ("is_one",)}),
-        ({"a_test.go": (GO, None)}, {"a_test.go": ()}),
-        ({"a_test.go": (GO, "\n")}, {"a_test.go": ()}),
+        ({"a_test.go": (GO, None)}, {"a_test.go": ("TestOne",)}),
+        ({"a_test.go": (GO, "\n")}, {"a_test.go": ("TestOne",)}),
+        ({"a_test.go": (GO, GO.replace(" t.Fail() ", ""))}, {"a_test.go": ("TestOne",)}),
+        ({"a_test.go": (GO, GO.replace("{ t", "{ return; t"))}, {"a_test.go": ("TestOne",)}),
+        ({"ATest.java": (JAVA, JAVA.replace("assertEquals(1, one());", ""))}, {"ATest.java": ("oneIsOne",)}),
+        ({"ATest.java": (JAVA, JAVA.partition("    @Param")[0] + "}\n")}, {"ATest.java": ("twoIsTwo",)}),
+        ({"ATest.cs": (CSHARP, CSHARP.replace("Assert.Equal(1, One());", ""))}, {"ATest.cs": ("OneIsOne",)}),
+        ({"ATest.cs": (CSHARP, CSHARP.replace("Assert.Equal(2, Two(n));", ""))}, {"ATest.cs": ("TwoIsTwo",)}),
+        ({"a_test.cc": (CPP, CPP.replace("  EXPECT_EQ(3, add(1, 2));\n", ""))}, {"a_test.cc": ("Adds",)}),
+        ({"a_test.cc": (CPP, CPP.replace("  REQUIRE(pairs() == 2);\n", ""))}, {"a_test.cc": ("it pairs",)}),
+        ({"a_spec.rb": (RSPEC, RSPEC.replace("    expect(add(1, 2)).to eq(3)\n", ""))}, {"a_spec.rb": ("adds",)}),
+        ({"a_spec.rb": (RSPEC, RSPEC.replace("expect(pairs).to eq(2)", ""))}, {"a_spec.rb": ("pairs",)}),
+        ({"a_test.rb": (MINITEST, MINITEST.replace("    assert_equal 1, one\n", ""))}, {"a_test.rb": ("test_one",)}),
+        ({A: (BOTH, BOTH.replace("    assert one()", "    return\n    assert one()"))}, {A: ("test_one",)}),
+        ({"b.bats": ('@test "a" {\n  run a\n}\n', '@test "a" {\n}\n')}, {"b.bats": ("a",)}),
+        ({"test/a_test.exs": ("defmodule ATest do\nend\n", "")}, {"test/a_test.exs": ()}),
     ],
 )
 def test_what_is_deleted_or_emptied_is_lost(files: Files, lost: dict[str, tuple[str, ...]]) -> None:

@@ -24,11 +24,14 @@ MAX_READ = 1_000_000
 _LONGEST_EMPTY = 400
 _DOCSTRING = re.compile(r'"""[\s\S]*?"""|' + r"'''[\s\S]*?'''")
 _COMMENT = re.compile(r"(?m)(?:#|//).*$")
-_DOES_NOTHING = re.compile(
-    r"""['"`]?(?:\s*,\s*(?:async\s*)?(?:function\b\s*\w*\s*)?)?(?:\([^()\n]*\)|\w+)?\s*(?:->[^:{\n]+|=>)?\s*[:{]
-    (?:\s|;|\bpass\b|\.\.\.|\breturn(?:[ ]None)?\b|\bassert[ ]True\b|assert!\(true\))*[})\];]*\s*""",
-    re.VERBOSE,
-)
+_OPENS = r"""
+    ['"`]?(?:\s*,\s*"[^"\n]*")?\)?                            # the end of a title, and of what stands around it
+    (?:\s*,\s*(?:async\s*)?(?:function\b\s*\w*\s*)?)?        # the function that comes after a title
+    (?:\([^()\n]*\)|\w+)?\s*(?:->[^:{\n]+|=>|throws\b[^{\n]+)?  # what it takes, gives and throws
+    \s*(?:[:{]|\bdo\b|(?<=\n))
+    (?:\s|;|\bpass\b|\.\.\.|\bassert[ ]True\b|assert!\(true\))*"""
+_DOES_NOTHING = re.compile(_OPENS + r"(?:\breturn(?:[ ]None)?\b\s*;?)?\s*(?:[})\];]|\bend\b|\s)*", re.VERBOSE)
+_RETURNS_FIRST = re.compile(_OPENS + r"\breturn(?:[ ]None)?[ \t]*(?:;|\r?\n)", re.VERBOSE)
 
 Contents = Mapping[str, tuple[str | None, str | None]]
 """What files held at the start, and what they hold now; None where they aren't there."""
@@ -97,12 +100,14 @@ def _body(text: str, match: re.Match[str]) -> str:
     first, *rest = text[match.end("name") :].split("\n", 400)
     inside = [first]
     for one in rest:
-        if one.strip() and len(one) - len(one.lstrip()) <= indent:
+        if one.strip() not in ("", "{") and len(one) - len(one.lstrip()) <= indent:
             break
         inside.append(one)
     body = "\n".join(inside)
     bare = _COMMENT.sub("", _DOCSTRING.sub("", body))
-    return "" if len(bare) < _LONGEST_EMPTY and _DOES_NOTHING.fullmatch(bare) else " ".join(body.split())
+    acts = _RETURNS_FIRST.match(bare[:_LONGEST_EMPTY]) is None
+    acts = acts and (len(bare) >= _LONGEST_EMPTY or _DOES_NOTHING.fullmatch(bare) is None)
+    return " ".join(body.split()) if acts else ""
 
 
 def _without(tests: Sequence[_Test], others: Sequence[_Test]) -> list[_Test]:

@@ -69,6 +69,8 @@ DOTNET = Ecosystem(
     [Xunit.Fact] public void {name}() {{ throw new System.Exception("{name}"); }}
 }}
 """,
+            names=r"(?m)^[ \t]*\[(?:\w+\.)*(?:Fact|Theory|Test|TestCase|TestMethod)\b(?:[^{};]|\{[^{}]*\}){0,500}?"
+            r"\b(?:void|Task)\s+(?P<name>\w+)\s*\(",
         ),
         Plant(
             globs("**/*.cs"),

@@ -210,6 +210,7 @@ GO = Ecosystem(
             append="""
 func Test{Name}(t *testing.T) {{ t.Fatal("{name}") }}
 """,
+            names=r"(?m)^func (?P<name>(?:Test|Fuzz)\w*)\(",
         ),
     ),
     toolchains=globs("go .cache/go-build .cache/golangci-lint sdk"),

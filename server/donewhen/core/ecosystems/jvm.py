@@ -125,6 +125,8 @@ class {Name}Test {{
     @Test void {name}() {{ throw new AssertionError("{name}"); }}
 }}
 """,
+            names=r"(?m)^[ \t]*@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest)\b(?:[^{};]|\{[^{}]*\}){0,500}?"
+            r"\bvoid\s+(?P<name>\w+)\s*\(",
         ),
         Plant(
             globs("**/*.java"),

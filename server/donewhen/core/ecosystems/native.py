@@ -44,6 +44,8 @@ TOOLS = (
                 append="""
 TEST({Name}, {name}) {{ FAIL() << "{name}"; }}
 """,
+                names=r"(?m)^[ \t]*(?:TEST(?:_[FP])?|TYPED_TEST|TEST_CASE|SCENARIO)\(\s*(?:\w+\s*,\s*)?"
+                r"\"?(?P<name>[^\",()\n]+)",
             ),
         ),
     ),

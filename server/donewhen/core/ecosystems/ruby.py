@@ -29,6 +29,7 @@ TOOLS = (
                 append="""
 RSpec.describe('{name}') {{ it('{name}') {{ raise '{name}' }} }}
 """,
+                names=r"""(?m)^\s*(?:it|specify|scenario)\s*\(?\s*(?P<quote>['"])(?P<name>[^'"\n]{1,120})(?P=quote)""",
             ),
         ),
         settings=globs(".rspec"),
@@ -57,6 +58,7 @@ class {Name}Test < Minitest::Test
   end
 end
 """,
+                names=r"(?m)^\s*def (?P<name>test_\w+)",
             ),
         ),
     ),

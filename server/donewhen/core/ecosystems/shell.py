@@ -34,6 +34,7 @@ TOOLS = (
   false
 }}
 """,
+                names=r"""(?m)^\s*@test\s+['"](?P<name>[^'"\n]+)['"]""",
             ),
         ),
     ),

@@ -87,8 +87,8 @@ class Plant:
     replaced by something which always passes makes it pass. `files` are globs of the test files that it suits and
     `marks` regular expressions that must all be found in the file. `append` is added at its end; with `beside` it is a
     new file of that name in the same folder instead. `{name}` becomes an identifier that nobody can guess, `{Name}` the
-    same with a capital letter. Where `names` is a regular expression that finds the `name` of each test in a file,
-    `{taken}` becomes a list of some of them: tests that pass, and must be reported as failed too. Where `expects` is a
+    same with a capital letter. `names` is a regular expression that finds the `name` of each test in a file: `{taken}`
+    becomes a list of some of them, tests that pass, and must be reported as failed too. Where `expects` is a
     regular expression, its second group is a value that a test expects: those of some tests become something else in
     the file itself, and these must be reported as failed.
     """

@@ -457,7 +457,7 @@ def plant(path: str, content: bytes, name: str, passing: Collection[str] = ()) -
                 if one.expects:
                     text, taken = _falsified(one, text, name, passing)
                 else:
-                    taken = _test_names_in_file(one.names, text, passing)
+                    taken = _test_names_in_file(one.names, text, passing) if "{taken}" in one.append else []
                 names = {"name": name, "Name": name.capitalize(), "taken": json.dumps(taken)}
                 added = one.append.format(**names)
                 if one.beside:
