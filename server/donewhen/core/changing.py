@@ -8,6 +8,9 @@ from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
+VIEWS = "_views"
+"""Where a state keeps what was worked out of it (`proof.assess`): no field, and of no copy."""
+
 
 def replace(value: T, **changes: Any) -> T:
     """A copy with these fields changed, as `dataclasses.replace`. A value that keeps its fields in a dict (`RunState`,
@@ -20,6 +23,7 @@ def replace(value: T, **changes: Any) -> T:
         raise TypeError(f"{type(value).__name__} has no field {', '.join(sorted(unknown))}")
     copy = object.__new__(type(value))
     copy.__dict__.update(fields, **changes)
+    copy.__dict__.pop(VIEWS, None)
     return copy
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from donewhen.core import events as e
-from donewhen.core.changing import replace
+from donewhen.core.changing import VIEWS, replace
 from donewhen.core.evidence import (
     AffectedRun,
     CheckResult,
@@ -41,11 +41,14 @@ class _Proof:
 
 
 def assess(state: RunState) -> tuple[RequirementView, ...]:
-    """One view per requirement of the goal, in its order."""
-    views = ((one, _guarded(state, one, _view(state, one))) for one in state.goal.requirements)
-    return tuple(
-        replace(view, grade=_grade(state, one, view), refused=_refused(state, one, view)) for one, view in views
-    )
+    """One view per requirement of the goal, in its order; worked out once for each state."""
+    known: tuple[RequirementView, ...] | None = vars(state).get(VIEWS)
+    if known is None:
+        views = ((one, _guarded(state, one, _view(state, one))) for one in state.goal.requirements)
+        known = vars(state)[VIEWS] = tuple(
+            replace(view, grade=_grade(state, one, view), refused=_refused(state, one, view)) for one, view in views
+        )
+    return known
 
 
 def proven(state: RunState) -> bool:
