@@ -382,10 +382,18 @@ KEYLESS = replace(KNOWN, key=lambda role, model, options: None)
 
 
 @each_row(
-    "command", ["'/a folder/my agent' x", "FOO=1 my-agent", "cd .. && my-agent", "~/bin/my-agent", "exec my-agent"]
+    "command",
+    [
+        "'/a folder/my agent' x",
+        "FOO=1 my-agent",
+        "cd .. && my-agent",
+        "~/bin/my-agent",
+        "exec my-agent",
+        "env PATH=/a my-agent",
+    ],
 )
 def test_an_agents_command_that_only_a_shell_understands_is_left_to_the_shell(command: str) -> None:
-    known = replace(ABSENT, program=lambda name: name if name == "/a folder/my agent" else None)
+    known = replace(ABSENT, program=lambda name: name if name in ("/a folder/my agent", "env") else None)
     assert started(given=Choices(worker="acp", agent_command=command), known=known).options.worker == "acp"
 
 
@@ -403,6 +411,12 @@ def test_an_agents_command_that_only_a_shell_understands_is_left_to_the_shell(co
         (
             ABSENT,
             {"worker": "command", "worker_command": "no-such --now"},
+            "worker",
+            "`no-such` is not installed: install",
+        ),
+        (
+            replace(KNOWN, program=lambda name: name if name in ("env", "timeout") else None),
+            {"worker": "command", "worker_command": "env CI=1 timeout -k 5 600 no-such --now"},
             "worker",
             "`no-such` is not installed: install",
         ),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from typing import Any, Literal, TypeVar
@@ -15,6 +15,7 @@ from donewhen.core.agents import NOTHING, PRESETS, acp_command, agents_in, held_
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import CallRole
 from donewhen.core.commands.simple import SHELL_WORDS, simple
+from donewhen.core.commands.wrapped import behind_wrapper, program_name
 from donewhen.core.errors import InvalidGoal, NoModel, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Goal
@@ -348,17 +349,31 @@ def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
     if preset is None and options.worker not in ("acp", "command"):
         return
     words = (command.split() if preset is not None else simple(command)) or ()
-    if not words or words[0] in SHELL_WORDS or known.program(words[0]) is not None:
+    word = next((one for one in _programs(words) if known.program(one) is None), None)
+    if word is None:
         return
     if options.worker == "command" and os.name == "nt":  # it may be cmd's own
         return
-    name = " or ".join(one.name for one in agents) or f"`{words[0]}`"
+    name = " or ".join(one.name for one in agents) or f"`{word}`"
     installs = (one.acp_install if options.worker == "acp" else one.install for one in agents)
     option = "--agent-command" if options.worker == "acp" else "--worker-command"
     how = " or ".join(filter(None, installs)) or f"install it, or correct {option}"
-    if "/" in words[0] and not agents:
-        raise UsageError(f"the worker's program {words[0]} is not there", typed=f": correct {option}", lacks="worker")
+    if "/" in word and not agents:
+        raise UsageError(f"the worker's program {word} is not there", typed=f": correct {option}", lacks="worker")
     raise UsageError(f"{name} is not installed", typed=f": {how}", lacks="worker")
+
+
+_SAME_PATH = frozenset(("env", "nohup", "nice", "ionice", "setsid", "stdbuf", "timeout"))
+"""Programs that start another one, which they find as the shell would."""
+
+
+def _programs(words: Sequence[str]) -> Iterator[str]:
+    """What a command needs to be there: its first word, and what that starts."""
+    while words and words[0] not in SHELL_WORDS:
+        yield words[0]
+        name = program_name(words[0])
+        looks_elsewhere = any(one.startswith(("PATH=", "-S", "-C", "--chdir", "--split-string")) for one in words[1:])
+        words = behind_wrapper((name, *words[1:])) if name in _SAME_PATH and not looks_elsewhere else ()
 
 
 def _refuse_incomplete_name(model: str) -> None:

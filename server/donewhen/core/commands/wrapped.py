@@ -299,7 +299,7 @@ def _tool(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
     apart = False
     for _ in range(MAX_NESTING):
         words = (program_name(words[0]), *words[1:])
-        behind = _behind(words) if _text_given(words) is None else ()
+        behind = behind_wrapper(words) if _text_given(words) is None else ()
         if not behind:
             break
         # `python -m` is not a wrapper: what it runs is in the same environment.
@@ -313,8 +313,8 @@ def _clears_environment(words: Sequence[str]) -> bool:
     return words[0] == "env" and bool({"-", "-i", "--ignore-environment"} & set(words[1:]))
 
 
-def _behind(words: tuple[str, ...]) -> tuple[str, ...]:
-    """What the first program runs; nothing where it isn't a wrapper."""
+def behind_wrapper(words: tuple[str, ...]) -> tuple[str, ...]:
+    """What the first program, named without its folder, runs; nothing where it isn't a wrapper."""
     if PYTHON.fullmatch(words[0]):
         return _python_module(words)
     wrapper = WRAPPERS.get(words[0])
