@@ -51,14 +51,14 @@ settings.register_profile("quick", _given, deadline=None, max_examples=20)
 settings.load_profile("quick")
 
 HERE = Path(__file__).parent
-FIRST = ("agent", "lsp", "rooms", "models", "cli", "faults", "acts", "library", "goalbench", "evidence")
+FIRST = ("agent", "lsp", "rooms", "models", "cli", "faults", "acts", "library", "trials", "goalbench", "evidence")
 """The folders whose tests start processes: what takes longest begins first, so that no worker is left with it."""
 HOSTED = ("tests/agent/", "tests/models/", "tests/rooms/test_contained_runs.py")
 """What one worker takes whole: these tests share a model host, which takes seconds of CPU to start."""
 PARSING = "tests/architecture/"
 """So do these: each worker would parse the whole source once more."""
 
-TABLES = ("tests/goalbench/test_cheats.py", "tests/goalbench/test_table.py")
+TABLES = ("tests/trials/test_cheats.py", "tests/goalbench/test_table.py")
 """Files whose tests share nothing, and take minutes: they are handed out in parts."""
 PARTS = 8
 

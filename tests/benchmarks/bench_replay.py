@@ -1,4 +1,4 @@
-"""Honest work: all adjacent releases of `tests/goalbench/releases.yaml` as a worker's turn."""
+"""Honest work: all adjacent releases of `tests/trials/releases.yaml` as a worker's turn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from tests.goalbench.replaying import KEPT, Release, Replayed, python_with_needs, releases, replay
+from tests.trials.replaying import KEPT, Release, Replayed, python_with_needs, releases, replay
 
 AT_ONCE = 2
 PATIENCE = 180.0

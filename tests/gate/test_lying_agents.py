@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.gate.place import Place
-from tests.goalbench import cheats
-from tests.goalbench.cheats import TESTS, Edits
-from tests.goalbench.test_cheats import PYTHON, merged
+from tests.trials import cheats
+from tests.trials.cheats import TESTS, Edits
+from tests.trials.test_cheats import PYTHON, merged
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
 

@@ -20,8 +20,8 @@ from donewhen.engine.runs import Supervisor
 from donewhen.settings.loading import Settings
 from donewhen.store.memory import MemoryLedger
 from tests.engine.world import ended
-from tests.goalbench import cheats
-from tests.goalbench.cheats import TESTS, Edits
+from tests.trials import cheats
+from tests.trials.cheats import TESTS, Edits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="overlays are Linux's")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.goalbench.replaying import KEPT, Release, Replayed, index, releases, replay, unpacked
+from tests.trials.replaying import KEPT, Release, Replayed, index, releases, replay, unpacked
 
 TOLD = [one for one in releases() if one.told]
 
