@@ -87,7 +87,7 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "fleet": ("front end", "many goals"),
     "app": ("composition root", "puts the parts together"),
     "adapters": ("adapter", "agents of packages"),
-    "goalbench": ("adapter", "measures judges"),
+    "goalbench": ("front end", "measures judges"),
     "judges": ("adapter", "what no check decides"),
     "workers": ("adapter", "do the work"),
     "wire": ("pure", "snapshot, reports"),

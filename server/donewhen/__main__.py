@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from donewhen.cli.calling import MCPOptions, ServeOptions
+    from donewhen.cli.calling import ServeOptions
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,18 +54,7 @@ def _say_version() -> int:
 
 
 def _serve(options: ServeOptions) -> int:
-    if options.mcp is not None:
-        return _serve_mcp(options.mcp, options.state_dir)
     return _serve_language(options.state_dir, options.tcp, options.client_process_id)
-
-
-def _serve_mcp(options: MCPOptions, state_dir: Path | None) -> int:
-    import asyncio
-
-    from donewhen.app.services import Services
-    from donewhen.extras.mcp.server import Served, serve
-
-    return asyncio.run(serve(Services(), Served(options.root, state_dir, options.settings, options.allow_write)))
 
 
 def _serve_language(state_dir: Path | None = None, tcp: int | None = None, client_process_id: int | None = None) -> int:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from donewhen import GoalController, GoalLoop, GoalMiddleware, UsageError, judge_goal, run_goal, start_goal
-from donewhen.extras.adapters import known_agent
 from donewhen.library.compat.loop import judge_from
 from donewhen.workers.callables.agents import AgentCall
+from donewhen.workers.callables.known import known_agent
 
 KEY = "sk-of-nobody-0123456789abcdef"
 FIXED = "def total(prices):\n    return sum(prices)\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "server"
 OWN_LAYERS = {"core.ecosystems", "workers.callables", "cli.samples"}
+EXTRAS = {f"extras.{one.parent.name}" for one in (SERVER / "donewhen" / "extras").glob("*/__init__.py")}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -19,7 +20,7 @@ def layer_of(name: str) -> str:
     so are those of OWN_LAYERS."""
     parts = name.split(".")[1:]
     inside = ".".join(parts[:2])
-    return inside if parts[:1] == ["extras"] or inside in OWN_LAYERS else ".".join(parts[:1])
+    return inside if inside in (*OWN_LAYERS, *EXTRAS) else ".".join(parts[:1])
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import ast
 import sys
 
 import donewhen
+from donewhen.extras import EXTRAS
+from tests.architecture.source_tree import EXTRAS as FOLDERS
 from tests.architecture.source_tree import Module, layer_of, modules
 
 PURE = (
@@ -36,24 +38,25 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "models": ("core", "ports", "installation"),
     "judges": ("core", "core.ecosystems", "ports", "models"),
     "workers": (*ADAPTER, "models", "yaml_shapes", "version"),
-    "extras": (),
-    "extras.tracing": ("core", "ports", "version", "installation"),
-    "extras.adapters": ("core",),
-    "workers.callables": ("core", "ports", "extras.adapters", "workers"),
-    "extras.goalbench": ("core", "ports", "engine", "settings", "judges", "regular", "yaml_shapes"),
+    "workers.callables": ("core", "ports", "workers", "extras"),
     # The composition root sees all of these, and no front end.
     "app": (
         *PURE, "workers.callables", "evidence", "judges", "models", "plugins", "store", "workers", "workspace",
-        "extras.adapters", "extras.goalbench", "extras.tracing",
+        "extras",
     ),
     # Front ends: what is pure, and the composition root.
     "lsp": FRONT_END,
-    "cli": (*FRONT_END, "extras.goalbench", "cli.samples", "extras.fleet"),
-    "extras.fleet": FRONT_END,  # what the command `fleet` does
-    "library": (*FRONT_END, "extras.adapters", "workers.callables"),
-    "extras.mcp": FRONT_END,
+    "cli": (*FRONT_END, "cli.samples", "extras"),
+    "library": (*FRONT_END, "workers.callables"),
+    # Of the extras the others know the table alone. An extra may import them, and no other extra.
+    "extras": (),
+    "extras.tracing": ("core", "ports", "version", "installation"),
+    "extras.adapters": ("core", "workers.callables"),
+    "extras.goalbench": (*FRONT_END, "cli", "judges", "store", "workspace", "yaml_shapes"),
+    "extras.fleet": (*FRONT_END, "cli"),
+    "extras.mcp": (*FRONT_END, "cli"),
     # The two doors of the program; the package itself only names what it exports.
-    "__main__": ("version", "app", "cli", "lsp", "extras.mcp"),
+    "__main__": ("version", "app", "cli", "lsp"),
     "": ("version", "core", "workers.callables", "library"),
 }  # fmt: skip
 THIRD_PARTY: dict[str, tuple[str, ...]] = {
@@ -87,7 +90,7 @@ POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslo
 def edges(module: Module) -> set[str]:
     """The layers of ours that a module reaches, besides its own."""
     ours = {layer_of(name) for name in module.imported() if name.startswith("donewhen.")}
-    return {layer for layer in ours if not layer.startswith("__") and layer not in (module.layer, "extras")}
+    return {layer for layer in ours if not layer.startswith("__") and layer != module.layer}
 
 
 def test_a_module_imports_only_what_its_layer_may() -> None:
@@ -95,6 +98,13 @@ def test_a_module_imports_only_what_its_layer_may() -> None:
         module.name: sorted(beyond) for module in modules() if (beyond := edges(module) - set(ALLOWED[module.layer]))
     }
     assert not new, f"new edges: {new}"
+
+
+def test_extras_are_known_by_their_table_alone() -> None:
+    """By name, too: a row of the table is all that has to go with a folder."""
+    assert {f"extras.{one.folder}" for one in EXTRAS} == FOLDERS
+    assert not {layer: named for layer, allowed in ALLOWED.items() if (named := FOLDERS & set(allowed))}
+    assert not [one.name for one in modules() if one.layer not in FOLDERS and "donewhen.extras." in one.text]
 
 
 def test_third_party_libraries_stay_in_their_place() -> None:

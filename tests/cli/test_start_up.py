@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.app.engine import open_engine
+from donewhen.extras import COMMANDS
 from donewhen.settings.loading import Settings
 from donewhen.version import __version__
 
@@ -70,11 +71,12 @@ def test_without_a_run_nothing_is_loaded_that_reads_one(
 
 CLIENTS = {"temporalio", "litellm", "openai", "anthropic", "httpx", "httpx2", "opentelemetry"}
 EDITORS = {"pygls", "lsprotocol", "cattrs", "donewhen.lsp"}
-JUDGED = {"donewhen.judges", "donewhen.models", "donewhen.extras.goalbench"}
+JUDGED = {"donewhen.judges", "donewhen.models"}
+EXTRAS = {f"donewhen.extras.{one.folder}" for one in COMMANDS.values()}
 NEEDLESS: dict[str, set[str]] = {
-    "check": {*CLIENTS, *EDITORS, *JUDGED, "tree_sitter", "donewhen.app.models", "donewhen.library"},
-    "status": {*CLIENTS, *EDITORS, *JUDGED, "tree_sitter", "donewhen.workers.agent", "donewhen.library"},
-    "list": {*CLIENTS, *EDITORS, *JUDGED, "tree_sitter", "donewhen.workers.agent", "donewhen.library"},
+    "check": {*CLIENTS, *EDITORS, *JUDGED, *EXTRAS, "tree_sitter", "donewhen.app.models", "donewhen.library"},
+    "status": {*CLIENTS, *EDITORS, *JUDGED, *EXTRAS, "tree_sitter", "donewhen.workers.agent", "donewhen.library"},
+    "list": {*CLIENTS, *EDITORS, *JUDGED, *EXTRAS, "tree_sitter", "donewhen.workers.agent", "donewhen.library"},
 }
 
 
@@ -94,12 +96,3 @@ async def opened_once(workspace: Path, state: Path) -> None:
     """An editor had the folder open, and nothing was run: there is a ledger without a run."""
     runs = await open_engine(workspace, state, Settings())
     await runs.close("closed")
-
-
-def test_a_fleet_on_this_machine_loads_nothing_of_temporal(workspace: Path) -> None:
-    modules, done = loaded(workspace, "--state-dir", str(workspace.parent / "state"), "fleet", "status", "none")
-    assert (done.returncode, "there is no fleet none here" in done.stderr) == (2, True)
-    assert "donewhen.extras.fleet.local" in modules
-    assert not {
-        name for name in modules if name.split(".")[0] == "temporalio" or name == "donewhen.extras.fleet.temporal"
-    }

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.cli.completion import completed
+from donewhen.extras.fleet.arguments import ACTIONS
 from tests import forked
+from tests.cli.fakes import desk
+from tests.cli.test_start_up import loaded
 from tests.fleet.places import scripted, turns_of
 from tests.fleet.test_local import ASKS
 
@@ -58,3 +62,30 @@ def test_a_fleet_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> None
 def test_what_is_wrong_is_said(words: list[str], says: str, tmp_path: Path) -> None:
     code, _, said = typed(tmp_path, *words)
     assert (code, says in " ".join(said.split())) == (2, True), said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "say what to do with a fleet"),
+        ([], "donewhen fleet run MANIFEST"),
+        (["status"], "`donewhen fleet status` needs more than that; use: donewhen fleet status FLEET"),
+    ],
+)
+def test_what_makes_no_sense_by_hand_says_what_to_do(words: list[str], says: str, tmp_path: Path) -> None:
+    call = desk(tmp_path, interactive=True)
+    assert call("fleet", *words) == 2
+    assert says in " ".join(call.err.split())
+
+
+def test_shells_complete_what_to_do_with_a_fleet_and_nothing_after_it() -> None:
+    assert completed()["fleet"].words == (ACTIONS, ())
+
+
+def test_a_fleet_on_this_machine_loads_nothing_of_temporal(tmp_path: Path) -> None:
+    modules, done = loaded(tmp_path, "--state-dir", str(tmp_path / "state"), "fleet", "status", "none")
+    assert (done.returncode, "there is no fleet none here" in done.stderr) == (2, True)
+    assert "donewhen.extras.fleet.local" in modules
+    assert not {
+        name for name in modules if name.split(".")[0] == "temporalio" or name == "donewhen.extras.fleet.temporal"
+    }

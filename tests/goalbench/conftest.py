@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 import pytest_asyncio
 
-from donewhen.app.bench import bench_environment
 from donewhen.extras.goalbench.cases import Case, JudgeName
+from donewhen.extras.goalbench.environment import bench_environment
 from donewhen.extras.goalbench.playing import OWN, BenchEnvironment, CaseResult, run_case
 from donewhen.extras.goalbench.scoring import missing
 from donewhen.extras.goalbench.verdicts import scripted_judge

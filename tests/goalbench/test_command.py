@@ -15,7 +15,7 @@ from donewhen.app.services import Services
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
-from tests.cli.fakes import Typed
+from tests.cli.fakes import Typed, desk
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, fails, says
 
 
@@ -148,3 +148,9 @@ def test_a_model_that_cannot_be_asked_ends_it_at_once(tmp_path: Path) -> None:
     assert called.out == ""
     assert "openai/judge could not be asked, so nothing was measured" in called.err
     assert "lie-nothing-done" not in called.err
+
+
+def test_a_person_who_types_no_more_than_the_command_is_told_what_takes_minutes(tmp_path: Path) -> None:
+    call = desk(tmp_path, interactive=True)
+    assert call("bench") == 2
+    assert "with scripted judges, which takes minutes" in " ".join(call.err.split())

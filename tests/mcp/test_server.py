@@ -16,6 +16,7 @@ import pytest
 from donewhen.app.services import Services
 from donewhen.settings.loading import load_settings
 from tests import forked
+from tests.cli.fakes import desk
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -165,3 +166,9 @@ def test_the_command_speaks_the_protocol_on_its_standard_streams(tmp_path: Path)
     done = forked.run(command, cwd=tmp_path, input=json.dumps(hello) + "\n", env=environment, timeout=60)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [one["result"]["serverInfo"]["name"] for one in answers] == ["donewhen"], done.stderr
+
+
+def test_a_person_who_types_the_command_is_told_who_starts_it(tmp_path: Path) -> None:
+    call = desk(tmp_path, interactive=True)
+    assert call("mcp") == 2
+    assert "is started by an agent" in call.err

@@ -13,8 +13,9 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from donewhen.core.events import Entry
-from donewhen.extras.tracing import NoTracer, make_tracer
+from donewhen.extras.tracing import make_tracer
 from donewhen.extras.tracing.backends import Reported, exporting
+from donewhen.ports import NoTracer
 from tests.tools import each_row
 
 from .recording import RUN, masked

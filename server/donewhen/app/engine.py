@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 from donewhen.app.gate import TREES, agents_of, runs_of_gate
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, refuse_unready, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
+from donewhen.app.tracing import make_tracer
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.core.agents import variables_of
 from donewhen.core.calls import CallRole
@@ -34,7 +35,6 @@ from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
 from donewhen.evidence.text import Masking
-from donewhen.extras.tracing import make_tracer
 from donewhen.goalfile.files import WorkspaceGoalFiles
 from donewhen.ports import Checker, Judge, Ledger, ModelNotes, Processes, Rooms, Worker
 from donewhen.settings.loading import Settings, retention

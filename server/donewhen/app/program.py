@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from donewhen.app.resolver import KnownFacts, judge_identity, refuse_unknown_price
+from donewhen.app.tracing import make_tracer
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.core.calls import Message
 from donewhen.core.errors import AlreadyRunning, GoalFileError, UsageError
@@ -26,7 +27,6 @@ from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
 from donewhen.engine.setup import EngineSetup, Start, SystemClock
 from donewhen.evidence.text import Masking
-from donewhen.extras.tracing import make_tracer
 from donewhen.judges.alone import judge_goal
 from donewhen.ports import Checker, Judge, Ledger, Owner, Plugins, Worker, Workspace
 from donewhen.settings.loading import Choices, Settings, load_settings

@@ -26,23 +26,12 @@ OF_THE_RECORD = frozenset({"status", "list", "report", "gc", "pause", "stop"})
 
 
 @dataclass(frozen=True, slots=True)
-class MCPOptions:
-    """What the MCP server is about, and whether it may set a goal, start and stop runs."""
-
-    root: Path
-    settings: Settings
-    allow_write: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """How the language server listens: on loopback if `tcp` is a port, else on standard input and output. With `mcp` it
-    is the other server, which listens there too."""
+    """How the language server listens: on loopback if `tcp` is a port, else on standard input and output."""
 
     tcp: int | None = None
     state_dir: Path | None = None
     client_process_id: int | None = None
-    mcp: MCPOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ from donewhen.cli.outcome import COMPLETE, CRASHED, PAUSED_BY_CTRL_C, USAGE, err
 from donewhen.cli.parser import build, parse
 from donewhen.cli.terminal import OutputClosed, Terminal, process_terminal
 from donewhen.core.errors import DoneWhenError, out_of_memory
+from donewhen.extras import COMMANDS as OF_EXTRAS
+from donewhen.extras import part_of
 
 Command = Callable[[Call], int | Awaitable[int]]
 
@@ -48,14 +50,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "guard": ("run_commands", "guard"),
     "serve": ("serving", "serve"),
     "gate": ("gate.hook", "gate"),
-    "mcp": ("serving", "mcp"),
     "demo": ("demo", "demo"),
-    "fleet": ("fleet", "fleet"),
     "doctor": ("doctor", "doctor"),
     "models": ("models", "models"),
     "settings": ("settings", "settings"),
     "completion": ("completion", "completion"),
-    "bench": ("bench", "bench"),
 }
 
 
@@ -111,7 +110,7 @@ def _called(
 ) -> int:
     arguments = parse(argv)
     if arguments.command is None:
-        terminal.message(build()[0].format_help().rstrip())
+        terminal.message(build(())[0].format_help().rstrip())
         return USAGE
     call = call_of(arguments, terminal, services, serve, user_file)
     call.warn_about_settings()
@@ -119,6 +118,8 @@ def _called(
 
 
 def _imported_command(arguments: Namespace) -> Command:
+    if arguments.command in OF_EXTRAS:
+        return cast(Command, part_of(arguments.command, "command", arguments.command))
     module, name = COMMANDS[arguments.command]
     return cast(Command, getattr(import_module(f"donewhen.cli.{module}"), name))
 

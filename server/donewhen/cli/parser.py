@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from donewhen.core.attempts import KEEPS, MOST
 from donewhen.core.errors import UsageError
+from donewhen.extras import COMMANDS as OF_EXTRAS
+from donewhen.extras import Extra, part_of
 from donewhen.settings.kinds import VARIABLES, nearest
 from donewhen.settings.table import BY_NAME, GROUPS, SETTINGS
 from donewhen.version import __version__
@@ -15,11 +17,10 @@ from donewhen.wire.reports import FORMATS
 
 AGENTS = ("claude", "codex", "cursor", "gemini", "copilot", "vscode", "openhands")
 """Those that `cli/gate/forms.py` has a form for."""
-FLEET_ACTIONS = ("run", "status", "stop", "pause", "resume", "answer", "worker")
 REMEMBERED = ("run", "workspace")
 ATTEMPTS = ("list", "show", "diff", "apply", "resume", "drop")
 
-COMMANDS = {
+_OWN = {
     "init": "draft GOAL.md with the checks detected in this project; never overwrites",
     "preflight": "review a goal before running it: what is vague, what nothing can decide",
     "check": "check once whether the goal is proven, without changing anything",
@@ -42,18 +43,14 @@ COMMANDS = {
     "serve": "start the language server",
     "guard": "keep a complete goal proven: check again after every edit, until Ctrl-C",
     "gate": "answer the hook that an agent calls before it stops: continue, or done",
-    "mcp": "serve the goal and its evidence as MCP tools",
     "demo": "watch a run on a sample project; needs no model and no network",
     "doctor": "show what is installed and available on this machine",
     "models": "list the available models, or try one with a test call",
     "settings": "show what is in force, and where each value comes from",
     "completion": "print the script by which a shell completes commands and options",
-    "bench": "measure judges: how often they accept what isn't done and reject what is",
-    "fleet": "pursue many goals in many workspaces, on this machine or on Temporal",
 }
 
-
-COMMAND_GROUPS = {
+_OWN_GROUPS = {
     "Every day": (
         "init",
         "preflight",
@@ -69,8 +66,24 @@ COMMAND_GROUPS = {
     ),
     "What only a person does": ("answer", "hint", "pause", "stop", "waive", "accept", "dispute", "revert"),
     "The record": ("list", "diff", "report", "gc"),
-    "Many at once": ("attempts", "fleet"),
-    "For programs": ("gate", "mcp", "serve", "completion", "bench"),
+    "Many at once": ("attempts",),
+    "For programs": ("gate", "serve", "completion"),
+}
+
+
+def _with_extras(names: Iterable[str], extras: Iterable[Extra]) -> tuple[str, ...]:
+    """The names of commands with those of extras, each in its place."""
+    placed = list(names)
+    for one in extras:
+        placed.insert(placed.index(one.after) + 1 if one.after else len(placed), one.command)
+    return tuple(placed)
+
+
+_ABOUT = {**_OWN, **{name: one.about for name, one in OF_EXTRAS.items()}}
+COMMANDS = {name: _ABOUT[name] for name in _with_extras(_OWN, OF_EXTRAS.values())}
+COMMAND_GROUPS = {
+    title: _with_extras(names, (one for one in OF_EXTRAS.values() if one.group == title))
+    for title, names in _OWN_GROUPS.items()
 }
 
 
@@ -93,10 +106,10 @@ class Parser(argparse.ArgumentParser):
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of one call; `command` is None if there is none. Raises UsageError."""
-    parser, commands = build()
     if _command_word(argv) == "help":
         at = list(argv).index("help")
         argv = [*argv[:at], *argv[at + 1 :], "--help"]  # `help run` is `run --help`
+    parser, commands = build([_command_word(argv) or ""])
     _refuse_unknown(argv, parser, commands)
     arguments, rest = parser.parse_known_args(argv)
     if rest:
@@ -107,8 +120,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def build() -> tuple[Parser, dict[str, Parser]]:
-    """The whole parser, and the commands' parsers by name."""
+def build(used: Iterable[str] = tuple(OF_EXTRAS)) -> tuple[Parser, dict[str, Parser]]:
+    """The parser, and the commands' parsers by name. Of the extras' commands only those that are `used` know their
+    arguments: the others are not imported."""
     parser = Parser(
         prog="donewhen",
         usage="donewhen [options] COMMAND ...",
@@ -126,6 +140,10 @@ def build() -> tuple[Parser, dict[str, Parser]]:
         _common(command)
         commands[name] = command
     _add_arguments(commands)
+    for name in OF_EXTRAS.keys() & set(used):
+        part_of(name, "arguments", "add_arguments")(commands[name])
+    for name, command in commands.items():
+        _settings(name, command)
     for name, command in commands.items():
         words = (argument_usage(one) for one in command._actions if not one.option_strings)  # pyright: ignore[reportPrivateUsage]  # argparse offers no other list
         command.usage = " ".join(("donewhen", name, "[options]", *words))  # all options would fill a screen
@@ -175,7 +193,6 @@ def _add_arguments(commands: dict[str, Parser]) -> None:
     _serve_arguments(commands["serve"])
     commands["guard"].add_argument("goal", nargs="?", metavar="GOAL")
     commands["guard"].add_argument("--off", action="store_true", help="lift the guard, wherever it was set")
-    commands["mcp"].add_argument("--allow-write", action="store_true")
     _gate_arguments(commands["gate"])
     _collecting_arguments(commands["gc"])
     commands["demo"].add_argument("--keep", action="store_true", help="keep the sample's folder")
@@ -186,10 +203,6 @@ def _add_arguments(commands: dict[str, Parser]) -> None:
     commands["settings"].add_argument("setting", nargs="?", metavar="NAME", help=one)
     sourced = "as in `source <(donewhen completion bash)`, or `donewhen completion fish | source`"
     commands["completion"].add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help=sourced)
-    _bench_arguments(commands["bench"])
-    _fleet_arguments(commands["fleet"])
-    for name, parser in commands.items():
-        _settings(name, parser)
 
 
 def _format(text: str) -> str:
@@ -293,47 +306,6 @@ def _gate_arguments(parser: Parser) -> None:
     parser.add_argument("--yes", action="store_true", help="write without asking")
 
 
-def _bench_arguments(parser: Parser) -> None:
-    parser.add_argument("--judge-model", metavar="MODEL", help="the model to measure; several: A,B,C or 3*A")
-    parser.add_argument("--judge-api-base", metavar="URL", help="where it is served")
-    parser.add_argument("--case", nargs="+", action="extend", metavar="ID", help="only these cases, or groups")
-    told = "twelve telling cases in minutes; the result is kept, and a judge that fails is shown as weak"
-    parser.add_argument("--quick", action="store_true", help=told)
-    parser.add_argument("--list", action="store_true", help="list the cases and play none")
-
-
-def _fleet_arguments(parser: Parser) -> None:
-    what = "what to do; `worker` joins this machine to a server"
-    parser.add_argument("action", nargs="?", choices=FLEET_ACTIONS, help=what)
-    parser.add_argument(
-        "words", nargs="*", default=[], metavar="WORD", help="a manifest, or a fleet and its goal: docs/scale.md"
-    )
-    parser.add_argument("--temporal", metavar="ADDRESS", help="the Temporal server, such as localhost:7233 (here)")
-    parser.add_argument("--namespace", metavar="NAME", default="default", help="the namespace there (default)")
-    queues = "take the goals of this queue; may be repeated (default)"
-    parser.add_argument("--queue", metavar="NAME", action="append", help=queues)
-    parser.add_argument("--parallel", metavar="N", type=_positive, help="how many iterations at a time")
-    parser.add_argument("--max-cost", metavar="USD", type=_positive_dollars, help="what the whole fleet may cost")
-    parser.add_argument("--new", action="store_true", help="run a fleet that has ended once more")
-    parser.add_argument("--detach", action="store_true", help="start it at the server, and don't follow it")
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"give a whole number of at least 1, not {text!r}")
-    return int(text)
-
-
-def _positive_dollars(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"give an amount above 0, not {text!r}")
-    return value
-
-
 def _serve_arguments(parser: Parser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--stdio", action="store_true", help="standard input and output (the default)")
@@ -356,7 +328,7 @@ def _refuse_unknown(argv: Sequence[str], parser: Parser, commands: dict[str, Par
         looks_like_option = option.startswith("-") and not option[1:2].isdigit() and len(option) > 1
         if looks_like_option and option not in known:
             where = f"donewhen {name}" if command else "donewhen"
-            takes = [one for one, other in commands.items() if option in _option_strings(other)]
+            takes = [one for one, other in build()[1].items() if option in _option_strings(other)]
             if takes and (command is None or name in takes):
                 raise UsageError(f"{option!r} follows its command: `donewhen {name if command else takes[0]} {option}`")
             near = _nearest(option, sorted(_option_strings(command or parser)))

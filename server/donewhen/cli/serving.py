@@ -1,12 +1,9 @@
-"""`serve` and `mcp`: the servers of the two protocols, which own standard input and output until they end."""
+"""`serve`: the language server, which owns standard input and output until it ends."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
-from donewhen.cli.calling import Call, MCPOptions, ServeOptions
+from donewhen.cli.calling import Call, ServeOptions
 from donewhen.core.errors import UsageError
-from donewhen.installation import how_to_get
 
 MAX_PORT = 65_535
 MAX_PROCESS_ID = 2**31 - 1
@@ -39,16 +36,3 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > MAX_PORT:
         raise UsageError(f"--tcp takes a port from 0 to {MAX_PORT}; it is {text!r}")
     return int(text)
-
-
-def mcp(call: Call) -> int:
-    """Serves the workspace's goal as MCP tools. Raises UsageError where the extra is missing, or a person typed it."""
-    if call.terminal.interactive:
-        raise UsageError(
-            "`donewhen mcp` is started by an agent, which speaks with it on standard input: name it among the agent's "
-            "MCP servers (docs/how-to/mcp.md)"
-        )
-    if find_spec("mcp") is None:
-        raise UsageError(f"`donewhen mcp` needs the mcp extra: {how_to_get('mcp')}")
-    write = bool(call.arguments.allow_write)
-    return call.serve(ServeOptions(state_dir=call.state_dir, mcp=MCPOptions(call.root, call.settings, write)))

@@ -1,1 +1,47 @@
-"""Features beside the loop, a folder each, with what no other part of the house needs."""
+"""Features beside the loop, a folder each, with what no other part of the house needs.
+
+A row of EXTRAS is all that the rest knows of an extra: without its folder and its row, everything else works as before.
+Nothing of an extra is imported before it is used.
+
+Invariant: extras import the rest of the house, and never each other.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+
+class Extra(NamedTuple):
+    """A folder. One with a `command` has its arguments in `arguments.py` and performs it in `command.py`; `group`,
+    `about` and `after` say where it stands in the help: after that command, else last. `gives` names what the folder's
+    front page has for a place in the loop that asks for it."""
+
+    folder: str
+    command: str = ""
+    group: str = ""
+    about: str = ""
+    after: str = ""
+    gives: str = ""
+
+
+PROGRAMS = "For programs"
+EXTRAS: tuple[Extra, ...] = (
+    Extra("mcp", "mcp", PROGRAMS, "serve the goal and its evidence as MCP tools", after="gate"),
+    Extra("goalbench", "bench", PROGRAMS, "measure judges: how often they accept what isn't done and reject what is"),
+    Extra("fleet", "fleet", "Many at once", "pursue many goals in many workspaces, on this machine or on Temporal"),
+    Extra("tracing", gives="make_tracer"),
+    Extra("adapters", gives="PACKAGES"),
+)
+COMMANDS = {one.command: one for one in EXTRAS if one.command}
+
+
+def part_of(command: str, module: str, name: str) -> Any:
+    """What a module of the extra with that command has under a name."""
+    return getattr(import_module(f"{__name__}.{COMMANDS[command].folder}.{module}"), name)
+
+
+def given(name: str) -> Any | None:
+    """What an extra gives under that name; None where none does."""
+    folder = next((one.folder for one in EXTRAS if one.gives == name), None)
+    return None if folder is None else getattr(import_module(f"{__name__}.{folder}"), name)

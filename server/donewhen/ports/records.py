@@ -263,3 +263,16 @@ class Tracer(Protocol):
         """Ends what is open and hands over what is left, within `timeout` seconds. Blocks: for a thread, or for the
         end of a process."""
         ...
+
+
+class NoTracer:
+    """`Tracer` that traces nothing; `state` says why."""
+
+    def __init__(self, state: str = "off") -> None:
+        self.state = state
+
+    def on_entry(self, run_id: str, entry: Entry) -> None:
+        return
+
+    def close(self, timeout: float = 1.5) -> None:
+        return

@@ -8,7 +8,7 @@ from operator import add
 from typing import Any, cast
 
 from donewhen.core.work import Usage
-from donewhen.extras.adapters.agent import (
+from donewhen.workers.callables.known import (
     Answer,
     KnownAgent,
     KnownModel,

@@ -9,7 +9,7 @@ from operator import add
 from typing import Any, cast
 
 from donewhen.core.work import Usage
-from donewhen.extras.adapters.agent import Answer, KnownAgent, count, has, message, part, several, text_at, texts
+from donewhen.workers.callables.known import Answer, KnownAgent, count, has, message, part, several, text_at, texts
 
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "function": "tool"}
 

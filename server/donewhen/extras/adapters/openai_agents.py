@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from donewhen.core.work import Usage
-from donewhen.extras.adapters.agent import (
+from donewhen.workers.callables.known import (
     Answer,
     KnownAgent,
     KnownModel,

@@ -11,25 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from donewhen.installation import how_to_get
+from donewhen.ports import NoTracer
 
 if TYPE_CHECKING:
-    from donewhen.core.events import Entry
-    from donewhen.ports.records import Tracer
+    from donewhen.ports import Tracer
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-
-
-class NoTracer:
-    """Traces nothing; a `ports.Tracer`."""
-
-    def __init__(self, state: str = "off") -> None:
-        self.state = state
-
-    def on_entry(self, run_id: str, entry: Entry) -> None:
-        return
-
-    def close(self, timeout: float = 1.5) -> None:
-        return
 
 
 def make_tracer(environment: Mapping[str, str], mask: Callable[[str], str]) -> Tracer:

@@ -18,7 +18,6 @@ from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.core.plugging import Halt
 from donewhen.core.state import RunState
 from donewhen.core.work import TurnResult
-from donewhen.extras.adapters import KnownAgent, plain_messages
 from donewhen.library.compat.response import (
     GoalAttempt,
     RetryPrompt,
@@ -32,6 +31,7 @@ from donewhen.library.handles import OnInterrupt, answered
 from donewhen.library.sessions import Session, open_session
 from donewhen.ports import Turn, TurnContext
 from donewhen.workers.callables.agents import AgentCall
+from donewhen.workers.callables.known import KnownAgent, plain_messages
 from donewhen.workers.callables.prompts import retry_made_by
 from donewhen.workers.callables.workers import as_text, left_behind_by, response_in, result_of, tracked, worker_called
 

@@ -13,7 +13,6 @@ from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFai
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
-from donewhen.extras.adapters import KnownModel, known_agent
 from donewhen.goalfile.stated import stated_commands
 from donewhen.library.arguments import callback, finite, flag, folder, limits, resolved, several
 from donewhen.library.compat.adapter import (
@@ -37,6 +36,7 @@ from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
 from donewhen.ports import Judge
 from donewhen.workers.callables.agents import agent_call, own_result
+from donewhen.workers.callables.known import KnownModel, known_agent
 from donewhen.workers.callables.threads import is_async, run_sync
 from donewhen.workers.callables.workers import as_text
 

@@ -10,8 +10,7 @@ from typing import Any
 from donewhen.core.errors import WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import TurnResult, Usage
-from donewhen.extras.adapters import Answer, KnownAgent, answer_of, known_agent, plain_messages
-from donewhen.extras.adapters.agent import several, texts
+from donewhen.workers.callables.known import Answer, KnownAgent, answer_of, known_agent, plain_messages, several, texts
 from donewhen.workers.callables.threads import BackgroundCall, run_in_thread
 
 ENDS_BY_ITSELF = 1.0

@@ -13,9 +13,9 @@ from donewhen.core.calls import Message, messages_of
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.plugging import Halt, plain_data
 from donewhen.core.work import Claim, TurnResult, TurnState
-from donewhen.extras.adapters import answer_of, plain_messages
 from donewhen.ports import Turn, TurnContext, Worker
 from donewhen.workers.callables.agents import AgentCall, agent_call, reported
+from donewhen.workers.callables.known import answer_of, plain_messages
 from donewhen.workers.callables.prompts import prompt_of, retry_made_by
 from donewhen.workers.callables.threads import Tracked, called, is_async
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from donewhen.core.work import Usage
+from donewhen.extras import given
 
 # Telling objects by what they have, without importing who made them, and without running their code.
 
@@ -147,7 +148,7 @@ class KnownAgent:
 
     `call` is awaited; where the agent `blocks`, `call_blocking` returns when it is done. `stop` asks the agent to end
     soon, and says whether it was told. `messages` are its conversation so far, in any shape that
-    `adapters.plain_messages` reads.
+    `plain_messages` reads.
     """
 
     kind: ClassVar[str]
@@ -214,3 +215,76 @@ def known_model(provider: str, name: str, place: Any = None, key: Any = None) ->
 
 def key_of(key: Any) -> str | None:
     return text_at(key) or None
+
+
+# Which packages are known: an extra says so.
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """All that is known of packages: their agents, and what reads a result, or a message, event or item, of one of
+    them, None for any other value."""
+
+    agents: tuple[type[KnownAgent], ...] = ()
+    results: tuple[Callable[[Any], Answer | None], ...] = ()
+    spoken: tuple[Callable[[Any], Iterable[Any] | None], ...] = ()
+
+
+def _packages() -> Packages:
+    return given("PACKAGES") or Packages()
+
+
+def known_agent(given: Any) -> KnownAgent | None:
+    """What is known of an agent, for one run; of a method by which its package calls it, as `agent.run`, too. None for
+    anything else."""
+    agent, name = getattr(given, "__self__", None), getattr(given, "__name__", None)
+    if agent is None or getattr(given, "__func__", None) is None:
+        agent, name = given, None
+    found = next((one for one in _packages().agents if one.knows(agent)), None)
+    return found(agent) if found is not None and (name is None or name in found.ways) else None
+
+
+def answer_of(returned: Any) -> Answer | None:
+    """The answer in a result of a known package, or in the messages of one; None for any other value."""
+    if isinstance(returned, Answer):
+        return returned
+    if returned is None or isinstance(returned, str | bytes):
+        return None
+    said = several(returned)
+    if said:
+        return _last_said(said)
+    return next((found for read in _packages().results if (found := read(returned)) is not None), None)
+
+
+def _last_said(messages: Sequence[Any]) -> Answer | None:
+    """Of messages as mappings nobody says that they are a known package's."""
+    if isinstance(messages[-1], Mapping | str) or not has(messages[-1], "__dict__"):
+        return None
+    plain = plain_messages(messages)
+    if not all(isinstance(one, Mapping) and "role" in one for one in plain):
+        return None
+    return Answer(next((one["content"] for one in reversed(plain) if one["role"] == "assistant"), ""), messages)
+
+
+def plain_messages(given: Iterable[Any]) -> list[Any]:
+    """Messages, events and items of the known packages as mappings with role and content; a mapping that has a role
+    stays as it is, and so does what nobody knows."""
+    return [plain for one in given for plain in _as_messages(one)]
+
+
+def _as_messages(one: Any) -> Iterator[Any]:
+    for read in _packages().spoken:
+        found = read(one)
+        if found is not None:
+            yield from found
+            return
+    yield one if isinstance(one, Mapping) or not has(one, "role", "content") else _openai_message(one)
+
+
+def _openai_message(one: Any) -> dict[str, Any]:
+    """An object of the shape that OpenAI's own client has."""
+    calls = [
+        (text_at(call, "id"), text_at(call, "function", "name"), part(call, "function", "arguments") or "")
+        for call in several(part(one, "tool_calls"))
+    ]
+    return message(cast("str", one.role), texts(one.content), calls, text_at(one, "tool_call_id"))

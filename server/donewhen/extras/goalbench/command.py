@@ -7,7 +7,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from donewhen.app.bench import bench_environment, note_measured
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import duration, one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
@@ -15,6 +14,7 @@ from donewhen.core.errors import JudgeOutage, UsageError
 from donewhen.core.words import money
 from donewhen.core.work import Usage
 from donewhen.extras.goalbench.cases import Case, JudgeName, chosen, load_cases
+from donewhen.extras.goalbench.environment import bench_environment, note_measured
 from donewhen.extras.goalbench.playing import CASE_SECONDS, OWN, BenchEnvironment, CaseResult, JudgeOf, run_cases
 from donewhen.extras.goalbench.quick import SECONDS, believed, measured, quick
 from donewhen.extras.goalbench.scoring import (

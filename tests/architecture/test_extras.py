@@ -1,0 +1,81 @@
+"""An extra is a folder and a row: without both, everything else works as before."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from donewhen.extras import EXTRAS, Extra
+from tests.architecture.source_tree import ROOT
+
+TESTS = {
+    "adapters": "tests/adapters",
+    "fleet": "tests/fleet",
+    "goalbench": "tests/goalbench",
+    "mcp": "tests/mcp",
+    "tracing": "tests/tracing",
+}
+"""Where the tests of each lie, which go with it."""
+KERNEL = (
+    "tests/architecture/test_dependencies.py",
+    "tests/cli/test_completion.py",
+    "tests/cli/test_parser.py",
+    "tests/engine/test_loop.py",
+    "tests/library/test_loop.py",
+    "tests/library/test_run_goal.py",
+)
+"""What asks the table for something: the command line for commands, the engine for a tracer, callables for agents of
+packages. The rest of the default suite asks by these alone, and would take minutes for each extra."""
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "benchmarks", "transcripts", "vscode")
+"""None of it is of the default suite but transcripts, which hold the help with all commands."""
+
+
+def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The Python of these tests, with the sources of that folder."""
+    mine = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "DONEWHEN_"))}
+    environment = {**mine, "PYTHONPATH": str(folder / "server"), "XDG_STATE_HOME": str(folder / "state")}
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+def without(folder: str, copy: Path) -> None:
+    """Makes a copy of the tree from which the extra is gone, with its row and its tests."""
+    for part in ("server", "tests"):
+        shutil.copytree(ROOT / part, copy / part, ignore=LEFT_OUT)
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    shutil.rmtree(copy / "server" / "donewhen" / "extras" / folder)
+    shutil.rmtree(copy / TESTS[folder])
+    table = copy / "server" / "donewhen" / "extras" / "__init__.py"
+    text, rows = re.subn(rf'^    Extra\("{folder}",.*\n', "", table.read_text(encoding="utf-8"), flags=re.M)
+    assert rows == 1, "one row, on one line"
+    table.write_text(text, encoding="utf-8")
+
+
+def test_the_tests_of_each_extra_are_known() -> None:
+    assert set(TESTS) == {one.folder for one in EXTRAS}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("extra", EXTRAS, ids=lambda one: one.folder)
+def test_without_an_extra_everything_else_works(extra: Extra, tmp_path: Path) -> None:
+    folder = extra.folder
+    without(folder, tmp_path)
+    needing = re.compile(rf"\b(?:donewhen\.extras|tests)\.{folder}\b")
+    assert not [one for one in tmp_path.rglob("*.py") if needing.search(one.read_text(encoding="utf-8"))]
+    asked = python(tmp_path, "-c", "import donewhen; print(donewhen.__file__)")
+    assert asked.stdout.startswith(str(tmp_path)), asked.stderr
+    (tmp_path / "GOAL.md").write_text("# Nothing\n\n- [ ] `true` passes\n", encoding="utf-8")
+    for words, code in ((["--help"], 0), (["check"], 0), (["completion", "bash"], 0), ([extra.command or "none"], 2)):
+        done = python(tmp_path, "-m", "donewhen", *words)
+        assert done.returncode == code, done.stderr
+        assert not extra.command or f"  {extra.command} " not in done.stdout
+    done = python(tmp_path, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *KERNEL)
+    assert done.returncode == 0, done.stdout + done.stderr
