@@ -409,6 +409,23 @@ def test_a_run_ends_at_once_where_its_record_is_taken_away(place: Place) -> None
 
 
 @posix
+@pytest.mark.parametrize("verb", ["run", "guard"])
+def test_what_waits_for_an_edit_ends_where_its_record_is_taken_away(verb: str, place: Place) -> None:
+    place.goal("`test -f done.txt` passes")
+    if verb == "guard":
+        assert place.run("run", "--worker-command", "touch done.txt").returncode == 0
+    process = place.start(verb, "--json", *(("--worker", "human") if verb == "run" else ()))
+    first(process, working if verb == "run" else lambda shown: bool((shown["freshness"] or {}).get("fresh")))
+    state = place.root.parent / "state"
+    state.rename(state.with_name("moved"))
+    output, errors = process.communicate(timeout=20)
+    assert process.returncode == 2, output
+    assert "was deleted or moved meanwhile" in errors
+    assert not any(word in errors for word in ("saved", "donewhen resume", "Traceback"))
+    assert not list(state.rglob("collect*"))
+
+
+@posix
 def test_a_workspace_that_is_moved_away_in_a_run_is_one_message(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     place.goal("`test -f done.txt` passes")
     root = shlex.quote(str(place.root))

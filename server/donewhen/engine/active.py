@@ -122,9 +122,9 @@ class ActiveRun:
         self._call_count = state.calls.count
         self._on_change = on_change
         self._changed = asyncio.Event()
-        self.record_changed: RecordChanged | None = None
-        """What an entry has met, whoever wanted it on record: the run can't go on."""
-        self.found_changed = asyncio.Event()
+        self.record_lost: RecordChanged | RecordGone | None = None
+        """What became of the record, whoever met it: the run can't go on."""
+        self.lost = asyncio.Event()
         self._stirred = asyncio.Event()
         """Set with every change, and where it does something else now."""
         self._preemption: Preemption | None = None
@@ -195,8 +195,7 @@ class ActiveRun:
         except BaseException as error:
             self.watch.add(seconds)  # they were worked, though this is not on record
             if isinstance(error, RecordChanged):
-                self.record_changed = error
-                self.found_changed.set()
+                self.lose_record(error)
             raise
         return await self._apply_entry(entry)
 
@@ -432,6 +431,11 @@ class ActiveRun:
         while not self.state.time_counts and self.activity == activity:
             self._stirred.clear()
             await self._stirred.wait()
+
+    def lose_record(self, error: RecordChanged | RecordGone) -> None:
+        """Ends the run, whatever it waits for."""
+        self.record_lost = error
+        self.lost.set()
 
     async def crash(self, error: RecordChanged) -> None:
         """What is on record of the run was changed by something else: the run ends there, for whoever reads it later

@@ -375,9 +375,21 @@ class Reading:
                 async for _ in self._setup.ledger.changes():
                     await self._tell_of_others()
                 return
+            except RecordGone as error:
+                await self._record_is_gone(error)
+                return
             except DoneWhenError:
                 # A full disk or a busy ledger: followers get another chance.
                 await asyncio.sleep(FOLLOWS_AGAIN)
+
+    async def _record_is_gone(self, error: RecordGone) -> None:
+        """Nothing can be kept any more: what is pursued or on guard here ends."""
+        self.failure = error
+        for run in list(self._active.values()):
+            run.lose_record(error)
+        with contextlib.suppress(DoneWhenError):
+            for state in await self._records.newest():
+                await self._tell_listeners(state.run_id)
 
     async def _tell_of_others(self) -> None:
         """Runs of other processes: those that are pursued, and those that changed since the last look."""

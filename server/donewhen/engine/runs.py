@@ -482,13 +482,13 @@ class Supervisor(Control):
 
     async def _supervise(self, run: ActiveRun) -> None:
         await self._setup.people.listen(run.run_id, self._take)
-        begun = (pursue(run), run.heartbeat(), run.found_changed.wait())
+        begun = (pursue(run), run.heartbeat(), run.lost.wait())
         tasks = [asyncio.ensure_future(one) for one in begun]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             next(task for task in tasks if task.done()).result()
-            if run.record_changed is not None:
-                raise run.record_changed
+            if run.record_lost is not None:
+                raise run.record_lost
         except RecordChanged as error:
             await run.crash(error)
             self._records.forget(run.run_id)
@@ -500,7 +500,8 @@ class Supervisor(Control):
         await remember(run.state, run.parts.workspace)
         await self._release_run(run)
         self._setup.lock.release()
-        self._collect_later()
+        if self.failure is None:
+            self._collect_later()
 
     async def _release_run(self, run: ActiveRun) -> None:
         self._active.pop(run.run_id, None)

@@ -168,7 +168,7 @@ class SqliteLedger:
 
     async def changes(self, poll: float = 0.1) -> AsyncIterator[None]:
         """Yields at once, since there may be earlier changes, then after every change by another connection, at most
-        once per `poll` seconds. Ends when the ledger is closed."""
+        once per `poll` seconds. Ends when the ledger is closed. Raises RecordGone once its file is gone."""
         stirred, seen, pause = asyncio.Event(), object(), poll
         news = self._news(self._path.parent) if self._news is not None else None
         self._followed.add(stirred)
@@ -209,8 +209,9 @@ class SqliteLedger:
             self._connection, self._copy_of = read_ledger(self._path)
 
     def _version(self, connection: sqlite3.Connection) -> object:
-        """Differs from the last value once another connection has written."""
+        """Differs from the last value once another connection has written. Raises RecordGone."""
         if self._copy_of is None:
+            self._refuse_gone()
             return tables.data_version(connection)
         try:
             if stamp_of(self._path) != self._copy_of:
@@ -279,15 +280,18 @@ class SqliteLedger:
     def _sync(self, connection: sqlite3.Connection, *, full: bool) -> None:
         if self._refusal is not None:
             raise LedgerUnavailable(self._refusal)
+        self._refuse_gone()
+        if full is not self._full:
+            connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+            self._full = full
+
+    def _refuse_gone(self) -> None:
         if self._present() != self._file:
             raise RecordGone(
                 f"the record of runs {self._path} was deleted or moved meanwhile, and nothing more can be kept in it: "
                 "put it back and run again, or set another state folder",
                 typed=" (--state-dir)",
             )
-        if full is not self._full:
-            connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
-            self._full = full
 
     def _present(self) -> tuple[int, int] | None:
         try:
