@@ -99,6 +99,12 @@ Files = dict[str, tuple[str | None, str | None]]
         ({"a_spec.rb": (RSPEC, RSPEC.replace("expect(pairs).to eq(2)", ""))}, {"a_spec.rb": ("pairs",)}),
         ({"a_test.rb": (MINITEST, MINITEST.replace("    assert_equal 1, one\n", ""))}, {"a_test.rb": ("test_one",)}),
         ({A: (BOTH, BOTH.replace("    assert one()", "    return\n    assert one()"))}, {A: ("test_one",)}),
+        ({A: (BOTH, BOTH.replace("assert one() == 1", "assert 1"))}, {A: ("test_one",)}),
+        (
+            {A: (BOTH, BOTH.replace("    assert one()", "    pytest.skip('later')\n    assert one()"))},
+            {A: ("test_one",)},
+        ),
+        ({A: (BOTH, f"'''\n{ONE}'''\n{TWO}")}, {A: ("test_one",)}),
         ({"b.bats": ('@test "a" {\n  run a\n}\n', '@test "a" {\n}\n')}, {"b.bats": ("a",)}),
         ({"test/a_test.exs": ("defmodule ATest do\nend\n", "")}, {"test/a_test.exs": ()}),
     ],

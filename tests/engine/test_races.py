@@ -425,3 +425,27 @@ async def test_an_act_is_taken_once_its_turn_has_come_and_not_before(world: Worl
     await waiving
     await supervisor.stop(run_id)
     assert not (await supervisor.view(run_id)).state.steering.hints
+
+
+async def test_a_run_that_ends_leaves_its_files_to_whoever_looks_at_them(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[Workspace] = []
+
+    class Closing(MemoryWorkspace):
+        async def close(self) -> None:
+            closed.append(self)
+            await super().close()
+
+    monkeypatch.setattr(world.workspace, "__class__", Closing)
+    world.worker.plays = [asyncio.Event().wait]  # type: ignore[list-item]
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    async with supervisor.opened(run_id) as workspace:
+        stopping = asyncio.ensure_future(supervisor.stop(run_id))
+        while not (await supervisor.view(run_id)).state.lifecycle.ended:  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+        await asyncio.sleep(0.05)
+        assert workspace not in closed
+    await stopping
+    assert workspace in closed

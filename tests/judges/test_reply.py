@@ -31,6 +31,7 @@ def read(text: str) -> Any:
         f"<think>maybe {verdict(entry('R1', 'unmet'), R2)}</think>{GOOD}",
         verdict(entry("r-1"), entry("R2")),
         verdict(entry("R1", missing="None."), entry("R2", missing="nothing")),
+        verdict(R1, R2, missing="Nothing is missing."),
         verdict({key: value for key, value in R1.items() if key != "missing"}, R2),
         GOOD.replace("evidence_ids", "evidence"),
         GOOD.replace("evidence_ids", "evidenceIds"),
@@ -68,6 +69,7 @@ BAD: dict[str, str] = {
     "score in percent": verdict(R1, R2, score=100),
     "missing is null": verdict(R1, R2, missing=None),
     "missing is a list": verdict(R1, R2, missing=[]),
+    "complete although something is missing": verdict(R1, R2, missing="the greeting in R1 is missing"),
     "no requirements": verdict(score=1.0, complete=True),
     "requirements is an object": verdict(R1, R2, requirements={"R1": R1}),
     "requirements is null": verdict(R1, R2, requirements=None),
@@ -127,6 +129,25 @@ def test_met_without_usable_citations_is_unverified(cited: list[str], says: str)
     assert says in first.reason
     assert says in found.faults["r-1"]
     assert second.finding == "met"
+
+
+@each_row(
+    "reason, contradicts",
+    [
+        ("R1 is unmet: the file holds no greeting.", True),
+        ("The requirement is not met: the file does not say hello, it is missing.", True),
+        ("E1 was read. It is not yet satisfied.", True),
+        ("E1 shows it; no part of it is unmet.", False),
+        ("It was not met before the last edit. E1 shows that it is now.", False),
+        ("R2 is unmet, which is another matter: E1 shows this one.", False),
+        ("E1 shows that an unmet dependency is reported.", False),
+        ("R1: unmet, since E1 shows nothing.", True),
+    ],
+)
+def test_met_whose_reason_says_that_it_is_not_is_unverified(reason: str, contradicts: bool) -> None:
+    found = read(verdict(entry("R1", reason=reason), R2))
+    assert [one.finding for one in found.verdict.findings] == ["unverified" if contradicts else "met", "met"]
+    assert ("its reason says that it is not" in found.faults.get("r-1", "")) is contradicts
 
 
 def test_unmet_needs_no_citation_but_may_not_invent_one() -> None:

@@ -309,7 +309,7 @@ async def test_no_way_leads_out(world: World, way: Way) -> None:
     async with world.rooms.open(Grants(network=way.network, limits=LIMITS)) as room:
         seen_inside = world.seen()
         done = await room.processes.run(
-            command, cwd=world.root, environment={**world.variables, "MARK": mark}, token="t", timeout=40
+            command, cwd=world.root, environment={**world.variables, "MARK": mark}, token="t", timeout=80
         )
     assert set(seen_inside) - set(before) <= {str(world.root / ".vscode")}
     unchanged(world, before, done.output, mark)

@@ -288,6 +288,7 @@ def test_a_weak_judge_is_named_so_wherever_its_verdicts_stand() -> None:
         assert f"| {decider} |" in rendered("markdown", shown)
         assert f"· {decider} `openai/j`" in rendered("markdown", shown)
         assert f"| a {decider} |" in rendered("short", shown)
+        assert rendered("github", shown).endswith(", by a weak judge\n") is bool(warnings)
         said = [rendered(report, shown) for report in ("markdown", "junit", "json")]
         assert all(("accepted 5 of 6 false cases" in text) == bool(warnings) for text in said)
 
@@ -303,6 +304,15 @@ def test_an_audit_as_markdown_claims_no_run() -> None:
     shown = rendered("markdown", view(red=True, mode="audit", ended=True, reason="x"))
     assert "**check: not proven** · 1 of 2 requirements proven" in shown
     assert "worker" not in shown
+
+
+@pytest.mark.parametrize("report", ["markdown", "short", "html", "github"])
+def test_an_audit_says_that_it_tried_no_hidden_check(report: str) -> None:
+    for hidden, says in ((("secret",), True), ((), False)):
+        shown = view(mode="audit", ended=True, reason="everything is proven")
+        options = replace(shown.state.options, hidden_checks=hidden)
+        shown = replace(shown, state=replace(shown.state, options=options))
+        assert ("1 hidden check was not tried: only a run tries it" in rendered(report, shown)) is says
 
 
 def test_junit_has_one_case_for_each_requirement_and_finding() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -49,6 +49,8 @@ SNAPSHOT_EVERY = 5_000
 """Entries."""
 MAX_PERSONS_PATHS = 5_000
 """What a person changed becomes the original that the proof is tried against."""
+LENT_FOR = 5.0
+"""Seconds that a run which ended keeps its workspace open for somebody who still looks at it."""
 MAX_STREAMED = 20_000
 """Characters of what is streamed in one call or turn that are kept: head and tail."""
 MAX_STREAMS = 50
@@ -125,6 +127,9 @@ class ActiveRun:
         self.record_lost: RecordChanged | RecordGone | None = None
         """What became of the record, whoever met it: the run can't go on."""
         self.lost = asyncio.Event()
+        self._borrowers = 0
+        self._given_back = asyncio.Event()
+        self._given_back.set()
         self._stirred = asyncio.Event()
         """Set with every change, and where it does something else now."""
         self._preemption: Preemption | None = None
@@ -431,6 +436,24 @@ class ActiveRun:
         while not self.state.time_counts and self.activity == activity:
             self._stirred.clear()
             await self._stirred.wait()
+
+    @contextlib.contextmanager
+    def lent_workspace(self) -> Generator[Workspace]:
+        """The workspace for somebody who looks at its files: it stays open meanwhile, though the run may end."""
+        self._borrowers += 1
+        self._given_back.clear()
+        try:
+            yield self.parts.workspace
+        finally:
+            self._borrowers -= 1
+            if not self._borrowers:
+                self._given_back.set()
+
+    async def close_workspace(self) -> None:
+        """Once nobody looks at its files any more, or after some seconds."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._given_back.wait(), LENT_FOR)
+        await self.parts.workspace.close()
 
     def lose_record(self, error: RecordChanged | RecordGone) -> None:
         """Ends the run, whatever it waits for."""

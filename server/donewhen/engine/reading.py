@@ -338,7 +338,8 @@ class Reading:
     async def _run_workspace(self, run_id: str) -> AsyncGenerator[Workspace]:
         run = self._active.get(run_id)
         if run is not None:
-            yield run.parts.workspace
+            with run.lent_workspace() as lent:
+                yield lent
             return
         workspace = self._setup.workspace()
         await workspace.open(())

@@ -506,7 +506,7 @@ class Supervisor(Control):
     async def _release_run(self, run: ActiveRun) -> None:
         self._active.pop(run.run_id, None)
         self._tasks.pop(run.run_id, None)
-        await run.parts.workspace.close()
+        await run.close_workspace()
         with contextlib.suppress(LedgerError):
             await self._setup.ledger.set_live(run.run_id, replace(run.live, activity=None))
         run.touch()
@@ -526,7 +526,7 @@ class Supervisor(Control):
                 await run.append(e.RunEnded(None, "the check was cancelled"))
             await remember(run.state, run.parts.workspace)
             self._active.pop(run.run_id, None)
-            await run.parts.workspace.close()
+            await run.close_workspace()
             self._watch_again()
             self._collect_later()
 

@@ -14,7 +14,9 @@ from donewhen.core.verdict import FINDINGS, RequirementVerdict, Verdict
 _CITATION_KEYS = ("evidence_ids", "evidence", "evidenceIds")
 _VERDICT_KEYS = frozenset(("requirements", "score", "complete", "missing"))
 _CLAIM_KEYS = frozenset(("confirmed", "reason", *_CITATION_KEYS))
-_NOTHING = re.compile(r"(?:none|nothing|n/?a|-+)?\.?", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"(?:none|nothing(?: else)?(?: is)?(?: missing)?|no(?: gaps?| issues?)?|n/?a|-+)?\.?", re.IGNORECASE
+)
 MAX_REASON = 1_000
 _MAX_BRACKETS = 500
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
@@ -203,6 +205,8 @@ def _check_whole(value: Mapping[str, Any]) -> None:
         raise InvalidReply("`missing` must be text")
     if value["complete"] and score == 0:
         raise InvalidReply("`complete` is true, but `score` is 0")
+    if value["complete"] and not _NOTHING.fullmatch(value["missing"].strip()):
+        raise InvalidReply("`complete` is true, but `missing` says that something is")
 
 
 def _read_entry(entry: object, citable: Citable) -> tuple[RequirementVerdict, str]:
@@ -228,12 +232,34 @@ def _read_entry(entry: object, citable: Citable) -> tuple[RequirementVerdict, st
     if status != "met" and missing.strip() not in reason:
         reason = f"{reason.strip()} Missing: {missing}"
     cited = _citations(fields, name)
-    contradiction = (
-        f"it says that something is missing: {_bounded_reason(missing)}" if status == "met" and missing else ""
-    )
+    contradiction = _contradiction(name, missing, reason) if status == "met" else ""
     return RequirementVerdict(
         citable.requirements.get(name, name), status, _bounded_reason(reason), cited
     ), contradiction
+
+
+_DENIES = re.compile(
+    r"(?:\b(?:is|are|remains?|stays?)\s+(?:(?:still|clearly|currently|therefore|thus|also)\s+)?|^\W*(?:R\d+\W+)?)"
+    r"(?:un(?:met|verified|satisfied|fulfilled)|not (?:yet |fully |actually |really )?(?:met|satisfied|fulfilled))\b",
+    re.IGNORECASE,
+)
+_DENIED_OR_PAST = re.compile(
+    r"\b(?:no|nothing|none|not|never|nor|without|was|were|been|previously|before|initially|earlier|if|would|unless)\b",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"\bR\d+\b")
+
+
+def _contradiction(name: str, missing: str, reason: str) -> str:
+    """What stands against `met` in the same entry; empty if nothing does."""
+    if missing:
+        return f"it says that something is missing: {_bounded_reason(missing)}"
+    for sentence in re.split(r"(?<=[.;!?])\s+", reason):
+        denied = _DENIES.search(sentence)
+        labels = set(_LABEL.findall(sentence))
+        if denied and not _DENIED_OR_PAST.search(sentence[: denied.start()]) and (not labels or name in labels):
+            return f"its reason says that it is not: {_bounded_reason(sentence)}"
+    return ""
 
 
 def _citations(fields: Mapping[str, Any], what: str) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ def _describe(folder: Path, root: Path) -> None:
     file = folder / WORKSPACE_FILE
     text = json.dumps({"root": str(root)}) + "\n"
     try:
-        if file.exists() and read_text(file) == text:
+        if file.exists() and read_text(file, "utf-8", "replace") == text:  # one that was damaged is written anew
             return
         # Written whole or not at all, whichever process wins.
         fresh = file.with_name(f"{WORKSPACE_FILE}.{secrets.token_hex(4)}")

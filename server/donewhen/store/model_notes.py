@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -103,8 +104,21 @@ class FileModelNotes(ModelNotes):
         if not isinstance(content, dict) or cast("dict[str, Any]", content).get("version") != VERSION:
             return {}
         models: Any = cast("dict[str, Any]", content).get("models")
-        return cast("dict[str, Any]", models) if isinstance(models, dict) else {}
+        kept: dict[str, Any] = {}
+        for key, notes in cast("dict[str, Any]", models if isinstance(models, dict) else {}).items():
+            model, _, place = key.partition(" ")  # an address may stand there in a spelling of its own
+            known = kept.setdefault(_model_key(model, place), {})
+            known.update(cast("dict[str, Any]", notes) if isinstance(notes, dict) else {})
+        return kept
 
 
 def _model_key(model: str, api_base: str | None) -> str:
-    return f"{model} {api_base.rstrip('/')}" if api_base else model
+    """One for all spellings of an address: with and without `/v1`, which is tried by itself, and this machine by any of
+    its names."""
+    if not api_base:
+        return model
+    place = _THIS_MACHINE.sub(r"\g<1>127.0.0.1", api_base.strip().rstrip("/")).removesuffix("/v1").rstrip("/")
+    return f"{model} {place}"
+
+
+_THIS_MACHINE = re.compile(r"^(https?://)(?:localhost|\[::1\])(?=[:/]|$)", re.IGNORECASE)
