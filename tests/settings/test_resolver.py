@@ -434,6 +434,7 @@ def test_an_agents_command_that_only_a_shell_understands_is_left_to_the_shell(co
         ),
         (NOT_INSTALLED, {"model": "openai/m"}, "models", "needs the models extra"),
         (KNOWN, {"model": "qwen3:4b"}, "model", "`qwen3:4b` names no provider: write `provider/model`"),
+        (KNOWN, {"model": "foo/bar"}, "model", "`foo/bar` names no provider: write `provider/model`"),
         (KNOWN, {"model": "/gpt-5"}, "model", "`/gpt-5` names no provider: write `provider/model`"),
         (KNOWN, {"model": "openai/"}, "model", "`openai/` names no model: write `provider/model`"),
         (KEYLESS, {"model": "openai/m"}, "key", "there is no key for openai/m: set OPENAI_API_KEY"),

@@ -67,8 +67,18 @@ def provider_of(name: str) -> str | None:
 
 
 def is_full_name(name: str) -> bool:
-    """Whether it names a provider, and a model there; the editor's own models are none of these."""
-    return is_editors(name) or (provider_of(name) is not None and not name.endswith("/"))
+    """Whether it names a provider that there is, and a model there; the editor's own models are none of these."""
+    provider, known = provider_of(name), _providers()
+    there = provider is not None and (not known or provider in known)
+    return is_editors(name) or (there and not name.endswith("/"))
+
+
+@cache
+def _providers() -> frozenset[str]:
+    """All that litellm knows, without importing it, which takes seconds; empty where it isn't installed."""
+    path = _of_litellm("types/utils.py")
+    listed = re.search(r"^class LlmProviders\b.*\n((?:[ \t].*\n|\n)+)", path.read_text("utf-8"), re.M) if path else None
+    return frozenset(re.findall(r'^    [A-Z0-9_]+ = "([^"]+)"', listed[1], re.M)) if listed else frozenset()
 
 
 def at_its_provider(name: str, api_base: str | None) -> bool:
@@ -181,6 +191,10 @@ def _catalogue() -> Generator[mmap.mmap | bytes]:
 
 
 def _prices_file() -> Path | None:
+    return _of_litellm(_FILE)
+
+
+def _of_litellm(file: str) -> Path | None:
     found = importlib.util.find_spec("litellm")
     folders = (found.submodule_search_locations if found else None) or ()
-    return next((path for folder in folders if (path := Path(folder) / _FILE).is_file()), None)
+    return next((path for folder in folders if (path := Path(folder) / file).is_file()), None)
