@@ -452,7 +452,8 @@ class ActiveRun:
     async def close_workspace(self) -> None:
         """Once nobody looks at its files any more, or after some seconds."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._given_back.wait(), LENT_FOR)
+            async with asyncio.timeout(LENT_FOR):
+                await self._given_back.wait()
         await self.parts.workspace.close()
 
     def lose_record(self, error: RecordChanged | RecordGone) -> None:

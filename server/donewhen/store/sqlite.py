@@ -204,9 +204,9 @@ class SqliteLedger:
     def _open(self) -> None:
         if self._refusal is None:
             self._connection, self.notices = open_ledger(self._path)
-            self._file = self._present()
         else:
             self._connection, self._copy_of = read_ledger(self._path)
+        self._file = self._present()
 
     def _version(self, connection: sqlite3.Connection) -> object:
         """Differs from the last value once another connection has written. Raises RecordGone."""
