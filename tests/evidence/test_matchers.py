@@ -185,6 +185,24 @@ CASES: list[tuple[str, str, list[tuple[str, int, int, str, str]]]] = [
         ],
     ),
     (
+        "node:test, a file that can't be loaded",
+        "TAP version 13\n# node:internal/modules/esm/resolve:283\n#     throw new ERR_MODULE_NOT_FOUND(\n"
+        "# Error [ERR_MODULE_NOT_FOUND]: Cannot find module './nope.mjs' imported from app.test.js\n"
+        "#     at finalizeResolution (node:internal/modules/esm/resolve:283:11) {\n# }\n"
+        "# Node.js v20.20.2\n# Subtest: {root}/src/app.test.js\nnot ok 1 - {root}/src/app.test.js\n  ---\n"
+        "  location: '{root}/src/app.test.js:1:1'\n  failureType: 'testCodeFailure'\n  exitCode: 1\n  signal: ~\n"
+        "  error: 'test failed'\n  code: 'ERR_TEST_FAILURE'\n  ...\n1..1\n# tests 1\n# pass 0\n# fail 1\n",
+        [
+            (
+                "src/app.test.js",
+                0,
+                0,
+                "error",
+                "Error [ERR_MODULE_NOT_FOUND]: Cannot find module './nope.mjs' imported from app.test.js",
+            )
+        ],
+    ),
+    (
         "node-tap",
         "TAP version 14\nnot ok 1 - should be equal\n  ---\n  diff: |\n    --- expected\n    +++ actual\n"
         "    @@ -1,1 +1,1 @@\n    -2\n    +1\n  at:\n    fileName: src/app.test.js\n    lineNumber: 3\n"

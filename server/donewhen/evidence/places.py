@@ -206,14 +206,17 @@ _TAP_DIFF = re.compile(r"^-(?!-- )(?P<expected>.*)\n\+(?P<actual>.*)$", re.MULTI
 def _tap(lines: Sequence[str], places: Places, outside: list[str]) -> Iterator[Problem]:
     """The failed tests of the Test Anything Protocol that say more in a block of YAML. Other lines go to `outside`."""
     rest = iter(lines)
-    group = title = ""
+    group = title = raised = ""
     for line in rest:
         if line.strip() == "---" and title:
             fields = _tap_fields(takewhile(lambda line: line.strip() != "...", rest))
+            if fields.get("exitCode") and places.find(title):  # the file's own process failed, and said why before
+                group, title, fields["error"] = "", raised, "" if raised else fields.get("error", "")
             yield from _tap_problem(group, title, fields, places)
-            title = ""
+            title = raised = ""
             continue
         group = found["name"] if (found := _TAP_GROUP.match(line)) else group
+        raised = said["message"] if (said := _JS_RAISED[0].match(group)) else raised
         title = found["name"] if (found := _TAP_FAILURE.match(line)) else ""
         outside.append(line)
 
