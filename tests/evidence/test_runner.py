@@ -877,6 +877,14 @@ async def test_a_marker_that_is_not_declared_is_named_with_what_helps(run: RunCh
     assert "or list `slwo` under `markers`" in result.reason
 
 
+@pytest.mark.parametrize("command", ["python -m unittest", "python -m unittest nosuchmodule"])
+async def test_a_module_that_unittest_can_not_load_is_no_failed_test(run: RunCheck, write: Write, command: str) -> None:
+    write("test_a.py", "import nosuchmodule\n")
+    result = await run(command)
+    assert result.outcome is Outcome.FAILED
+    assert result.reason.startswith("1 test file could not be collected")
+
+
 BROKEN_OFF = [
     ("go test ./...", "# x [x.test]\n./a_test.go:5:2: undefined: f\nFAIL\tx [build failed]\nFAIL\n",
      "go test broke off before any test: x [build failed]: a_test.go:5: undefined: f"),

@@ -361,10 +361,17 @@ def check_evidence(evidence: Sequence[Observation], about: str) -> None:
 SHOWN = 3
 COLLECTION = "collection failure"
 """How the message of a test begins that stands for a file which pytest could not import."""
+_NOT_LOADED = "unittest.loader._FailedTest"
+"""The class of one that stands for a file which unittest could not import."""
 
 _LONGEST_NAME = 120
 _PRINTED_BY_UNITTEST = re.compile(r"(?P<name>\w+) \((?P<owner>[\w.]+)\)")
 _AFTER = re.compile(r"; (?=and \d+ more\b|hint: )")
+
+
+def is_unloaded_file(test: TestCase) -> bool:
+    """Whether it is no test, but a file of tests that its runner could not import."""
+    return test.message.startswith(COLLECTION) or _NOT_LOADED in test.name
 
 
 def first_problems(tests: Sequence[TestCase], problems: Sequence[Problem]) -> tuple[tuple[str, ...], int]:

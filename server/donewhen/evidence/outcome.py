@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
-from donewhen.core.evidence import COLLECTION, Outcome, TestCase, TestTotals, short_name
+from donewhen.core.evidence import Outcome, TestCase, TestTotals, is_unloaded_file, short_name
 from donewhen.core.words import counted, listed
 from donewhen.ports import ProcessResult
 
@@ -131,7 +131,7 @@ def _other_exit(seen: Observed, totals: TestTotals) -> str:
 def _broke_off(seen: Observed, totals: TestTotals | None) -> str:
     if totals is None:
         return f"{seen.runner} broke off before any test: {seen.broke_off}"
-    files = sum(test.message.startswith(COLLECTION) for test in seen.tests)
+    files = sum(map(is_unloaded_file, seen.tests))
     ran = totals.executed - files
     when = f"after {counted(ran, 'test')}" if ran else "before any test"
     failed = f" ({totals.failed - files} failed)" if totals.failed > files else ""
@@ -148,7 +148,7 @@ def _passes(totals: TestTotals) -> str:
 def _failures(seen: Observed, totals: TestTotals) -> str:
     """How many; and which, if nothing else is said about them."""
     failed = [test for test in seen.tests if test.outcome in ("failed", "error")]
-    files = sum(test.message.startswith(COLLECTION) for test in failed)
+    files = sum(map(is_unloaded_file, failed))
     parts = [f"{totals.failed - files:,} of {counted(totals.executed - files, 'test')} failed"]
     parts = parts if totals.failed > files else []
     parts += [f"{counted(files, 'test file')} could not be collected"] if files else []
