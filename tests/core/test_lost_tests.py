@@ -106,6 +106,8 @@ Files = dict[str, tuple[str | None, str | None]]
         ),
         ({A: (BOTH, f"'''\n{ONE}'''\n{TWO}")}, {A: ("test_one",)}),
         ({"b.bats": ('@test "a" {\n  run a\n}\n', '@test "a" {\n}\n')}, {"b.bats": ("a",)}),
+        ({"test/models/user_test.rb": ('test "saves" do\nend\n', None)}, {"test/models/user_test.rb": ()}),
+        ({"a_test.go": ("package a\n\nfunc ExampleA() {}\n", "")}, {"a_test.go": ()}),
         ({"test/a_test.exs": ("defmodule ATest do\nend\n", "")}, {"test/a_test.exs": ()}),
     ],
 )
@@ -126,6 +128,7 @@ def test_what_is_deleted_or_emptied_is_lost(files: Files, lost: dict[str, tuple[
         {A: (BOTH, BOTH.replace("test_one", "test_the_first"))},
         {A: ("def test_a():\n    pass\n", "")},
         {"tests/helpers.py": ("x = 1\n", None)},
+        {A: (BOTH, BOTH.replace("== 1", '== 1\n    assert text().count(\'"""\') == 1'))},
         {"a_test.go": (GO, None), "b_test.go": (None, GO)},
         {"a.test.ts": (JS, JS.replace("toBe(3)", "toEqual({})"))},
         {A: (BOTH, BOTH.replace("test_two(tmp_path)", "test_two(\n    tmp_path,\n)"))},

@@ -32,6 +32,8 @@ def read(text: str) -> Any:
         verdict(entry("r-1"), entry("R2")),
         verdict(entry("R1", missing="None."), entry("R2", missing="nothing")),
         verdict(R1, R2, missing="Nothing is missing."),
+        verdict(R1, R2, missing="All requirements are met."),
+        verdict(R1, R2, missing=" (none) "),
         verdict({key: value for key, value in R1.items() if key != "missing"}, R2),
         GOOD.replace("evidence_ids", "evidence"),
         GOOD.replace("evidence_ids", "evidenceIds"),
@@ -142,6 +144,11 @@ def test_met_without_usable_citations_is_unverified(cited: list[str], says: str)
         ("R2 is unmet, which is another matter: E1 shows this one.", False),
         ("E1 shows that an unmet dependency is reported.", False),
         ("R1: unmet, since E1 shows nothing.", True),
+        ("Not met.", True),
+        ("`slug()` raises ValueError when the minimum length is not met (E1).", False),
+        ("Unverified users are rejected with 403, as E1 shows.", False),
+        ("The CLI lists packages whose dependencies are unmet (E1).", False),
+        ("All tests pass; accounts that are unverified get a banner.", False),
     ],
 )
 def test_met_whose_reason_says_that_it_is_not_is_unverified(reason: str, contradicts: bool) -> None:

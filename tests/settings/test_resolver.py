@@ -390,6 +390,7 @@ KEYLESS = replace(KNOWN, key=lambda role, model, options: None)
         "~/bin/my-agent",
         "exec my-agent",
         "env PATH=/a my-agent",
+        "env -a x my-agent",
     ],
 )
 def test_an_agents_command_that_only_a_shell_understands_is_left_to_the_shell(command: str) -> None:

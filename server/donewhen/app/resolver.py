@@ -365,6 +365,8 @@ def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
 
 _SAME_PATH = frozenset(("env", "nohup", "nice", "ionice", "setsid", "stdbuf", "timeout"))
 """Programs that start another one, which they find as the shell would."""
+_LOOKS_ELSEWHERE = ("PATH=", "-S", "-C", "-a", "--chdir", "--split-string", "--argv0")
+"""How words begin with which they find it otherwise."""
 
 
 def _programs(words: Sequence[str]) -> Iterator[str]:
@@ -372,7 +374,7 @@ def _programs(words: Sequence[str]) -> Iterator[str]:
     while words and words[0] not in SHELL_WORDS:
         yield words[0]
         name = program_name(words[0])
-        looks_elsewhere = any(one.startswith(("PATH=", "-S", "-C", "--chdir", "--split-string")) for one in words[1:])
+        looks_elsewhere = any(one.startswith(_LOOKS_ELSEWHERE) for one in words[1:])
         words = behind_wrapper((name, *words[1:])) if name in _SAME_PATH and not looks_elsewhere else ()
 
 

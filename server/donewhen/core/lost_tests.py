@@ -87,7 +87,7 @@ def _tests_that_act(path: str, text: str | None) -> list[_Test]:
     pattern = _names(path)
     if text is None or not pattern or len(text) > MAX_READ:
         return []
-    if path.endswith(".py"):
+    if path.endswith(".py") and not any(text.count(quotes) % 2 for quotes in ('"""', "'''")):
         text = _DOCSTRING.sub("", text)  # what stands in a text is no test
     found = [_Test(match["name"], _body(text, match)) for match in re.finditer(pattern, text)]
     return [one for one in found if one.body]
@@ -128,5 +128,11 @@ def _without(tests: Sequence[_Test], others: Sequence[_Test]) -> list[_Test]:
 
 
 def _is_gone(path: str, before: str | None, now: str | None) -> bool:
-    was_there = bool((before or "").strip()) and not (now or "").strip()
-    return was_there and not _names(path) and has_role(path, "test")
+    if before is None or not before.strip() or (now or "").strip() or not has_role(path, "test"):
+        return False
+    pattern = _names(path)
+    return not pattern or (_NAMED_AS_TEST.search(path) is not None and re.search(pattern, before) is None)
+
+
+_NAMED_AS_TEST = re.compile(r"(?:[Tt]ests?|[Ss]pec|IT|Case)\.(?!py$)\w+$")
+"""How a file of tests is named whose tests no row knows; Python's are read whole."""

@@ -451,10 +451,12 @@ class ActiveRun:
 
     async def close_workspace(self) -> None:
         """Once nobody looks at its files any more, or after some seconds."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LENT_FOR):
-                await self._given_back.wait()
-        await self.parts.workspace.close()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LENT_FOR):
+                    await self._given_back.wait()
+        finally:
+            await self.parts.workspace.close()
 
     def lose_record(self, error: RecordChanged | RecordGone) -> None:
         """Ends the run, whatever it waits for."""

@@ -33,6 +33,8 @@ from donewhen.engine.watching import same_goal
 from donewhen.ports import Owner, RunSummary, Workspace
 
 FOLLOWS_AGAIN = 0.5
+LOOKED_FOR_AGAIN = 5.0
+"""Seconds after which a record that was taken away is looked for again."""
 MAX_DIFF = 1_000_000
 """Bytes: what a person reads, or another program, of all that a run changed."""
 
@@ -374,17 +376,20 @@ class Reading:
             try:
                 await self._tell_of_others()
                 async for _ in self._setup.ledger.changes():
+                    self.failure = None if isinstance(self.failure, RecordGone) else self.failure
                     await self._tell_of_others()
                 return
             except RecordGone as error:
                 await self._record_is_gone(error)
-                return
+                await asyncio.sleep(LOOKED_FOR_AGAIN)  # somebody may put it back
             except DoneWhenError:
                 # A full disk or a busy ledger: followers get another chance.
                 await asyncio.sleep(FOLLOWS_AGAIN)
 
     async def _record_is_gone(self, error: RecordGone) -> None:
         """Nothing can be kept any more: what is pursued or on guard here ends."""
+        if isinstance(self.failure, RecordGone):
+            return  # it is said already
         self.failure = error
         for run in list(self._active.values()):
             run.lose_record(error)

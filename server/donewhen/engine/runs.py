@@ -500,7 +500,7 @@ class Supervisor(Control):
         await remember(run.state, run.parts.workspace)
         await self._release_run(run)
         self._setup.lock.release()
-        if self.failure is None:
+        if not isinstance(self.failure, RecordGone):
             self._collect_later()
 
     async def _release_run(self, run: ActiveRun) -> None:

@@ -181,15 +181,17 @@ _GO_FRAME = re.compile(r"^\t(?P<path>\S.*\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$
 
 def _go_panics(lines: Sequence[str], places: Places) -> Iterator[Problem]:
     """What a goroutine died of, at its innermost frame in the workspace."""
-    test = message = ""
+    message, before = "", ""
     for line in lines:
-        if (failed := _GO_TEST.match(line)) is not None:
-            test = failed["name"]
-        elif (panic := _GO_PANIC.match(line)) is not None:
-            message = panic["message"]
-        elif message and (frame := _GO_FRAME.match(line)) and (path := places.find(frame["path"])) is not None:
-            yield Problem(path, max(int(frame["line"]) - 1, 0), f"{test}: {message}" if test else message, source="go")
-            test = message = ""
+        if (panic := _GO_PANIC.match(line)) is not None:
+            failed = _GO_TEST.match(before)  # of the test whose goroutine it was
+            message = f"{failed['name']}: {panic['message']}" if failed is not None else panic["message"]
+        elif message and (frame := _GO_FRAME.match(line)):
+            path = places.find(frame["path"])
+            if path is not None and not is_installed(path):
+                yield Problem(path, max(int(frame["line"]) - 1, 0), message, source="go")
+                message = ""
+        before = line
 
 
 _LONGEST_MESSAGE = 200

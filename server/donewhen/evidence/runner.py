@@ -255,11 +255,17 @@ def _broken_off(runs: Runs, output: str, report: Report | None, totals: TestTota
         return _maker(report), report.broke_off
     if (report is None and totals is not None and totals.passed) or runs.hearsay:
         return "", ""
+    # Beside a report, what its own end says: tests may print the like.
+    said = output if report is None else output[-_OWN_END:]
     for tool in (runs.runner,) if runs.runner is not None else RUNNERS if runs.open else ():
         for pattern in tool.breaks_off if report is None or tool.name == _maker(report) else ():
-            if found := multiline(pattern).search(output):
+            if found := multiline(pattern).search(said):
                 return tool.name, clipped(found["said"])
     return "", ""
+
+
+_OWN_END = 1_000
+"""Characters."""
 
 
 def _maker(report: Report) -> str:

@@ -17,6 +17,8 @@ _CLAIM_KEYS = frozenset(("confirmed", "reason", *_CITATION_KEYS))
 _NOTHING = re.compile(
     r"(?:none|nothing(?: else)?(?: is)?(?: missing)?|no(?: gaps?| issues?)?|n/?a|-+)?\.?", re.IGNORECASE
 )
+_SAYS_NOTHING = re.compile(r"\W*(?:\Z|(?:none|nothing|nil|null|no|all|every\w*|n/?a)\b)", re.IGNORECASE)
+"""How a text begins by which a judge says of all requirements that nothing is missing."""
 MAX_REASON = 1_000
 _MAX_BRACKETS = 500
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
@@ -205,7 +207,7 @@ def _check_whole(value: Mapping[str, Any]) -> None:
         raise InvalidReply("`missing` must be text")
     if value["complete"] and score == 0:
         raise InvalidReply("`complete` is true, but `score` is 0")
-    if value["complete"] and not _NOTHING.fullmatch(value["missing"].strip()):
+    if value["complete"] and not _SAYS_NOTHING.match(value["missing"]):
         raise InvalidReply("`complete` is true, but `missing` says that something is")
 
 
@@ -238,13 +240,18 @@ def _read_entry(entry: object, citable: Citable) -> tuple[RequirementVerdict, st
     ), contradiction
 
 
+_OPPOSITE = (
+    r"(?:un(?:met|verified|satisfied|fulfilled)|not (?:yet |fully |actually |really )?(?:met|satisfied|fulfilled))"
+)
 _DENIES = re.compile(
-    r"(?:\b(?:is|are|remains?|stays?)\s+(?:(?:still|clearly|currently|therefore|thus|also)\s+)?|^\W*(?:R\d+\W+)?)"
-    r"(?:un(?:met|verified|satisfied|fulfilled)|not (?:yet |fully |actually |really )?(?:met|satisfied|fulfilled))\b",
+    r"\b(?:R\d+|(?:the|this) requirement|it)\s+(?:is|remains|stays)\s+"
+    rf"(?:(?:still|clearly|currently|therefore|thus)\s+)?{_OPPOSITE}\b|^\W*(?:R\d+\W+)?{_OPPOSITE}\s*(?:[.:;,!]|$)",
     re.IGNORECASE,
 )
+"""Of the requirement itself: what a program does where something else is unmet may be the very thing that is proven."""
 _DENIED_OR_PAST = re.compile(
-    r"\b(?:no|nothing|none|not|never|nor|without|was|were|been|previously|before|initially|earlier|if|would|unless)\b",
+    r"\b(?:no|nothing|none|not|never|nor|without|was|were|been|previously|before|initially|earlier|if|would|unless|when"
+    r"|whenever|where|while|once|until|that|which|who|whose)\b",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"\bR\d+\b")

@@ -68,17 +68,23 @@ def provider_of(name: str) -> str | None:
 
 def is_full_name(name: str) -> bool:
     """Whether it names a provider that there is, and a model there; the editor's own models are none of these."""
-    provider, known = provider_of(name), _providers()
-    there = provider is not None and (not known or provider in known)
-    return is_editors(name) or (there and not name.endswith("/"))
+    prefix, slash, model = name.partition("/")
+    if not slash:
+        return is_editors(name) or provider_of(name) is not None
+    return is_editors(name) or (bool(prefix and model) and _is_provider(prefix))
 
 
 @cache
-def _providers() -> frozenset[str]:
-    """All that litellm knows, without importing it, which takes seconds; empty where it isn't installed."""
-    path = _of_litellm("types/utils.py")
-    listed = re.search(r"^class LlmProviders\b.*\n((?:[ \t].*\n|\n)+)", path.read_text("utf-8"), re.M) if path else None
-    return frozenset(re.findall(r'^    [A-Z0-9_]+ = "([^"]+)"', listed[1], re.M)) if listed else frozenset()
+def _is_provider(name: str) -> bool:
+    """Whether litellm knows a provider by that name, or models of one, without importing it, which takes seconds. True
+    where it isn't installed, or lists its providers otherwise."""
+    known, listed = _of_litellm("types/utils.py"), _of_litellm("llms/openai_like/providers.json")
+    enum = re.search(r"^class LlmProviders\b.*\n((?:[ \t].*\n|\n)+)", known.read_text("utf-8"), re.M) if known else None
+    names = set(re.findall(r'^    [A-Z0-9_]+ = "([^"]+)"', enum[1], re.M)) if enum else set[str]()
+    if not names or name in names or (listed and f'"{name}"' in listed.read_text("utf-8")):
+        return True
+    with _catalogue() as text:
+        return text.find(f'"{name}/'.encode()) >= 0
 
 
 def at_its_provider(name: str, api_base: str | None) -> bool:

@@ -296,8 +296,10 @@ class SqliteLedger:
     def _present(self) -> tuple[int, int] | None:
         try:
             found = self._path.stat()
-        except OSError:
+        except FileNotFoundError:
             return None
+        except OSError:
+            return self._file  # it can't be looked at now, which says nothing
         return found.st_dev, found.st_ino
 
     def _close(self) -> None:

@@ -490,7 +490,6 @@ class _Marks:
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._ended = False
-        self._made = False
         self._file = self.new()
 
     def new(self) -> str:
@@ -507,14 +506,11 @@ class _Marks:
             self._file = mark
 
     def prepare(self) -> None:
-        """Makes the folder, and removes those of processes that were killed. Raises FileNotFoundError after its end,
-        and once what it stood in was taken away."""
+        """Makes the folder, and removes those of processes that were killed. Raises FileNotFoundError after its end."""
         with self._lock:
             if self._ended:
                 raise FileNotFoundError(self.folder)
-            for folder in (Path(self.folder).parent, Path(self.folder)):
-                folder.mkdir(parents=not self._made, exist_ok=True)
-            self._made = True
+            os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103 # likewise
         for one in Path(self.folder).parent.iterdir():
             owner = one.name.partition("-")[0]
             if owner.isdecimal() and not psutil.pid_exists(int(owner)):
