@@ -15,6 +15,7 @@ import pytest
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed
+from donewhen.core.trouble import FailedTry
 from donewhen.models.catalogue import cost_of
 from donewhen.models.direct.clients import DirectClients, family_of
 from donewhen.models.hosted import Abilities, HostedModel, Transport
@@ -22,7 +23,7 @@ from donewhen.models.protocol import Answered, Call
 from donewhen.models.routing import Routes
 from donewhen.ports import ModelFacts
 from tests.models.conftest import LOOK, Pauses, model, request, scripted, until
-from tests.scripted_models import says
+from tests.scripted_models import html, says
 from tests.tools import each_row
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
@@ -331,6 +332,19 @@ async def test_a_stream_of_claude_that_breaks_off_counts_as_its_prompt(clients: 
         prompt, _ = asked.estimate(request())
         got = await asked.complete(request(stream=True))
     assert got.usage.input_tokens == 1000 + prompt.input_tokens
+
+
+@loop
+async def test_a_page_of_html_is_named_at_the_first_try_of_a_stream(clients: DirectClients) -> None:
+    told: list[FailedTry] = []
+
+    async def hears(failed: FailedTry) -> None:
+        told.append(failed)
+
+    async with scripted(html(), says("well")) as server:
+        got = await model(clients, server).complete(request(stream=True, on_failed_try=hears))
+    assert got.message.text == "well"
+    assert "a page of HTML" in told[0].trouble.said
 
 
 @loop

@@ -108,10 +108,16 @@ def whole_reply(response: Any) -> dict[str, Any]:
     }
 
 
+_LONGEST_PAGE = 4_000
+"""Bytes, in which its title stands."""
+
+
 async def said_instead(stream: Any) -> dict[str, Any] | None:
     """The JSON object that came where a stream was asked for: a complete reply. None where a stream came. Raises
-    ErrorReplyError."""
+    ErrorReplyError, and UnreadableReplyError with a page of HTML."""
     headers = stream.response.headers
+    if "html" in headers.get("content-type", "") and (page := await stream.response.aread()).lstrip()[:1] == b"<":
+        raise UnreadableReplyError(page[:_LONGEST_PAGE].decode("utf-8", "replace"))
     # Some call a stream so, too: its length is not known beforehand.
     if _JSON not in headers.get("content-type", "") or "content-length" not in headers:
         return None
