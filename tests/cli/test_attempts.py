@@ -360,7 +360,8 @@ def goes_on(bench: Bench) -> None:
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout)["check"]["complete"]
     assert "done.txt" in bench.files()
-    assert [one.parent.name for one in bench.folders()] == ["1"]
+    (kept,) = bench.folders()  # of the one that was proven first
+    assert kept.parent.name in ("1", "2")
 
 
 @posix
