@@ -438,14 +438,15 @@ async def test_a_run_that_ends_leaves_its_files_to_whoever_looks_at_them(
             await super().close()
 
     monkeypatch.setattr(world.workspace, "__class__", Closing)
-    world.worker.plays = [asyncio.Event().wait]  # type: ignore[list-item]
-    supervisor = world.supervisor()
+    world.worker.gate = asyncio.Event()
+    supervisor, ended = world.supervisor(), asyncio.Event()
     run_id = (await supervisor.start(GOAL)).state.run_id
+    supervisor.subscribe(lambda view: ended.set() if view.state.lifecycle.ended else None)
     async with supervisor.opened(run_id) as workspace:
         stopping = asyncio.ensure_future(supervisor.stop(run_id))
-        while not (await supervisor.view(run_id)).state.lifecycle.ended:  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
-        await asyncio.sleep(0.05)
+        await asyncio.wait_for(ended.wait(), 10)
+        stopped, _ = await asyncio.wait({stopping}, timeout=0.1)
+        assert not stopped
         assert workspace not in closed
     await stopping
     assert workspace in closed

@@ -256,10 +256,10 @@ def _broken_off(runs: Runs, output: str, report: Report | None, totals: TestTota
     if (report is None and totals is not None and totals.passed) or runs.hearsay:
         return "", ""
     # Beside a report, what its own end says: tests may print the like.
-    said = output if report is None else output[-_OWN_END:]
+    its_own = output if report is None else output[-_OWN_END:]
     for tool in (runs.runner,) if runs.runner is not None else RUNNERS if runs.open else ():
         for pattern in tool.breaks_off if report is None or tool.name == _maker(report) else ():
-            if found := multiline(pattern).search(said):
+            if found := multiline(pattern).search(its_own):
                 return tool.name, clipped(found["said"])
     return "", ""
 

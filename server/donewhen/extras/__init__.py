@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 class Extra(NamedTuple):
     """A folder. One with a `command` has its arguments in `arguments.py` and performs it in `command.py`; `group`,
-    `about` and `after` say where it stands in the help: after that command, else last. `gives` names what the folder's
-    front page has for a place in the loop that asks for it."""
+    `about` and `after` say where it stands in the help: after that command, else last. `provides` names what the
+    folder's front page has for a place in the loop that asks for it."""
 
     folder: str
     command: str = ""
     group: str = ""
     about: str = ""
     after: str = ""
-    gives: str = ""
+    provides: str = ""
 
 
 PROGRAMS = "For programs"
@@ -30,8 +30,8 @@ EXTRAS: tuple[Extra, ...] = (
     Extra("mcp", "mcp", PROGRAMS, "serve the goal and its evidence as MCP tools", after="gate"),
     Extra("goalbench", "bench", PROGRAMS, "measure judges: how often they accept what isn't done and reject what is"),
     Extra("fleet", "fleet", "Many at once", "pursue many goals in many workspaces, on this machine or on Temporal"),
-    Extra("tracing", gives="make_tracer"),
-    Extra("adapters", gives="PACKAGES"),
+    Extra("tracing", provides="make_tracer"),
+    Extra("adapters", provides="PACKAGES"),
 )
 COMMANDS = {one.command: one for one in EXTRAS if one.command}
 
@@ -41,7 +41,7 @@ def part_of(command: str, module: str, name: str) -> Any:
     return getattr(import_module(f"{__name__}.{COMMANDS[command].folder}.{module}"), name)
 
 
-def given(name: str) -> Any | None:
-    """What an extra gives under that name; None where none does."""
-    folder = next((one.folder for one in EXTRAS if one.gives == name), None)
+def provided(name: str) -> Any | None:
+    """What an extra provides under that name; None where none does."""
+    folder = next((one.folder for one in EXTRAS if one.provides == name), None)
     return None if folder is None else getattr(import_module(f"{__name__}.{folder}"), name)

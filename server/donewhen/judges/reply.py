@@ -208,7 +208,7 @@ def _check_whole(value: Mapping[str, Any]) -> None:
     if value["complete"] and score == 0:
         raise InvalidReply("`complete` is true, but `score` is 0")
     if value["complete"] and not _SAYS_NOTHING.match(value["missing"]):
-        raise InvalidReply("`complete` is true, but `missing` says that something is")
+        raise InvalidReply("`complete` is true, but `missing` says what is missing")
 
 
 def _read_entry(entry: object, citable: Citable) -> tuple[RequirementVerdict, str]:

@@ -69,9 +69,9 @@ def provider_of(name: str) -> str | None:
 def is_full_name(name: str) -> bool:
     """Whether it names a provider that there is, and a model there; the editor's own models are none of these."""
     prefix, slash, model = name.partition("/")
-    if not slash:
-        return is_editors(name) or provider_of(name) is not None
-    return is_editors(name) or (bool(prefix and model) and _is_provider(prefix))
+    if is_editors(name):
+        return True
+    return bool(prefix and model) and _is_provider(prefix) if slash else provider_of(name) is not None
 
 
 @cache

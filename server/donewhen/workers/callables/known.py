@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from donewhen.core.work import Usage
-from donewhen.extras import given
+from donewhen.extras import provided
 
 # Telling objects by what they have, without importing who made them, and without running their code.
 
@@ -231,7 +231,7 @@ class Packages:
 
 
 def _packages() -> Packages:
-    return given("PACKAGES") or Packages()
+    return provided("PACKAGES") or Packages()
 
 
 def known_agent(given: Any) -> KnownAgent | None:
