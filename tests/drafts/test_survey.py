@@ -100,8 +100,9 @@ def test_every_command_that_tox_runs_is_drafted_or_named(bench: Bench) -> None:
         f"not drafted: `pytest slow` ([testenv:slow] in tox.ini): {another}",
         f"not drafted: `ruff check c` ([testenv:slow] in tox.ini): {another}",
         "not drafted: `own-check --all` ([testenv:style] in tox.ini): what it checks is not known",
+        "not drafted: `own-upload` ([testenv:release] in tox.ini): tox runs it only by its environment's name",
     )
-    assert [note.startswith(said) for note, said in zip(found.notes(), told, strict=True)] == [True] * 3
+    assert [note.startswith(said) for note, said in zip(found.notes(), told, strict=True)] == [True] * 4
     bench.write("tox.ini", "")
     bench.write(
         "tox.toml",
@@ -110,7 +111,10 @@ def test_every_command_that_tox_runs_is_drafted_or_named(bench: Bench) -> None:
     )
     found = bench.survey(tries=False)
     assert found.commands == ("pytest tests",)
-    assert found.unknown == ("`own-check 'x y'` (env_run_base in tox.toml)",)
+    assert [one.partition(": ")[0] for one in found.unknown] == [
+        "`own-check 'x y'` (env_run_base in tox.toml)",
+        "`own-upload` (env.release in tox.toml)",
+    ]
 
 
 def test_what_is_missing_is_named_and_not_drafted(bench: Bench) -> None:

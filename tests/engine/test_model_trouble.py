@@ -42,6 +42,7 @@ FAULTS: list[tuple[Failure, TroubleKind, int, str]] = [
     (Failure("PermissionDeniedError", "not yours", 403), "key_refused", 1, "was not accepted"),
     (Failure("NotFoundError", "no such model", 404), "no_such_model", 1, "check the name"),
     (Failure("NotFoundError", "404 page not found", 404), "wrong_address", 1, "most end in /v1"),
+    (Failure("APIStatusError", "Method Not Allowed", 405), "wrong_address", 1, "405 (Method Not Allowed); correct"),
     (Failure("InternalServerError", "boom", 500), "failing", 5, "answers 500: boom"),
     (Failure("RateLimitError", "slow down", 429, retry_after="8"), "overloaded", 5, "answers 429: slow down"),
     (Failure("InternalServerError", "Loading model", 503), "starting", 60, "still starting"),

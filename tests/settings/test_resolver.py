@@ -365,6 +365,9 @@ def test_the_editors_models_need_nothing_installed_and_no_other_gets_by_beside_t
     assert start.options.agent is not None
     assert start.options.agent.model == "editor/copilot/gpt-4o"
     assert "not_independent" not in [one.code for one in start.warnings]
+    with pytest.raises(UsageError, match=r"^editor/copilot/gpt-4o is a model of an editor") as refusal:
+        resolve(JUDGED, StartOptions(), Settings(given=chosen), replace(absent, in_an_editor=False))
+    assert refusal.value.lacks == "model"
     same = replace(chosen, judge_model="openai/gpt-4o")
     with pytest.raises(UsageError, match="models extra"):
         resolve(JUDGED, StartOptions(), Settings(given=same), absent)

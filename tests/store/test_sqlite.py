@@ -19,6 +19,7 @@ from donewhen.core.evidence import ObservedCommand
 from donewhen.ports import RunSummary
 from donewhen.store import tables
 from donewhen.store.codec import CODEC_VERSION
+from donewhen.store.folders import TREES
 from donewhen.store.opening import MIGRATIONS, SCHEMA_VERSION, ledger_error, migrate, open_ledger
 from donewhen.store.sqlite import SqliteLedger
 
@@ -33,7 +34,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
 async def filled(path: Path, count: int = 40) -> None:
@@ -147,7 +148,12 @@ def foreign(path: Path) -> None:
     execute(path, "CREATE TABLE bookmarks (url TEXT)")
 
 
-@pytest.mark.parametrize("harm", [garbage, wrong_magic, truncated, overwritten, foreign])
+def emptied(path: Path) -> None:
+    (path.parent / TREES).mkdir()
+    path.write_bytes(b"")
+
+
+@pytest.mark.parametrize("harm", [garbage, wrong_magic, truncated, overwritten, foreign, emptied])
 async def test_a_damaged_ledger_is_moved_aside_and_kept(path: Path, harm: object) -> None:
     await filled(path)
     assert callable(harm)

@@ -306,7 +306,7 @@ def test_an_audit_as_markdown_claims_no_run() -> None:
     assert "worker" not in shown
 
 
-@pytest.mark.parametrize("report", ["markdown", "short", "html", "github"])
+@pytest.mark.parametrize("report", ["markdown", "short", "html", "github", "junit", "sarif", "gitlab"])
 def test_an_audit_says_that_it_tried_no_hidden_check(report: str) -> None:
     for hidden, says in ((("secret",), True), ((), False)):
         shown = view(mode="audit", ended=True, reason="everything is proven")

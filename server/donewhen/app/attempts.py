@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from donewhen.app.gate import TREES
 from donewhen.app.services import open_runs
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.core.answers import WAITS
@@ -32,7 +31,7 @@ from donewhen.engine.runs import changed_limits
 from donewhen.goalfile.files import WorkspaceGoalFiles
 from donewhen.settings.loading import Settings, goal_with_settings
 from donewhen.store.attempts import LOCK, Attempt, Group, Groups
-from donewhen.store.folders import folders_below, kept_folder, state_folder, workspace_folder
+from donewhen.store.folders import TREES, folders_below, kept_folder, state_folder, workspace_folder
 from donewhen.workspace.applying import Change, apply, standing
 from donewhen.workspace.checkpoints import Content
 from donewhen.workspace.duplicating import duplicate, size_of

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from donewhen.app.gate import TREES, agents_of, runs_of_gate
+from donewhen.app.gate import agents_of, runs_of_gate
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, refuse_unready, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.tracing import make_tracer
@@ -36,10 +36,11 @@ from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
 from donewhen.evidence.text import Masking
 from donewhen.goalfile.files import WorkspaceGoalFiles
-from donewhen.ports import Checker, Judge, Ledger, ModelNotes, Processes, Rooms, Worker
+from donewhen.ports import Checker, Judge, Ledger, ModelNotes, Processes, Rooms, Worker, no_editor_to_ask
 from donewhen.settings.loading import Settings, retention
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.folders import (
+    TREES,
     kept_folder,
     ledger_file,
     may_be_written,
@@ -159,6 +160,7 @@ def engine_setup(
         hindrance=contained.why,
         program=lambda name: _program_at(root, name, variables().get("PATH")),
         key=key,
+        in_an_editor=context.ask_editor is not no_editor_to_ask,
         measured=notes.measured,
     )
 

@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.regular import read_text
-from donewhen.store.folders import kept_folder, workspace_folder
+from donewhen.store.folders import TREES, kept_folder, workspace_folder
 
 FILE = "gate.json"
-TREES = "checkpoints"
-"""The folder of a workspace's kept trees, and of what its results were made of."""
 MAX_SESSIONS = 50
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "cmd", "powershell", "pwsh", "env", "timeout"})
 """What stands between an agent and the command of its hook."""

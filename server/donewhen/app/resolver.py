@@ -29,7 +29,7 @@ from donewhen.engine.runs import changed_limits
 from donewhen.engine.setup import Start
 from donewhen.evidence.text import is_sensitive
 from donewhen.installation import ModelExtra, how_to_get
-from donewhen.ports import Measured, ModelFacts, Price
+from donewhen.ports import Measured, ModelFacts, Price, of_an_editor
 from donewhen.settings.kinds import BadValue, refused_choice
 from donewhen.settings.loading import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
 from donewhen.settings.table import BY_NAME
@@ -73,6 +73,8 @@ class KnownFacts:
     """Where a program of that name, or at that path from the workspace, is; None if it isn't there."""
     key: Callable[[CallRole, str, RunOptions], str | None] = lambda role, model, options: "not looked for"
     """The key for a call to that model, None if none is set."""
+    in_an_editor: bool = True
+    """Whether an editor is there, whose own models can be asked."""
     measured: Callable[[str, str | None], Measured | None] = lambda judge, api_base: None
     """How a judge, by its identity and the address where it is served, did in `donewhen bench --quick`."""
 
@@ -329,6 +331,9 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
         asked.append(("worker", options.agent.model, options.agent.api_base))
     if options.judging is not None and any(not one.sole_check for one in goal.requirements):
         asked.extend(("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models))
+    editors = [model for _, model, _ in asked if is_editors(model)]
+    if editors and not known.in_an_editor:
+        raise UsageError(of_an_editor(editors[0]), lacks="model")
     asked = [one for one in asked if not is_editors(one[1])]
     for role, model, api_base in asked:
         _refuse_incomplete_name(model)

@@ -57,8 +57,7 @@ class Survey:
     def notes(self) -> tuple[str, ...]:
         """What a person should know about a draft, a line each."""
         tried = (_trial_line(one) for one in self.checks if one.drafted and one.standing)
-        unknown = "not drafted: {}: what it checks is not known; add it if it decides"
-        return (*tried, *_left_out(self.checks), *map(unknown.format, self.unknown))
+        return (*tried, *_left_out(self.checks), *map("not drafted: {}".format, self.unknown))
 
 
 def _trial_line(check: FoundCheck) -> str:

@@ -53,6 +53,7 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _SILENT = {"APITimeoutError", "Timeout", "TimeoutError"}
 _BEGUN = {*_SILENT, "BrokenOffError", "MidStreamFallbackError"}
 _PAYMENT_REQUIRED = 402
+_NO_SUCH_METHOD = 405
 _OVERLOADED = {429, 503, 529}
 _PASSING = {408, 409, 423, 425, *_OVERLOADED}
 _UNREADABLE = {"EmptyReplyError", "UnreadableReplyError", "JSONDecodeError"}
@@ -171,6 +172,8 @@ def kind_of(failure: Failure) -> TroubleKind:  # noqa: C901  # the order of the 
         return "no_such_model"
     if failure.status == 404:
         return "no_such_model" if _NAMES_MODEL.search(said) else "wrong_address"
+    if failure.status == _NO_SUCH_METHOD:
+        return "wrong_address"
     if failure.status == 503 and _LOADING.search(said):
         return "starting"
     if failure.status in _OVERLOADED:
@@ -201,8 +204,9 @@ def _failure_sentence(
     texts: Mapping[TroubleKind, str] = {
         "unreachable": f"{model} can't be reached{at}: {words}; "
         + ("start its server, or correct its address" if api_base else "check the network"),
-        "wrong_address": f"{model} is not{at or ' there'}: {words if failure.network else f'404 ({words})'}; correct "
-        "the address (most end in /v1), or the name",
+        "wrong_address": f"{model} is not{at or ' there'}: "
+        f"{words if failure.network else f'{failure.status} ({words})'}; correct the address (most end in /v1), or the "
+        "name",
         "starting": f"the server of {model} is still starting: {words}; {told or 'wait until it is ready'}",
         "overloaded": f"{answers}: {words}; {told or 'wait a while'}, or set another model",
         "failing": f"{answers}: {words}; {told or 'try again later'}, or set another model",

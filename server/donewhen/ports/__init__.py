@@ -33,6 +33,7 @@ from donewhen.ports.models import (
     Price,
     ToolSpec,
     no_editor_to_ask,
+    of_an_editor,
 )
 from donewhen.ports.plugging import (
     AuditAhead,
@@ -154,4 +155,5 @@ __all__ = [
     "Worker",
     "Workspace",
     "no_editor_to_ask",
+    "of_an_editor",
 ]

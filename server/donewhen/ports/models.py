@@ -102,9 +102,12 @@ EditorSilent, and ModelFailed if no editor that offers models will ever answer h
 
 
 async def no_editor_to_ask(asked: Mapping[str, Any], timeout: float) -> object:
-    raise ModelFailed(
-        f"{asked['model']} is a model of an editor: start the run in that editor, or set another model", "refused"
-    )
+    raise ModelFailed(of_an_editor(str(asked["model"])), "refused")
+
+
+def of_an_editor(model: str) -> str:
+    """Why an editor's own model can't be asked where no editor is."""
+    return f"{model} is a model of an editor: run the goal in that editor, or set another model"
 
 
 Calling = Literal["tools", "actions"]

@@ -15,6 +15,8 @@ from donewhen.regular import read_text
 
 WORKSPACE_FILE = "workspace.json"
 LEDGER_FILE = "ledger.sqlite"
+TREES = "checkpoints"
+"""The folder of a workspace's kept trees, and of what its results were made of."""
 
 
 def state_folder(override: Path | None = None) -> Path:

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 
 from donewhen.core.errors import LedgerError, LedgerTooNew, LedgerUnavailable
 from donewhen.store.codec import CODEC_VERSION
+from donewhen.store.folders import TREES
 from donewhen.store.tables import link_entries
 
 BUSY_SECONDS = 10.0
@@ -154,8 +155,10 @@ def _refuse_others(path: Path) -> None:
 
 def is_damaged(path: Path, checked_bytes: int = CHECKED_BYTES) -> bool:
     """True for a file that is not an intact ledger. Raises LedgerTooNew. Reads only."""
-    if not path.exists() or path.stat().st_size == 0:
+    if not path.exists():
         return False
+    if path.stat().st_size == 0:  # just being made, unless runs kept trees beside it before
+        return (path.parent / TREES).is_dir()
     try:
         # Read-only, because a connection that may write can change the file just by closing it.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as probe:

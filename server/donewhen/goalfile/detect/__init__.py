@@ -31,7 +31,7 @@ def detect(root: Path) -> tuple[DetectedCheck, ...]:
 
 
 def left(root: Path) -> tuple[str, ...]:
-    """What the project runs to check itself and nothing here knows, each with where it stands."""
+    """What the project runs to check itself and nothing here knows, each with where it stands and why."""
     return tuple(dict.fromkeys(left_of_tox(Folder(root))))
 
 

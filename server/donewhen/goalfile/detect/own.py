@@ -135,10 +135,11 @@ def _tox(folder: Folder) -> Iterator[DetectedCheck]:
 
 
 def left_of_tox(folder: Folder) -> Iterator[str]:
-    """What plain `tox` runs and no draft holds, since nothing is known of it; each with where it stands."""
+    """What tox runs and no draft holds, since nothing is known of it; each with where it stands, and why."""
     for line in _tox_lines(folder):
-        if line.usual and line.bare and line.check is None:
-            yield f"`{line.bare}` ({line.where})"
+        if line.bare and line.check is None:
+            by_name = "" if line.usual else "tox runs it only by its environment's name, and "
+            yield f"`{line.bare}` ({line.where}): {by_name}what it checks is not known; add it if it decides"
 
 
 def _tox_lines(folder: Folder) -> Iterator[_ToxLine]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from donewhen.core.decide import held_out_untried
 from donewhen.core.goal import Requirement
 from donewhen.core.state import KnownFinding
 from donewhen.core.verdict import GRADES, RequirementView
@@ -29,6 +30,7 @@ RULES: Mapping[str, tuple[Level, str]] = {
 """The rules about requirements. Those about integrity findings are named by their kind: `integrity/goal_file`."""
 
 INTEGRITY = "integrity/"
+UNTRIED = "hidden-checks/untried"
 MAX_PLACES = 10
 """Places of one requirement that are shown."""
 
@@ -64,6 +66,13 @@ def past_alerts(view: RunView, root: Path) -> tuple[Alert, ...]:
         undone = f"undone in iteration {one.undone}" if one.undone is not None else "not tried again since"
         found.append(replace(alert, level="note", accepted=f"raised after iteration {one.iteration}, {undone}"))
     return _placed(found, root)
+
+
+def untried_alert(view: RunView, root: Path) -> tuple[Alert, ...]:
+    """That an audit tried no hidden check, for a form that has no other place for it; empty where there are none."""
+    said = held_out_untried(view.state).removeprefix("; ")
+    path, line = _in_goal(view, 0)
+    return _placed([Alert(UNTRIED, "note", said, said, path, line, None, _fingerprint(UNTRIED))], root) if said else ()
 
 
 def _placed(found: Sequence[Alert], root: Path) -> tuple[Alert, ...]:

@@ -9,17 +9,16 @@ from typing import Any
 
 from donewhen.core.evidence import Evidence
 from donewhen.engine.api import RunView
-from donewhen.wire.reports.alerts import Alert, Level, alerts, past_alerts
+from donewhen.wire.reports.alerts import Alert, Level, alerts, past_alerts, untried_alert
 
 SEVERITIES: Mapping[Level, str] = {"error": "critical", "warning": "major", "note": "info"}
 
 
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
-    """An array with an entry for each thing that is not proven, and as information for each finding that was undone;
-    empty where everything is proven and nothing was refused on the way."""
-    return json.dumps(
-        [_issue(one) for one in (*alerts(view, root), *past_alerts(view, root))], ensure_ascii=False, indent=1
-    )
+    """An array with an entry for each thing that is not proven, and as information for each finding that was undone and
+    for hidden checks that an audit doesn't try; empty where everything is proven and nothing else is to be said."""
+    found = (*alerts(view, root), *past_alerts(view, root), *untried_alert(view, root))
+    return json.dumps([_issue(one) for one in found], ensure_ascii=False, indent=1)
 
 
 def _issue(one: Alert) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from donewhen.core.decide import held_out_untried
 from donewhen.core.evidence import CheckResult, Evidence
 from donewhen.core.state import RunState
 from donewhen.core.summary import room_text
@@ -54,6 +55,7 @@ def _properties(suite: Element, state: RunState) -> None:
         "tokens": str(usage.tokens) if usage.tokens else None,
         "usd": f"{usage.usd:.6f}" if usage.usd is not None and (usage.tokens or usage.usd) else None,
         "halt": halt_text(halt) if halt is not None else None,
+        "hiddenChecks": held_out_untried(state).removeprefix("; ") or None,
         "pluginsOff": ", ".join(state.plugins.off) or None,
         "startAcceptedBy": state.started if options.summary else None,
     }
