@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
@@ -49,6 +50,10 @@ def host(shared_host: SharedHost) -> SharedHost:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def clients() -> AsyncIterator[DirectClients]:
+    # Both now: the garbage that a thread collects while it imports one may hold generators that this loop is closing,
+    # and Python 3.11 says of these that they are executing already.
+    importlib.import_module("donewhen.models.direct.anthropic")
+    importlib.import_module("donewhen.models.direct.openai")
     clients = DirectClients()
     yield clients
     await clients.close()

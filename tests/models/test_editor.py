@@ -168,6 +168,6 @@ async def test_without_an_editor_it_is_said_where_such_a_model_can_be_asked() ->
 
     routes = Routes(no_host, lambda: True)
     routes.warm(NAME, None)
-    with pytest.raises(ModelFailed, match="start the run in that editor") as failed:
+    with pytest.raises(ModelFailed, match="run the goal in that editor") as failed:
         await HostedModel(NAME, routes).complete(request())
     assert failed.value.kind == "refused"
