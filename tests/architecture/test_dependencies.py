@@ -53,7 +53,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "extras.tracing": ("core", "ports", "version", "installation"),
     "extras.adapters": ("core", "workers.callables"),
     "extras.goalbench": (*FRONT_END, "cli", "judges", "store", "workspace", "yaml_shapes"),
-    "extras.fleet": (*FRONT_END, "cli"),
+    "extras.fleet": (*FRONT_END, "cli", "store", "workspace"),
     "extras.mcp": (*FRONT_END, "cli"),
     # The two doors of the program; the package itself only names what it exports.
     "__main__": ("version", "app", "cli", "lsp"),
@@ -67,7 +67,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pathspec": ("workspace",),
     "watchfiles": ("workspace",),
     "psutil": ("workspace",),
-    "sqlite3": ("store", "evidence"),  # evidence: coverage's record of which test ran what
+    "sqlite3": ("store", "evidence", "extras.fleet"),  # evidence: coverage's record of which test ran what
     "pydantic_core": ("yaml_shapes",),
     "pydantic": ("yaml_shapes", "workers", "extras.goalbench", "wire", "lsp", "extras.mcp", "plugins"),
     "pluggy": ("plugins",),

@@ -15,9 +15,9 @@ from donewhen.extras.fleet.board import Board
 from donewhen.extras.fleet.iterating import EngineExecutor
 from donewhen.extras.fleet.local import LocalFleet
 from donewhen.extras.fleet.manifest import Fleet
+from donewhen.extras.fleet.record import MemoryFleetRecord
 from donewhen.extras.fleet.temporal.client import TemporalAsking
 from donewhen.extras.fleet.temporal.workflows import workflow_of
-from donewhen.store.fleets import MemoryFleetRecord
 from tests.fleet.places import goal, place
 from tests.fleet.server import rig
 

@@ -15,8 +15,7 @@ from donewhen.extras.fleet.board import Board, Given
 from donewhen.extras.fleet.iterating import EngineExecutor
 from donewhen.extras.fleet.local import LocalAsking, LocalFleet, opened_board
 from donewhen.extras.fleet.manifest import Fleet, FleetGoal
-from donewhen.ports import FleetRecord, FleetRequest
-from donewhen.store.fleets import MemoryFleetRecord
+from donewhen.extras.fleet.record import FleetRecord, FleetRequest, MemoryFleetRecord
 from tests import forked
 from tests.fleet.places import fleet, goal, place, runs_of, scripted, turns_of, until
 

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.app.services import open_fleet_record
 from donewhen.core.errors import UsageError
-from donewhen.ports import FleetRecord, FleetRequest
-from donewhen.store.fleets import MemoryFleetRecord
+from donewhen.extras.fleet.record import FleetRecord, FleetRequest, MemoryFleetRecord, open_fleet_record
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from donewhen.engine.api import Runs
     from donewhen.goalfile.preflight import GoalHint
     from donewhen.goalfile.survey import Survey
-    from donewhen.ports import FleetRecord
     from donewhen.settings.loading import Settings
 
 
@@ -123,15 +122,6 @@ async def until_gone(pid: int) -> None:
     await until_gone(pid)
 
 
-def open_fleet_record(name: str, state_dir: Path | None) -> FleetRecord:
-    """The record of the fleet of that name; made if there is none. Raises LedgerUnavailable."""
-    from donewhen.store.fleets import SqliteFleetRecord, fleet_folder
-    from donewhen.workspace.locks import FileRunLock
-
-    folder = fleet_folder(state_dir, name)
-    return SqliteFleetRecord(folder, FileRunLock(folder))
-
-
 async def _loaded(module: str) -> None:
     await asyncio.to_thread(import_module, f"donewhen.app.{module}")
 
@@ -152,4 +142,3 @@ class Services:
     has_record: Callable[[Path, Path | None], bool] = has_record
     secrets_masked: Callable[[str, Mapping[str, str]], str] = secrets_masked
     until_gone: Callable[[int], Awaitable[None]] = until_gone
-    open_fleet_record: Callable[[str, Path | None], FleetRecord] = open_fleet_record

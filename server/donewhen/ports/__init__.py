@@ -5,7 +5,6 @@ Paths are posix, relative to the workspace's root, unless a name says otherwise.
 
 from __future__ import annotations
 
-from donewhen.ports.fleets import FleetRecord, FleetRequest
 from donewhen.ports.folder import (
     Companion,
     CompanionEnd,
@@ -98,8 +97,6 @@ __all__ = [
     "EditorView",
     "FileText",
     "FilesOf",
-    "FleetRecord",
-    "FleetRequest",
     "Folded",
     "Found",
     "GoalFiles",

@@ -23,8 +23,8 @@ from donewhen.extras.fleet.board import Board, Given, Standing
 from donewhen.extras.fleet.iterating import EngineExecutor, IteratingPlace
 from donewhen.extras.fleet.local import LocalAsking, LocalFleet, opened_board
 from donewhen.extras.fleet.manifest import DEFAULT_QUEUE, NAME, Fleet, load_manifest
+from donewhen.extras.fleet.record import FleetRecord, open_fleet_record
 from donewhen.installation import how_to_get
-from donewhen.ports import FleetRecord
 
 if TYPE_CHECKING:
     from donewhen.extras.fleet.temporal.client import TemporalAsking
@@ -212,7 +212,7 @@ def _goal_line(one: Standing) -> str:
 
 def _recorded(call: Call, name: str) -> closing[FleetRecord]:
     """The record of the fleets of this machine, to be closed after use."""
-    return closing(call.services.open_fleet_record(name, call.state_dir))
+    return closing(open_fleet_record(name, call.state_dir))
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from donewhen.core.errors import UsageError
 from donewhen.extras.fleet.board import Board, Given, Grant, Outcome, Standing
 from donewhen.extras.fleet.iterating import PASSES
 from donewhen.extras.fleet.manifest import Fleet
-from donewhen.ports import FleetRecord, FleetRequest
+from donewhen.extras.fleet.record import FleetRecord, FleetRequest
 
 LOOKS_EVERY = 0.2
 """Seconds between two looks at what was asked in other processes."""

@@ -1,4 +1,4 @@
-"""The records of fleets: an SQLite file for each, beside the workspaces in the state folder."""
+"""What is kept of one fleet on this machine: an SQLite file for each, beside the workspaces in the state folder."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from donewhen.core.errors import AlreadyRunning, LedgerUnavailable, UsageError
-from donewhen.ports import FleetRequest, RunLock
+from donewhen.ports import RunLock
 from donewhen.store.folders import private_folder, state_folder
+from donewhen.workspace.locks import FileRunLock
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS board (one INTEGER PRIMARY KEY CHECK (one = 1), document TEXT NOT NULL);
@@ -19,13 +21,51 @@ CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY AUTOINCREMENT, docum
 """
 
 
-def fleet_folder(state_dir: Path | None, name: str) -> Path:
-    """Where the record of a fleet of that name is. Raises LedgerUnavailable."""
-    return private_folder(state_folder(state_dir) / "fleets" / name)
+@dataclass(frozen=True, slots=True)
+class FleetRequest:
+    """What somebody in another process asks of a fleet."""
+
+    operation: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class FleetRecord(Protocol):
+    """What is kept of one fleet. One process drives it at a time, any may ask."""
+
+    def board(self) -> Mapping[str, Any] | None:
+        """The board as it was last kept, as JSON values; None for a fleet that never ran."""
+        ...
+
+    def keep(self, board: Mapping[str, Any]) -> None: ...
+
+    def ask(self, request: FleetRequest) -> None:
+        """Keeps a request until whoever drives the fleet takes it."""
+        ...
+
+    def take(self) -> Sequence[FleetRequest]:
+        """All requests that nobody has taken, the oldest first; nobody else gets them."""
+        ...
+
+    def lead(self) -> None:
+        """This process drives it, until `close`. Raises UsageError while another one does."""
+        ...
+
+    @property
+    def led(self) -> bool:
+        """Whether a live process drives it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def open_fleet_record(name: str, state_dir: Path | None) -> FleetRecord:
+    """The record of the fleet of that name; made if there is none. Raises LedgerUnavailable."""
+    folder = private_folder(state_folder(state_dir) / "fleets" / name)
+    return SqliteFleetRecord(folder, FileRunLock(folder))
 
 
 class SqliteFleetRecord:
-    """`ports.FleetRecord` in a folder; `lock` says who drives it. Raises LedgerUnavailable if it can't be opened."""
+    """`FleetRecord` in a folder; `lock` says who drives it. Raises LedgerUnavailable if it can't be opened."""
 
     def __init__(self, folder: Path, lock: RunLock) -> None:
         self._lock, self._leads, self._last = lock, False, ""
@@ -79,7 +119,7 @@ class SqliteFleetRecord:
 
 
 class MemoryFleetRecord:
-    """`ports.FleetRecord` of one process, for tests and fleets that nobody else asks."""
+    """`FleetRecord` of one process, for tests and fleets that nobody else asks."""
 
     def __init__(self) -> None:
         self._board: str | None = None
