@@ -19,7 +19,7 @@ from donewhen.core.trouble import FailedTry
 from donewhen.models.catalogue import cost_of
 from donewhen.models.direct.clients import DirectClients, family_of
 from donewhen.models.hosted import Abilities, HostedModel, Transport
-from donewhen.models.protocol import Answered, Call
+from donewhen.models.protocol import Answered, Call, CallFailed
 from donewhen.models.routing import Routes
 from donewhen.ports import ModelFacts
 from tests.models.conftest import LOOK, Pauses, model, request, scripted, until
@@ -264,6 +264,38 @@ async def test_a_stream_of_claude_grows_with_its_calls_and_tokens(way: Transport
     ]
     assert got.finish == "tool_calls"
     assert (got.usage.input_tokens, got.usage.output_tokens, got.usage.cached_tokens) == (1000, 20, 900)
+
+
+@loop
+async def test_a_server_that_hangs_up_unread_broke_the_connection_off() -> None:
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        with pytest.raises(CallFailed, match=r"[Dd]isconnected|reset|[Bb]roken pipe") as caught:
+            await DirectClients().ask(Call("openai/scripted", (Message("user", "?"),), "k", base))
+    assert caught.value.failure.network == "broken_off"
+
+
+@loop
+@pytest.mark.parametrize(("answers", "said"), [("", "connection refused"), ("HTTP/1.1 404 Not Found\r\n", "")])
+async def test_where_an_address_redirects_is_said(answers: str, said: str) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = not seen
+        seen.append(await reader.readuntil(b"\r\n\r\n"))
+        line = f"HTTP/1.1 307 Temporary Redirect\r\nLocation: {moved}\r\n" if first else answers
+        writer.write(f"{line}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        await writer.drain()
+        writer.close()
+
+    seen: list[bytes] = []
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        moved = f"{base}/elsewhere" if answers else "http://127.0.0.1:1/v1"
+        call = Call("openai/scripted", (Message("user", "?"),), "k", base)
+        with pytest.raises(CallFailed, match=f"{said}.* [(]at {moved}, where that address redirects[)]"):
+            await DirectClients().ask(call)
 
 
 @loop

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from donewhen.models.protocol import Network
@@ -46,7 +47,8 @@ _BROKEN_OFF = {"ReadError", "RemoteProtocolError", "ServerDisconnectedError", "W
 
 def _network(error: BaseException) -> tuple[Network, str]:
     """Whether the connection is why, and the words of the innermost cause; clients wrap it several times."""
-    causes, network = list(_causes(error)), ""
+    # A queue that is empty is how a client finds out, and not why.
+    causes, network = [one for one in _causes(error) if not isinstance(one, LookupError)] or [error], ""
     for one in causes:
         name = type(one).__name__
         if isinstance(one, socket.gaierror):
@@ -70,6 +72,22 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
             seen.add(id(one))
             yield one
             waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]  # of a group
+
+
+def redirected_to(error: BaseException) -> str:
+    """Of an error of httpx, or of a client on top of it: the address that failed in the place of the one that was
+    asked; empty if there was no redirection."""
+    response = getattr(error, "response", None)
+    if getattr(response, "history", None):
+        return str(getattr(response, "url", ""))
+    asked = [str(url) for one in _causes(error) if (url := _url_of(one)) is not None]
+    return asked[-1] if asked and asked[-1] != asked[0] else ""
+
+
+def _url_of(error: BaseException) -> object:
+    with suppress(RuntimeError):  # httpx's way to say that there is none
+        return getattr(getattr(error, "request", None), "url", None)
+    return None
 
 
 def _without(text: str, key: str | None) -> str:

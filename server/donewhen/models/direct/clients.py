@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, cast
 
 from donewhen.installation import ModelExtra
 from donewhen.models.catalogue import at_its_provider, cost_of, mode_of, provider_of
-from donewhen.models.described import described
+from donewhen.models.described import described, redirected_to
 from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in
 from donewhen.models.silence import Silence
 
@@ -89,7 +89,10 @@ class DirectClients:
         except Exception as error:
             if hears.failure is not None:
                 raise hears.failure from None
-            raise CallFailed(failure_in(described(error, call.key, _body_message(error)))) from error
+            failure = failure_in(described(error, call.key, _body_message(error)))
+            if led := redirected_to(error):
+                failure = replace(failure, message=f"{failure.message} (at {led}, where that address redirects)")
+            raise CallFailed(failure) from error
         written = reply.pop("written", 0)
         cost = cost_of(call.model, reply["input"], reply["output"], reply["cached"], written)
         return answered_in({**reply, "cost": cost})
