@@ -281,7 +281,7 @@ class NewGoal implements vscode.Disposable {
     this.left.delete(command);
     if (!this.all().some((check) => check.command === command)) {
       const why = vscode.l10n.t('your own');
-      this.added.push({ command, why, state: why, suggested: true, leftOut: null, standing: null, reason: null, seconds: null });
+      this.added.push({ command, why, state: why, suggested: true, standing: null, reason: null });
     }
     this.changed.fire();
   }

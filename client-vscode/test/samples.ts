@@ -3,17 +3,11 @@ import type { Interrupt, Node, Requirement, Row, Snapshot, View } from '../src/p
 export function interrupt(given: Partial<Interrupt> = {}): Interrupt {
   return {
     id: 'I1',
-    kind: 'approval',
     title: 'Run this command?',
-    tool: 'run_command',
     input: { command: 'git push' },
     preview: 'git push',
     askedAt: '2026-01-01T00:00:00.000Z',
     about: 'tool:run_command',
-    remembers: false,
-    folder: '',
-    said: '',
-    before: '',
     ...given,
   };
 }
@@ -24,15 +18,8 @@ export function requirement(id: string, status: Requirement['status'] = 'unmet')
     number: 1,
     text: id,
     status,
-    flaky: false,
-    reason: '',
     evidenceIds: [],
-    decidedBy: 'check',
     locations: [],
-    renewing: false,
-    regression: null,
-    external: false,
-    grade: null,
   };
 }
 
@@ -99,56 +86,32 @@ function viewOf(goal: string, status: string | null, given: Partial<View>): View
   };
 }
 
-const USAGE = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, usd: 0 };
-
 type Given = Omit<Partial<Snapshot>, 'view'> & { readonly view?: Partial<View> };
 
 export function snapshot({ view = {}, ...given }: Given = {}): Snapshot {
   const { goalUri = 'file:///w/GOAL.md', runId = 'run-1', status = 'running' } = given;
   return {
     view: viewOf(goalUri ?? `run:${runId}`, status, view),
-    schemaVersion: 1,
     sequence: 1,
     runId: 'run-1',
     goalUri: 'file:///w/GOAL.md',
     title: 'Ship it',
-    objective: 'Ship it',
     worker: 'agent',
     status: 'running',
-    phase: 'working',
-    activity: null,
-    reason: '',
     iteration: 3,
-    maxIterations: 10,
-    elapsedSeconds: 41,
-    revision: 'a',
-    score: 0.4,
     complete: false,
     missing: '',
-    counts: { met: 2, unmet: 2, unverified: 1, stale: 0, waived: 0, total: 5, regressed: 0 },
     requirements: [],
-    integrity: [],
-    raised: [],
     interrupts: [],
     halt: null,
-    warnings: [],
-    acts: [],
     takeOver: false,
-    goalKept: null,
     modelTrouble: null,
-    cost: { usd: 0, worker: USAGE, judge: USAGE },
     limits: { maxIterations: 10, timeoutSeconds: 3600, budgetUsd: null, tokenBudget: null },
     iterationsTotal: 3,
-    iterations: [],
-    lastRevertible: null,
-    model: null,
     judge: null,
     start: null,
     pausedBy: null,
-    freshness: null,
     guard: null,
-    baseline: null,
-    sandbox: null,
     ...given,
   };
 }
