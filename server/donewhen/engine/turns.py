@@ -35,7 +35,7 @@ from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.contexts import Context
 from donewhen.engine.halting import called_at, halted
 from donewhen.engine.watching import amend_if_saved, watched
-from donewhen.ports import LeavesBehind, Turn, TurnAhead, TurnBehind, Worker
+from donewhen.ports import Turn, TurnAhead, TurnBehind, Worker
 
 MAX_LISTED = 10
 
@@ -82,8 +82,8 @@ async def work(run: ActiveRun, iteration: int) -> None:
         run.set_activity(None)
         if not finished:
             await run.append(TurnAbandoned(iteration, _why(run)))
-            if isinstance(worker, LeavesBehind) and worker.left_behind:
-                await run.append(Warned("still_at_work", worker.left_behind))
+            if left := getattr(worker, "left_behind", ""):
+                await run.append(Warned("still_at_work", left))
     await amend_if_saved(run, changed, by)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Observation, ObservedCommand
@@ -200,7 +200,10 @@ class TurnContext(Protocol):
 
 
 class Worker(Protocol):
-    """Whoever does the work of an iteration. Cancelling must end every process that it started."""
+    """Whoever does the work of an iteration. Cancelling must end every process that it started.
+
+    One that can't always be interrupted has `left_behind` besides: what may still be at work of a turn that was cut
+    off, for people; empty if nothing is."""
 
     @property
     def name(self) -> str: ...
@@ -212,16 +215,6 @@ class Worker(Protocol):
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One turn. Raises WorkerFailed for a turn that ended with an error."""
-        ...
-
-
-@runtime_checkable
-class LeavesBehind(Protocol):
-    """A worker that can't always be interrupted."""
-
-    @property
-    def left_behind(self) -> str:
-        """What may still be at work of a turn that was cut off, for people; empty if nothing is."""
         ...
 
 

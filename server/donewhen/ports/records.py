@@ -206,16 +206,13 @@ class RunLock(Protocol):
 # Who acts on a run, and how an act reaches the process that pursues it. See `donewhen.ports`.
 
 
-class TakeAct(Protocol):
-    """How the process that pursues runs takes an act that another one asks for."""
-
-    async def __call__(
-        self, asked: AskedAct, look: Callable[[], Awaitable[Seen | None]], agreed: Callable[[], Awaitable[bool]]
-    ) -> ActReply | None:
-        """What came of it; None if it was not taken: then whoever asked may do it. `look` examines the process that
-        asks; None: nothing is known of it. Nothing is done before `agreed` returns True: whoever
-        asked hears that the act is taken, and still waits."""
-        ...
+TakeAct = Callable[
+    ["AskedAct", Callable[[], Awaitable[Seen | None]], Callable[[], Awaitable[bool]]], Awaitable["ActReply | None"]
+]
+"""How the process that pursues runs takes an act that another one asks for: `take(asked, look, agreed)` gives what
+came of it; None if it was not taken: then whoever asked may do it. `look` examines the process that asks; None: nothing
+is known of it. Nothing is done before `agreed` returns True: whoever asked hears that the act is taken, and still
+waits."""
 
 
 class People(Protocol):

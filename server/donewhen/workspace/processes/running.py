@@ -16,28 +16,19 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from donewhen.ports import Dialogue, ProcessResult
 from donewhen.workspace.processes.leftovers import Family
+
+if TYPE_CHECKING:
+    from donewhen.workspace.rooms.limits import RoomWatch
 
 RUN_TOKEN = "DONEWHEN_RUN_TOKEN"  # noqa: S105 # the name of a variable
 STEP_TOKEN = "DONEWHEN_STEP_TOKEN"  # noqa: S105 # the name of a variable
 
 _EOF_GRACE = 0.25
 _WINDOWS = os.name == "nt"
-
-
-class Watch(Protocol):
-    """Monitors what a step consumes."""
-
-    async def exceeded(self, leader: int) -> str:
-        """Waits until the step that began with this process exceeds a limit, and says which one."""
-        ...
-
-    def failed_of(self, output: str) -> str:
-        """The limit that made a step fail by itself with this output; empty if it failed for another reason."""
-        ...
 
 
 class SystemProcesses:
@@ -48,7 +39,7 @@ class SystemProcesses:
     """
 
     def __init__(
-        self, extra_descriptors: Callable[[], tuple[int, ...]] = lambda: (), watch: Watch | None = None
+        self, extra_descriptors: Callable[[], tuple[int, ...]] = lambda: (), watch: RoomWatch | None = None
     ) -> None:
         self._extra_descriptors = extra_descriptors
         self._watch = watch
@@ -119,7 +110,7 @@ class _Step(asyncio.SubprocessProtocol):
         mark: str,
         output: Output,
         lines: LineSplitter | None,
-        watch: Watch | None = None,
+        watch: RoomWatch | None = None,
         dialogue: Dialogue | None = None,
     ) -> None:
         self.stop = asyncio.Event()
@@ -219,7 +210,7 @@ class _Step(asyncio.SubprocessProtocol):
                 wait.cancel()
         self._timed_out = not self._exited.is_set() and not self.stop.is_set() and not self._limit
 
-    async def _watched(self, watch: Watch, leader: int) -> Literal[True]:
+    async def _watched(self, watch: RoomWatch, leader: int) -> Literal[True]:
         self._limit = await watch.exceeded(leader)
         return True
 

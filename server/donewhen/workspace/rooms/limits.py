@@ -125,7 +125,7 @@ _LEAST_FREE = 0.05
 
 
 class RoomWatch:
-    """`processes.Watch` for the commands of one room.
+    """Monitors what the commands of one room consume.
 
     `places` are folders on the disks that the commands may fill; `refused` says how often the kernel refused them a new
     process, if it counts that.
@@ -139,7 +139,7 @@ class RoomWatch:
         self._told = 0
 
     async def exceeded(self, leader: int) -> str:
-        """See `processes.Watch`."""
+        """Waits until the command that began with this process exceeds a limit, and says which one."""
         used = {place: _used(place) for place in self._places}
         available, tasks = _available(), _tasks()
         looked = 0.0
@@ -157,7 +157,7 @@ class RoomWatch:
             looked = time.monotonic() + (time.monotonic() - now)  # if looking takes long, it is done less often
 
     def failed_of(self, output: str) -> str:
-        """See `processes.Watch`."""
+        """The limit that made a command fail by itself with this output; empty if it failed for another reason."""
         if not self._limits.processes:
             return ""
         if self._refused is None:
