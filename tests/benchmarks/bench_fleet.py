@@ -12,7 +12,6 @@ from pathlib import Path
 import psutil
 
 from donewhen.extras.fleet.board import Board
-from donewhen.extras.fleet.iterating import EngineExecutor
 from donewhen.extras.fleet.local import LocalFleet
 from donewhen.extras.fleet.manifest import Fleet
 from donewhen.extras.fleet.record import MemoryFleetRecord
@@ -42,7 +41,7 @@ async def _here(parallel: int) -> float:
         folder = Path(made)
         board = Board(_fleet(folder, parallel), "serial")
         begun = time.monotonic()
-        await LocalFleet(MemoryFleetRecord(), board, EngineExecutor(place(folder))).run()
+        await LocalFleet(MemoryFleetRecord(), board, place(folder)).run()
         assert all(one.end == "complete" for one in board.goals.values())
         return round(GOALS / (time.monotonic() - begun), 2)
 

@@ -12,7 +12,6 @@ import pytest
 
 from donewhen.core.errors import UsageError
 from donewhen.extras.fleet.board import Board, Given
-from donewhen.extras.fleet.iterating import EngineExecutor
 from donewhen.extras.fleet.local import LocalAsking, LocalFleet, opened_board
 from donewhen.extras.fleet.manifest import Fleet, FleetGoal
 from donewhen.extras.fleet.record import FleetRecord, FleetRequest, MemoryFleetRecord
@@ -35,7 +34,7 @@ turns:
 
 
 async def run(folder: Path, record: FleetRecord, wanted: Fleet) -> Board:
-    return await LocalFleet(record, opened_board(record, wanted), EngineExecutor(place(folder))).run()
+    return await LocalFleet(record, opened_board(record, wanted), place(folder)).run()
 
 
 async def test_every_goal_is_complete_after_the_turns_that_it_needs(tmp_path: Path) -> None:
@@ -64,7 +63,7 @@ async def test_a_goal_ends_by_its_own_limits_and_one_that_can_not_start_says_why
 async def test_a_raised_limit_takes_an_ended_goal_up_again(tmp_path: Path) -> None:
     one, record = goal(tmp_path, "w", 3, max_iterations="2"), MemoryFleetRecord()
     await run(tmp_path, record, fleet([one]))
-    await LocalAsking(record, EngineExecutor(place(tmp_path)), "f").ask("resume", {"goal": "w"})
+    await LocalAsking(record, place(tmp_path), "f").ask("resume", {"goal": "w"})
     record.close()
     one.settings["max_iterations"] = "5"
     board = await run(tmp_path, record, fleet([one]))
@@ -78,7 +77,7 @@ async def test_a_run_with_a_question_lets_go_and_goes_on_with_the_answer(tmp_pat
     assert (board.goals["w"].state, question.title) == ("waiting", "Which colour?")
     (view,) = await runs_of(tmp_path, one)
     assert view.state.status == "paused"
-    asking = LocalAsking(record, EngineExecutor(place(tmp_path)), "f")
+    asking = LocalAsking(record, place(tmp_path), "f")
     with pytest.raises(UsageError, match="no open question I9"):
         await asking.ask("answer", {"goal": "w", "given": asdict(Given("I9", "text", "blue"))})
     await asking.ask("answer", {"goal": "w", "given": asdict(Given(question.id, "text", "blue"))})

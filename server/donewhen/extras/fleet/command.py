@@ -20,7 +20,7 @@ from donewhen.core.answers import answers_usage, checked_answer
 from donewhen.core.errors import UsageError
 from donewhen.core.words import counted, money
 from donewhen.extras.fleet.board import Board, Given, Standing
-from donewhen.extras.fleet.iterating import EngineExecutor, IteratingPlace
+from donewhen.extras.fleet.iterating import IteratingPlace
 from donewhen.extras.fleet.local import LocalAsking, LocalFleet, opened_board
 from donewhen.extras.fleet.manifest import DEFAULT_QUEUE, NAME, Fleet, load_manifest
 from donewhen.extras.fleet.record import FleetRecord, open_fleet_record
@@ -123,7 +123,7 @@ async def _run_here(call: Call, wanted: Fleet) -> int:
             # It may have been killed before it could say so.
             call.terminal.message(f"{wanted.name} has ended, as follows: --new runs it once more")
             return _finished(call, board)
-        driving = asyncio.ensure_future(LocalFleet(record, board, _executor(call), _Told(call)).run())
+        driving = asyncio.ensure_future(LocalFleet(record, board, _place(call), _Told(call)).run())
         signalled = asyncio.ensure_future(ending.wait())
         await asyncio.wait({driving, signalled}, return_when=asyncio.FIRST_COMPLETED)
         signalled.cancel()
@@ -221,11 +221,11 @@ async def _asking(call: Call, name: str) -> AsyncGenerator[Asking]:
         yield await _at_server(call, name)
         return
     with _recorded(call, name) as record:
-        yield LocalAsking(record, _executor(call), name)
+        yield LocalAsking(record, _place(call), name)
 
 
-def _executor(call: Call) -> EngineExecutor:
-    return EngineExecutor(IteratingPlace(call.services, call.state_dir, lambda: dict(call.terminal.environ)))
+def _place(call: Call) -> IteratingPlace:
+    return IteratingPlace(call.services, call.state_dir, lambda: dict(call.terminal.environ))
 
 
 def _needs_extra() -> None:
@@ -254,7 +254,7 @@ async def _work(call: Call) -> int:
     parallel = given.parallel or max(os.cpu_count() or 1, 1)
     call.terminal.message(f"takes goals of {', '.join(queues)} from {given.temporal}, {parallel} at a time")
     with ending_signals() as ending:
-        serving = asyncio.ensure_future(serve(client, _executor(call), queues, parallel))
+        serving = asyncio.ensure_future(serve(client, _place(call), queues, parallel))
         signalled = asyncio.ensure_future(ending.wait())
         await asyncio.wait({serving, signalled}, return_when=asyncio.FIRST_COMPLETED)
         signalled.cancel()

@@ -42,66 +42,51 @@ CLOSING = "the fleet let go of it"
 
 @dataclass(frozen=True, slots=True)
 class IteratingPlace:
-    """Where iterations happen: this machine's record, and the person's own settings."""
+    """Where what a board grants is performed by the engine: this machine's record, and the person's own settings."""
 
     services: Services
     state_dir: Path | None = None
     environ: Callable[[], Mapping[str, str]] = lambda: dict(os.environ)
     user_file: Path | None = None
 
-
-async def iterate(place: IteratingPlace, grant: Grant) -> Outcome:
-    """Performs one iteration. What can't be done at all is an outcome of its own, `failed`; raises only what passes
-    (PASSES). Cancelling it leaves the run as interrupted, with every process of it gone."""
-    try:
-        settings, root = _settings(place, grant)
-        async with _Opened(place, settings, root) as runs:
-            view = await _run_for_one_turn(runs, settings, root, grant)
-            if view.state.active:
-                if view.state.options.worker in BY_A_PERSON:
-                    await runs.stop(grant.run_id, "a fleet has nobody who edits")
-                    raise UsageError("a fleet needs a worker that works by itself: set `worker` in the manifest")
-                view = await _followed(runs, grant.run_id)
-            return _iteration_outcome(grant, view, settings, root)
-    except PASSES:
-        raise
-    except (DoneWhenError, OSError) as error:
-        return Outcome(grant.goal.id, grant.number, "ended", "failed", str(error))
-
-
-async def end(place: IteratingPlace, grant: Grant) -> Outcome:
-    """Ends the goal's run as cancelled, if it hasn't ended."""
-    try:
-        settings, root = _settings(place, grant)
-        async with _Opened(place, settings, root) as runs:
-            try:
-                view = await runs.view(grant.run_id)
-            except UnknownRun:
-                return Outcome(grant.goal.id, grant.number, "ended", "cancelled", "stopped before it began")
-            if not view.state.lifecycle.ended:
-                view = await runs.stop(grant.run_id, "the fleet was told to stop")
-            elif view.state.status != "complete":
-                return replace(
-                    _iteration_outcome(grant, view, settings, root), state="ended", end="cancelled", short=False
-                )
-            return _iteration_outcome(grant, view, settings, root)
-    except PASSES:
-        raise
-    except (DoneWhenError, OSError) as error:
-        return Outcome(grant.goal.id, grant.number, "ended", "cancelled", str(error))
-
-
-class EngineExecutor:
-    """Performs what a board grants by the engine, in this process."""
-
-    def __init__(self, place: IteratingPlace) -> None:
-        self._place = place
-
     async def iterate(self, grant: Grant) -> Outcome:
-        return await iterate(self._place, grant)
+        """Performs one iteration. What can't be done at all is an outcome of its own, `failed`; raises only what passes
+        (PASSES). Cancelling it leaves the run as interrupted, with every process of it gone."""
+        try:
+            settings, root = _settings(self, grant)
+            async with _Opened(self, settings, root) as runs:
+                view = await _run_for_one_turn(runs, settings, root, grant)
+                if view.state.active:
+                    if view.state.options.worker in BY_A_PERSON:
+                        await runs.stop(grant.run_id, "a fleet has nobody who edits")
+                        raise UsageError("a fleet needs a worker that works by itself: set `worker` in the manifest")
+                    view = await _followed(runs, grant.run_id)
+                return _iteration_outcome(grant, view, settings, root)
+        except PASSES:
+            raise
+        except (DoneWhenError, OSError) as error:
+            return Outcome(grant.goal.id, grant.number, "ended", "failed", str(error))
 
     async def end(self, grant: Grant) -> Outcome:
-        return await end(self._place, grant)
+        """Ends the goal's run as cancelled, if it hasn't ended."""
+        try:
+            settings, root = _settings(self, grant)
+            async with _Opened(self, settings, root) as runs:
+                try:
+                    view = await runs.view(grant.run_id)
+                except UnknownRun:
+                    return Outcome(grant.goal.id, grant.number, "ended", "cancelled", "stopped before it began")
+                if not view.state.lifecycle.ended:
+                    view = await runs.stop(grant.run_id, "the fleet was told to stop")
+                elif view.state.status != "complete":
+                    return replace(
+                        _iteration_outcome(grant, view, settings, root), state="ended", end="cancelled", short=False
+                    )
+                return _iteration_outcome(grant, view, settings, root)
+        except PASSES:
+            raise
+        except (DoneWhenError, OSError) as error:
+            return Outcome(grant.goal.id, grant.number, "ended", "cancelled", str(error))
 
 
 class _Opened:

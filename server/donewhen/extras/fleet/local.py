@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from donewhen.core.errors import UsageError
 from donewhen.extras.fleet.board import Board, Given, Grant, Outcome, Standing
-from donewhen.extras.fleet.iterating import PASSES
+from donewhen.extras.fleet.iterating import PASSES, IteratingPlace
 from donewhen.extras.fleet.manifest import Fleet
 from donewhen.extras.fleet.record import FleetRecord, FleetRequest
 
@@ -20,14 +20,6 @@ LOOKS_EVERY = 0.2
 """Seconds between two looks at what was asked in other processes."""
 FIRST_RETRY, LAST_RETRY = 0.5, 30.0
 """Seconds before an iteration is tried again that something was in the way of."""
-
-
-class Executor(Protocol):
-    """Performs what a board grants: by the engine (`iterating.py`), or as a test wants it."""
-
-    async def iterate(self, grant: Grant) -> Outcome: ...
-
-    async def end(self, grant: Grant) -> Outcome: ...
 
 
 def opened_board(record: FleetRecord, fleet: Fleet, *, new: bool = False) -> Board:
@@ -52,9 +44,13 @@ class LocalFleet:
     """Drives one board. `told` is called with it after every change."""
 
     def __init__(
-        self, record: FleetRecord, board: Board, executor: Executor, told: Callable[[Board], None] = lambda board: None
+        self,
+        record: FleetRecord,
+        board: Board,
+        place: IteratingPlace,
+        told: Callable[[Board], None] = lambda board: None,
     ) -> None:
-        self._record, self._board, self._executor, self._told = record, board, executor, told
+        self._record, self._board, self._place, self._told = record, board, place, told
         self._tasks: dict[str, asyncio.Task[Outcome]] = {}
 
     async def run(self) -> Board:
@@ -65,7 +61,7 @@ class LocalFleet:
             while True:
                 self._take_requests()
                 for grant in self._board.grants():
-                    self._begin_iteration(grant, self._executor.iterate)
+                    self._begin_iteration(grant, self._place.iterate)
                 self._keep_board()
                 if not self._tasks:
                     return self._board
@@ -90,7 +86,7 @@ class LocalFleet:
             one = self._board.goals[goal_id]
             outcome = None if task.cancelled() else task.result()
             if one.stopping and not closing and (outcome is None or outcome.state != "ended"):
-                self._begin_iteration(Grant(one.goal, one.run_id, one.number), self._executor.end)
+                self._begin_iteration(Grant(one.goal, one.run_id, one.number), self._place.end)
             elif outcome is not None:
                 self._board.settle(outcome)
         self._keep_board()
@@ -106,7 +102,7 @@ class LocalFleet:
                     if one.goal.id in self._tasks:
                         self._tasks[one.goal.id].cancel()
                     else:
-                        self._begin_iteration(Grant(one.goal, one.run_id, one.number), self._executor.end)
+                        self._begin_iteration(Grant(one.goal, one.run_id, one.number), self._place.end)
             except UsageError:
                 continue  # it was possible when it was asked, and something came first
 
@@ -114,8 +110,8 @@ class LocalFleet:
 class LocalAsking:
     """What people in other processes than the fleet's ask of it. Where nobody drives it, it is done at once."""
 
-    def __init__(self, record: FleetRecord, executor: Executor, name: str) -> None:
-        self._record, self._executor, self._name = record, executor, name
+    def __init__(self, record: FleetRecord, place: IteratingPlace, name: str) -> None:
+        self._record, self._place, self._name = record, place, name
 
     async def board(self) -> Board:
         """Raises UsageError for a fleet that never ran here."""
@@ -133,7 +129,7 @@ class LocalAsking:
             return
         self._record.lead()
         for one in stopped:
-            board.settle(await self._executor.end(Grant(one.goal, one.run_id, one.number)))
+            board.settle(await self._place.end(Grant(one.goal, one.run_id, one.number)))
         self._record.keep(board.document())
 
 

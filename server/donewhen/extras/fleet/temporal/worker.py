@@ -15,8 +15,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from donewhen.extras.fleet.board import Outcome, grant_of
-from donewhen.extras.fleet.iterating import PASSES
-from donewhen.extras.fleet.local import Executor
+from donewhen.extras.fleet.iterating import PASSES, IteratingPlace
 from donewhen.extras.fleet.temporal.workflows import WORKFLOWS, FleetWorkflow, GoalWorkflow, queue_of
 
 BEATS = 3
@@ -28,18 +27,18 @@ class Iterations:
     """The activities: an iteration of a goal, and the end of its run. Signs of life go to the server meanwhile, and a
     cancelled one lets its run go, with every process of it gone."""
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
+    def __init__(self, place: IteratingPlace) -> None:
+        self._place = place
 
     @activity.defn(name="iterate")
     async def iterate(self, document: dict[str, Any]) -> dict[str, Any]:
         async with _alive():
-            return await _performed(self._executor.iterate(grant_of(document)))
+            return await _performed(self._place.iterate(grant_of(document)))
 
     @activity.defn(name="end")
     async def end(self, document: dict[str, Any]) -> dict[str, Any]:
         async with _alive():
-            return await _performed(self._executor.end(grant_of(document)))
+            return await _performed(self._place.end(grant_of(document)))
 
 
 async def _performed(performing: Any) -> dict[str, Any]:
@@ -66,10 +65,10 @@ async def _alive() -> AsyncGenerator[None]:
         beating.cancel()
 
 
-async def serve(client: Client, executor: Executor, queues: Sequence[str], parallel: int) -> None:
+async def serve(client: Client, place: IteratingPlace, queues: Sequence[str], parallel: int) -> None:
     """Takes iterations until it is cancelled: at most `parallel` at a time from each queue. Those that are at work
     then are interrupted, and go on at the next worker."""
-    activities = Iterations(executor)
+    activities = Iterations(place)
     # The workflows are deterministic by what they are made of, and the sandbox would import the engine again for each.
     workflows = Worker(
         client,
