@@ -45,13 +45,14 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "extras",
     ),
     # Front ends: what is pure, and the composition root.
-    "lsp": FRONT_END,
+    "lsp": (*FRONT_END, "extras"),
     "cli": (*FRONT_END, "cli.samples", "extras"),
     "library": (*FRONT_END, "workers.callables"),
     # Of the extras the others know the table alone. An extra may import them, and no other extra.
     "extras": (),
     "extras.tracing": ("core", "ports", "version", "installation"),
     "extras.adapters": ("core", "workers.callables"),
+    "extras.attempts": (*FRONT_END, "cli", "lsp", "store", "workspace"),
     "extras.goalbench": (*FRONT_END, "cli", "judges", "store", "workspace", "yaml_shapes"),
     "extras.fleet": (*FRONT_END, "cli", "store", "workspace"),
     "extras.mcp": (*FRONT_END, "cli"),
@@ -69,7 +70,16 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "psutil": ("workspace",),
     "sqlite3": ("store", "evidence", "extras.fleet"),  # evidence: coverage's record of which test ran what
     "pydantic_core": ("yaml_shapes",),
-    "pydantic": ("yaml_shapes", "workers", "extras.goalbench", "wire", "lsp", "extras.mcp", "plugins"),
+    "pydantic": (
+        "yaml_shapes",
+        "workers",
+        "extras.goalbench",
+        "extras.attempts",
+        "wire",
+        "lsp",
+        "extras.mcp",
+        "plugins",
+    ),
     "pluggy": ("plugins",),
     "rich": ("cli",),
     "platformdirs": ("store", "settings", "cli"),

@@ -16,6 +16,7 @@ from tests.architecture.source_tree import ROOT
 
 TESTS = {
     "adapters": "tests/adapters",
+    "attempts": "tests/attempts",
     "fleet": "tests/fleet",
     "goalbench": "tests/goalbench",
     "mcp": "tests/mcp",
@@ -24,14 +25,17 @@ TESTS = {
 """Where the tests of each lie, which go with it."""
 KERNEL = (
     "tests/architecture/test_dependencies.py",
+    "tests/cli/test_commands.py",
     "tests/cli/test_completion.py",
     "tests/cli/test_parser.py",
     "tests/engine/test_loop.py",
     "tests/library/test_loop.py",
     "tests/library/test_run_goal.py",
+    "tests/lsp/test_client_profile.py",
 )
-"""What asks the table for something: the command line for commands, the engine for a tracer, callables for agents of
-packages. The rest of the default suite asks by these alone, and would take minutes for each extra."""
+"""What asks the table for something: the command line and editors for commands, `run` for options, the engine for a
+tracer, callables for agents of packages. The rest of the default suite asks by these alone, and would take minutes for
+each extra."""
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "benchmarks", "transcripts", "vscode")
 """None of it is of the default suite but transcripts, which hold the help with all commands."""
 
@@ -53,8 +57,9 @@ def without(folder: str, copy: Path) -> None:
     shutil.rmtree(copy / "server" / "donewhen" / "extras" / folder)
     shutil.rmtree(copy / TESTS[folder])
     table = copy / "server" / "donewhen" / "extras" / "__init__.py"
-    text, rows = re.subn(rf'^    Extra\("{folder}",.*\n', "", table.read_text(encoding="utf-8"), flags=re.M)
-    assert rows == 1, "one row, on one line"
+    row = rf'^    Extra\(\s*"{folder}",.*\n(?: {{8}}.*\n)*(?:    \),\n)?'
+    text, rows = re.subn(row, "", table.read_text(encoding="utf-8"), flags=re.M)
+    assert rows == 1, "one row, and nothing else"
     table.write_text(text, encoding="utf-8")
 
 
@@ -72,10 +77,12 @@ def test_without_an_extra_everything_else_works(extra: Extra, tmp_path: Path) ->
     assert not [one for one in tmp_path.rglob("*.py") if needing.search(one.read_text(encoding="utf-8"))]
     asked = python(tmp_path, "-c", "import donewhen; print(donewhen.__file__)")
     assert asked.stdout.startswith(str(tmp_path)), asked.stderr
-    (tmp_path / "GOAL.md").write_text("# Nothing\n\n- [ ] `true` passes\n", encoding="utf-8")
+    goal = tmp_path / "GOAL.md"
+    goal.write_text("# Nothing\n\n- [ ] `true` passes\n", encoding="utf-8")
     for words, code in ((["--help"], 0), (["check"], 0), (["completion", "bash"], 0), ([extra.command or "none"], 2)):
         done = python(tmp_path, "-m", "donewhen", *words)
         assert done.returncode == code, done.stderr
         assert not extra.command or f"  {extra.command} " not in done.stdout
+    goal.unlink()  # the tests begin in a folder without one
     done = python(tmp_path, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *KERNEL)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -29,8 +29,8 @@ def test_bash_completes_commands_options_and_choices(tmp_path: Path) -> None:
         "donewhen help res": "resume",
         "donewhen gate install cod": "codex",
         "donewhen gate uninstall cl": "claude",
-        "donewhen attempts li": "list",
-        "donewhen attempts list li": "",
+        "donewhen gate ins": "install",
+        "donewhen gate install ins": "",
         "donewhen run --model anth": "",
         "donewhen nothing x": "",
     }

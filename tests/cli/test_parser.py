@@ -17,7 +17,7 @@ from tests.tools import each_row
 
 ALL = [
     "init", "preflight", "check", "run", "resume", "status", "list", "pause", "stop", "answer", "waive", "accept",
-    "dispute", "hint", "diff", "report", "revert", "gc", "attempts", "serve", "guard", "gate", "demo", "doctor",
+    "dispute", "hint", "diff", "report", "revert", "gc", "serve", "guard", "gate", "demo", "doctor",
     "models", "settings", "completion",
 ]  # fmt: skip
 

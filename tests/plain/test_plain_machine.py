@@ -21,10 +21,10 @@ from tests.tools import needs
 
 ROOT = Path(__file__).parents[2]
 TRIED = (
-    *(f"tests/cli/test_{name}.py" for name in ("attempts", "collecting", "completion", "processes", "start_up")),
+    *(f"tests/cli/test_{name}.py" for name in ("collecting", "completion", "processes", "start_up")),
     *(f"tests/gate/test_{name}.py" for name in ("hook", "installing")),
     *(f"tests/library/test_{name}.py" for name in ("folder", "interrupting", "library_docs")),
-    "tests/processes", "tests/rooms",
+    "tests/attempts/test_command.py", "tests/processes", "tests/rooms",
 )  # fmt: skip
 """What starts programs, or asks for what a system has; the rest does the same on every machine."""
 ENTER = """

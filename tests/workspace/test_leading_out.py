@@ -16,7 +16,6 @@ from donewhen.evidence.tasks import text_of
 from donewhen.goalfile.detect.folder import Folder
 from donewhen.goalfile.files import WorkspaceGoalFiles
 from donewhen.regular import LeadsOut, read_bytes, read_start, read_text
-from donewhen.workspace.applying import standing
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.manifest import NESTED
 from donewhen.workspace.scanning import read_entry
@@ -109,9 +108,6 @@ async def test_of_a_link_a_workspace_has_the_name_that_it_holds(leading_out: Pat
     await workspace.open(())
     leads = os.fsencode((leading_out / "file").readlink())
     assert workspace.read("file") == await workspace.file_at(await workspace.checkpoint(), "file") == leads
-    there = standing(leading_out, "file")
-    assert there is not None
-    assert there.data == leads
     assert not workspace.is_persons("file")
     await workspace.close()
 

@@ -46,7 +46,6 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "hint": ("person_commands", "hint"),
     "gc": ("collecting", "collect"),
     "revert": ("person_commands", "revert"),
-    "attempts": ("attempts", "attempts"),
     "guard": ("run_commands", "guard"),
     "serve": ("serving", "serve"),
     "gate": ("gate.hook", "gate"),
@@ -118,8 +117,8 @@ def _called(
 
 
 def _imported_command(arguments: Namespace) -> Command:
-    if arguments.command in OF_EXTRAS:
-        return cast(Command, part_of(arguments.command, "command", arguments.command))
+    if (extra := OF_EXTRAS.get(arguments.command)) is not None:
+        return cast(Command, part_of(extra, "command", arguments.command))
     module, name = COMMANDS[arguments.command]
     return cast(Command, getattr(import_module(f"donewhen.cli.{module}"), name))
 

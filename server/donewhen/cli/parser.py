@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from donewhen.core.attempts import KEEPS, MOST
 from donewhen.core.errors import UsageError
 from donewhen.extras import COMMANDS as OF_EXTRAS
-from donewhen.extras import Extra, part_of
+from donewhen.extras import EXTRAS, MANY, PROGRAMS, Extra, part_of
 from donewhen.settings.kinds import VARIABLES, nearest
 from donewhen.settings.table import BY_NAME, GROUPS, SETTINGS
 from donewhen.version import __version__
@@ -18,7 +17,6 @@ from donewhen.wire.reports import FORMATS
 AGENTS = ("claude", "codex", "cursor", "gemini", "copilot", "vscode", "openhands")
 """Those that `cli/gate/forms.py` has a form for."""
 REMEMBERED = ("run", "workspace")
-ATTEMPTS = ("list", "show", "diff", "apply", "resume", "drop")
 
 _OWN = {
     "init": "draft GOAL.md with the checks detected in this project; never overwrites",
@@ -39,7 +37,6 @@ _OWN = {
     "report": "print the receipt of a run (by default the newest one)",
     "revert": "put files back as they were after an iteration",
     "gc": "remove old runs from the record and pack what remains; --keep RUN keeps one",
-    "attempts": "compare attempts that ran side by side, and apply, resume or drop them",
     "serve": "start the language server",
     "guard": "keep a complete goal proven: check again after every edit, until Ctrl-C",
     "gate": "answer the hook that an agent calls before it stops: continue, or done",
@@ -66,8 +63,8 @@ _OWN_GROUPS = {
     ),
     "What only a person does": ("answer", "hint", "pause", "stop", "waive", "accept", "dispute", "revert"),
     "The record": ("list", "diff", "report", "gc"),
-    "Many at once": ("attempts",),
-    "For programs": ("gate", "serve", "completion"),
+    MANY: (),
+    PROGRAMS: ("gate", "serve", "completion"),
 }
 
 
@@ -75,7 +72,7 @@ def _with_extras(names: Iterable[str], extras: Iterable[Extra]) -> tuple[str, ..
     """The names of commands with those of extras, each in its place."""
     placed = list(names)
     for one in extras:
-        placed.insert(placed.index(one.after) + 1 if one.after else len(placed), one.command)
+        placed.insert(placed.index(one.after) + 1 if one.after in placed else len(placed), one.command)
     return tuple(placed)
 
 
@@ -93,6 +90,7 @@ def _grouped() -> str:
     sections = (
         f"{title}:\n" + "\n".join(f"  {name:{wide}}{COMMANDS[name]}" for name in names)
         for title, names in COMMAND_GROUPS.items()
+        if names
     )
     return "\n\n".join(sections)
 
@@ -120,9 +118,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def build(used: Iterable[str] = tuple(OF_EXTRAS)) -> tuple[Parser, dict[str, Parser]]:
-    """The parser, and the commands' parsers by name. Of the extras' commands only those that are `used` know their
-    arguments: the others are not imported."""
+def build(used: Iterable[str] = tuple(COMMANDS)) -> tuple[Parser, dict[str, Parser]]:
+    """The parser, and the commands' parsers by name. What extras say of a command's arguments is there for those that
+    are `used`: for the others no extra is imported."""
     parser = Parser(
         prog="donewhen",
         usage="donewhen [options] COMMAND ...",
@@ -140,8 +138,12 @@ def build(used: Iterable[str] = tuple(OF_EXTRAS)) -> tuple[Parser, dict[str, Par
         _common(command)
         commands[name] = command
     _add_arguments(commands)
-    for name in OF_EXTRAS.keys() & set(used):
-        part_of(name, "arguments", "add_arguments")(commands[name])
+    known = commands.keys() & set(used)
+    for one in EXTRAS:
+        if one.command in known:
+            part_of(one, "arguments", "add_arguments")(commands[one.command])
+        if one.extends in known:
+            part_of(one, "arguments", "add_options")(commands[one.extends])
     for name, command in commands.items():
         _settings(name, command)
     for name, command in commands.items():
@@ -179,7 +181,6 @@ def _add_arguments(commands: dict[str, Parser]) -> None:
     commands["check"].add_argument("--explain", action="store_true", help=explained)
     _receipt_arguments(commands["check"])
     commands["run"].add_argument("goal", nargs="*", metavar="GOAL or OBJECTIVE")
-    _attempts_arguments(commands["run"], commands["attempts"])
     _resume_arguments(commands["resume"])
     commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
     commands["status"].add_argument("--follow", action="store_true", help="follow it live until it ends or pauses")
@@ -220,21 +221,6 @@ def _receipt_arguments(parser: Parser) -> None:
     parser.add_argument("--report", metavar="FORMAT=FILE", action="append", default=[], help=written)
     annotated = "for the log and the summary of a job (github where GITHUB_ACTIONS is true)"
     parser.add_argument("--annotations", choices=("github", "off"), help=annotated)
-
-
-def _attempts_arguments(run: Parser, attempts: Parser) -> None:
-    several = run.add_argument_group("several attempts")
-    many = f"pursue the goal so many times at once (2 to {MOST}), each in a copy of the workspace; one is kept"
-    several.add_argument("--attempts", metavar="N", type=int, help=many)
-    kept = "the first that is proven, the cheapest of all proven, or the one that you choose (first)"
-    several.add_argument("--keep", choices=KEEPS, help=kept)
-    for name in ("worker", "model"):
-        varied = f"a {name} for the attempts; may be repeated: they take them in turn"
-        several.add_argument(f"--attempt-{name}", metavar="NAME", action="append", default=[], help=varied)
-    attempts.add_argument("action", nargs="?", choices=ATTEMPTS, default="list", help="list, if none is named")
-    which = "the number of an attempt, the id of a group of attempts (the newest), or both"
-    attempts.add_argument("which", nargs="*", default=[], metavar="N or ID", help=which)
-    attempts.add_argument("--all", action="store_true", help="drop: every group of this workspace")
 
 
 def _resume_arguments(parser: Parser) -> None:

@@ -35,6 +35,7 @@ from donewhen.core.verdict import panel
 from donewhen.core.workers import WORKERS
 from donewhen.engine.api import HaltAnswer, LimitChanges, Runs, RunView, StartOptions
 from donewhen.engine.tasks import cancel_all
+from donewhen.extras import EXTRAS, Extra, part_of
 
 EXAMPLE = '{"approved": true}'
 
@@ -45,18 +46,17 @@ async def run(call: Call) -> int:
     if isinstance(meant, GoalVerb):
         return await _verb(call, meant.verb)
     options = checked_options(call)
-    _refuse_without_attempts(call)
+    instead = next((one for one in EXTRAS if one.extends == "run" and _asked(one, call)), None)
     if isinstance(meant, Objective):
         _refuse_agent_without_model(call, options)
     else:
         say_problems(call, meant.path)
-    if call.arguments.attempts is not None:
-        from donewhen.cli.attempts import run_attempts  # lazy: it loads what copies and applies
-
+    if instead is not None:
+        pursue = part_of(instead, "command", "run")
         if isinstance(meant, Objective):
             async with call.runs() as runs:
-                return await run_attempts(call, await _drafted(call, runs, meant), options)
-        return await run_attempts(call, meant.path, options)
+                return await pursue(call, await _drafted(call, runs, meant), options)
+        return await pursue(call, meant.path, options)
     async with call.runs() as runs:
         path = await _drafted(call, runs, meant) if isinstance(meant, Objective) else meant.path
 
@@ -70,11 +70,9 @@ async def run(call: Call) -> int:
         return await Pursuit(call, runs, display_for(call)).follow(begin)
 
 
-def _refuse_without_attempts(call: Call) -> None:
-    """Raises UsageError for options that mean nothing without `--attempts`."""
-    given = call.arguments
-    if given.attempts is None and (given.keep or given.attempt_worker or given.attempt_model):
-        raise UsageError("--keep, --attempt-worker and --attempt-model are about several attempts: give --attempts N")
+def _asked(extra: Extra, call: Call) -> bool:
+    """Whether the options of an extra ask it to pursue the goal. Raises UsageError for those that don't go together."""
+    return part_of(extra, "arguments", "asked")(call.arguments)
 
 
 async def _drafted(call: Call, runs: Runs, objective: Objective) -> str:

@@ -14,31 +14,39 @@ from typing import Any, NamedTuple
 
 class Extra(NamedTuple):
     """A folder. One with a `command` has its arguments in `arguments.py` and performs it in `command.py`; `group`,
-    `about` and `after` say where it stands in the help: after that command, else last. `provides` names what the
-    folder's front page has for a place in the loop that asks for it."""
+    `about` and `after` say where it stands in the help: after that command, else last. One that `extends` another
+    command has options of that in `arguments.py` too, and performs it in `command.py` where they are `asked`. `editor`
+    names its commands in an editor, which are in `editor.py`. `provides` names what the folder's front page has for a
+    place in the loop that asks for it."""
 
     folder: str
     command: str = ""
     group: str = ""
     about: str = ""
     after: str = ""
+    extends: str = ""
+    editor: tuple[str, ...] = ()
     provides: str = ""
 
 
-PROGRAMS = "For programs"
+PROGRAMS, MANY = "For programs", "Many at once"
 EXTRAS: tuple[Extra, ...] = (
+    Extra(
+        "attempts", "attempts", MANY, "compare attempts that ran side by side, and apply, resume or drop them",
+        after="gc", extends="run", editor=("list", "changes", "apply", "drop"),
+    ),
     Extra("mcp", "mcp", PROGRAMS, "serve the goal and its evidence as MCP tools", after="gate"),
     Extra("goalbench", "bench", PROGRAMS, "measure judges: how often they accept what isn't done and reject what is"),
-    Extra("fleet", "fleet", "Many at once", "pursue many goals in many workspaces, on this machine or on Temporal"),
+    Extra("fleet", "fleet", MANY, "pursue many goals in many workspaces, on this machine or on Temporal"),
     Extra("tracing", provides="make_tracer"),
     Extra("adapters", provides="PACKAGES"),
-)
+)  # fmt: skip
 COMMANDS = {one.command: one for one in EXTRAS if one.command}
 
 
-def part_of(command: str, module: str, name: str) -> Any:
-    """What a module of the extra with that command has under a name."""
-    return getattr(import_module(f"{__name__}.{COMMANDS[command].folder}.{module}"), name)
+def part_of(extra: Extra, module: str, name: str) -> Any:
+    """What a module of an extra has under a name."""
+    return getattr(import_module(f"{__name__}.{extra.folder}.{module}"), name)
 
 
 def provided(name: str) -> Any | None:

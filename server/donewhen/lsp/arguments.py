@@ -323,29 +323,6 @@ class RunDocument(Strict):
     number: int = Field(default=0, ge=0)
 
 
-class AttemptsList(Strict):
-    """`id` names the group to compare, else it is the newest. Without `compare` groups are only listed, which opens
-    none of their folders."""
-
-    workspace_uri: str | None = None
-    id: str | None = None
-    compare: bool = True
-
-
-class OneAttempt(Strict):
-    """`id` is of a group, `number` of an attempt in it."""
-
-    id: str
-    number: int = Field(ge=1)
-
-
-class AttemptsDrop(Strict):
-    """Without a `number` the whole group."""
-
-    id: str
-    number: int | None = Field(default=None, ge=1)
-
-
 class RunReport(Strict):
     run_id: str
     format: ReportFormat = "markdown"

@@ -16,10 +16,9 @@ from donewhen.core.errors import UnknownName, UnknownRun, UsageError
 from donewhen.core.steering import ActOutcome
 from donewhen.core.work import Answer
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
+from donewhen.extras import EXTRAS, part_of
 from donewhen.lsp import arguments as a
 from donewhen.lsp.arguments import Strict, read
-from donewhen.lsp.attempts import apply, attempt_text, compare, drop
-from donewhen.lsp.attempts import changes as changes_of_attempt
 from donewhen.lsp.goal_commands import (
     amend_goal,
     check_goal,
@@ -31,7 +30,7 @@ from donewhen.lsp.goal_commands import (
     set_goal,
 )
 from donewhen.lsp.host import Folder
-from donewhen.lsp.positions import locate, required_path
+from donewhen.lsp.positions import locate, path_within, required_path
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.lsp.publisher import client_snapshot, snapshot_json
 from donewhen.lsp.session import Session
@@ -69,10 +68,8 @@ async def iteration(session: Session, argument: a.RunIteration) -> dict[str, Any
 async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
     """A file as it was after that iteration; null if it did not exist or is not text."""
     folder = await folder_of(session, argument.run_id)
-    place = locate(required_path(argument.uri, "uri"), (folder.root,))
-    if place is None:
-        raise JsonRpcInvalidParams("uri: the file is not in the workspace folder of the run")
-    return {"text": await folder.runs.file_at(argument.run_id, argument.iteration, place.path)}
+    path = path_within(folder.root, argument.uri, "the run")
+    return {"text": await folder.runs.file_at(argument.run_id, argument.iteration, path)}
 
 
 async def changes(session: Session, argument: a.RunChanges) -> dict[str, Any]:
@@ -173,8 +170,16 @@ async def document(session: Session, argument: a.RunDocument) -> dict[str, Any]:
             run = snapshot(await folder.runs.view(run_id), folder.root)
             asked = next((one for one in run.interrupts if one.id == argument.interrupt_id), None)
             return {"text": None if asked is None else question_document(run.title, asked)}
-        case "attempt":
-            return {"text": await attempt_text(session, argument) or ""}
+        case kind:
+            return {"text": await _text_of_extra(kind)(session, argument) or ""}
+
+
+def _text_of_extra(kind: str) -> Callable[[Session, a.RunDocument], Awaitable[str | None]]:
+    """What gives the text of a document that an extra has. Raises JsonRpcInvalidParams where none does."""
+    for one in _WITH_COMMANDS:
+        if (text_of := part_of(one, "editor", "DOCUMENTS").get(kind)) is not None:
+            return text_of
+    raise JsonRpcInvalidParams(f"kind: this server has no documents of the kind {kind!r}")
 
 
 async def _evidence_text(session: Session, run_id: str, evidence_id: str) -> str:
@@ -403,6 +408,7 @@ def _revert_document(folder: Folder, outcome: ActOutcome) -> dict[str, Any]:
     }
 
 
+_WITH_COMMANDS = tuple(one for one in EXTRAS if one.editor)
 COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.goal.set": Command(a.GoalSet, set_goal),
     "donewhen.goal.detect": Command(a.GoalDetect, detect_checks),
@@ -433,8 +439,9 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.activity": Command(a.RunActivity, activity),
     "donewhen.run.hint": Command(a.RunHint, hint),
     "donewhen.run.tell": Command(a.RunTell, answer_in_chat),
-    "donewhen.attempts.list": Command(a.AttemptsList, compare),
-    "donewhen.attempts.changes": Command(a.OneAttempt, changes_of_attempt),
-    "donewhen.attempts.apply": Command(a.OneAttempt, apply, executes=True),
-    "donewhen.attempts.drop": Command(a.AttemptsDrop, drop),
+    **{
+        f"donewhen.{one.folder}.{name}": Command(*command)
+        for one in _WITH_COMMANDS
+        for name, command in part_of(one, "editor", "COMMANDS").items()
+    },
 }

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidRequest
 
+from donewhen.extras import EXTRAS
 from donewhen.lsp.client_profile import ClientProfile, read_profile
 
 if TYPE_CHECKING:
@@ -97,10 +98,7 @@ COMMANDS = (
     "donewhen.run.activity",
     "donewhen.run.hint",
     "donewhen.run.tell",
-    "donewhen.attempts.list",
-    "donewhen.attempts.changes",
-    "donewhen.attempts.apply",
-    "donewhen.attempts.drop",
+    *(f"donewhen.{one.folder}.{name}" for one in EXTRAS for name in one.editor),
 )
 
 EXECUTE = Feature("commands", "execute")

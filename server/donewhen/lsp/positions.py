@@ -112,6 +112,14 @@ def required_path(uri: str, field: str) -> Path:
     return path
 
 
+def path_within(root: Path, uri: str, whose: str) -> str:
+    """The path in a workspace folder of the file that a command's argument names. Raises JsonRpcInvalidParams."""
+    place = locate(required_path(uri, "uri"), (root,))
+    if place is None:
+        raise JsonRpcInvalidParams(f"uri: the file is not in the workspace folder of {whose}")
+    return place.path
+
+
 def is_goal_file(path: Path) -> bool:
     """The document selector: GOAL.md and *.goal.md."""
     return path.name == "GOAL.md" or path.name.endswith(".goal.md")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from donewhen.app.attempts import Group, Standing
 from donewhen.core.verdict import PROVEN, graded
 from donewhen.core.words import counted, duration, listed
+from donewhen.extras.attempts.pursuing import Group, Standing
 from donewhen.wire.view import harmless, money
 
 NAMED = 5

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.workspace.applying import Change, apply, in_the_way, standing
+from donewhen.extras.attempts.applying import Change, apply, in_the_way, standing
 from donewhen.workspace.checkpoints import Content
 from tests.tools import examples
 
@@ -146,3 +146,16 @@ def test_applying_again_finds_a_folder_that_became_a_link(tmp_path: Path) -> Non
     wanted = changes(before, {"d": Content(LINK, b"elsewhere")})
     assert apply(tmp_path, wanted) == ["d", "d/x"]
     assert apply(tmp_path, wanted) == []
+
+
+@pytest.mark.parametrize("leads", ["../outside/key", "{root}/outside/key", "sub/key", "a/up/../outside/key"])
+def test_of_a_link_that_leads_out_its_name_is_taken(tmp_path: Path, leads: str) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "key").write_text("secret")
+    work = tmp_path / "work"
+    (work / "a").mkdir(parents=True)
+    (work / "sub").symlink_to("../outside")
+    (work / "a" / "up").symlink_to("../../outside")
+    (work / "file").symlink_to(leads.format(root=tmp_path))
+    assert (work / "file").read_text() == "secret"
+    assert standing(work, "file") == Content(LINK, os.fsencode(leads.format(root=tmp_path)))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.workspace import duplicating
-from donewhen.workspace.duplicating import duplicate, size_of
+from donewhen.extras.attempts import duplicating
+from donewhen.extras.attempts.duplicating import duplicate, size_of
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.rooms.copying import copy_tree
 from tests.tools import needs

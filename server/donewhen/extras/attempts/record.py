@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from donewhen.core.attempts import KEEPS, Keep
 from donewhen.core.errors import LedgerUnavailable
+from donewhen.extras.attempts.choosing import KEEPS, Keep
 from donewhen.regular import read_text
 
 FOLDER = "attempts"

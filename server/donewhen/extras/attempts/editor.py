@@ -11,21 +11,44 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pygls.exceptions import JsonRpcInvalidParams
+from pydantic import Field
 
 from donewhen.core.errors import DoneWhenError, UnknownName, UsageError
-from donewhen.lsp import arguments as a
+from donewhen.lsp.arguments import RunDocument, Strict
 from donewhen.lsp.host import Folder
-from donewhen.lsp.positions import locate, required_path
+from donewhen.lsp.positions import path_within, required_path
 from donewhen.lsp.publisher import snapshot_json
 from donewhen.lsp.session import Session
 from donewhen.wire.view import tally
 
 if TYPE_CHECKING:
-    from donewhen.app.attempts import Attempts, Group
+    from donewhen.extras.attempts.pursuing import Attempts, Group
 
 
-async def compare(session: Session, argument: a.AttemptsList) -> dict[str, Any]:
+class AttemptsList(Strict):
+    """`id` names the group to compare, else it is the newest. Without `compare` groups are only listed, which opens
+    none of their folders."""
+
+    workspace_uri: str | None = None
+    id: str | None = None
+    compare: bool = True
+
+
+class OneAttempt(Strict):
+    """`id` is of a group, `number` of an attempt in it."""
+
+    id: str
+    number: int = Field(ge=1)
+
+
+class AttemptsDrop(Strict):
+    """Without a `number` the whole group."""
+
+    id: str
+    number: int | None = Field(default=None, ge=1)
+
+
+async def compare(session: Session, argument: AttemptsList) -> dict[str, Any]:
     """All groups, the newest first, and how the attempts of one compare: of the named one, else of the newest."""
     roots = session.roots
     if argument.workspace_uri is not None:
@@ -34,7 +57,12 @@ async def compare(session: Session, argument: a.AttemptsList) -> dict[str, Any]:
     found.sort(key=lambda one: one[2].began, reverse=True)
     if argument.id is not None and all(group.id != argument.id for _, _, group in found):
         raise _unknown(argument.id)
-    from donewhen.app.comparing import began, document, group_view, views  # lazy: `_attempts` has loaded it in a thread
+    from donewhen.extras.attempts.comparing import (  # lazy: `_attempts` has loaded it in a thread
+        began,
+        document,
+        group_view,
+        views,
+    )
 
     listed = [
         {
@@ -59,7 +87,7 @@ async def compare(session: Session, argument: a.AttemptsList) -> dict[str, Any]:
     return {"groups": listed, "compared": compared}
 
 
-async def changes(session: Session, argument: a.OneAttempt) -> dict[str, Any]:
+async def changes(session: Session, argument: OneAttempt) -> dict[str, Any]:
     """The files that an attempt changed, by their uris in the workspace; `donewhen.run.document` has their texts."""
     root, attempts, group = await _group(session, argument.id)
     files, _ = await attempts.diff(group, argument.number)
@@ -69,16 +97,14 @@ async def changes(session: Session, argument: a.OneAttempt) -> dict[str, Any]:
     }
 
 
-async def attempt_text(session: Session, argument: a.RunDocument) -> str | None:
+async def attempt_text(session: Session, argument: RunDocument) -> str | None:
     """One of these files before the attempt, or as it left it; None if there is none, or it isn't text."""
     root, attempts, group = await _group(session, argument.attempts)
-    place = locate(required_path(argument.uri, "uri"), (root,))
-    if place is None:
-        raise JsonRpcInvalidParams("uri: the file is not in the workspace folder of the attempts")
-    return await attempts.file_text(group, argument.number, place.path, after=argument.side == "after")
+    path = path_within(root, argument.uri, "the attempts")
+    return await attempts.file_text(group, argument.number, path, after=argument.side == "after")
 
 
-async def apply(session: Session, argument: a.OneAttempt) -> dict[str, Any]:
+async def apply(session: Session, argument: OneAttempt) -> dict[str, Any]:
     """Brings the changes of an attempt into the workspace, all or none, and checks the goal there: that alone says
     whether it is proven."""
     root, attempts, group = await _group(session, argument.id)
@@ -112,7 +138,7 @@ async def _check_goal(session: Session, folder: Folder, attempts: Attempts, grou
     return shown, f"It is proven here: {counted}."
 
 
-async def drop(session: Session, argument: a.AttemptsDrop) -> dict[str, Any]:
+async def drop(session: Session, argument: AttemptsDrop) -> dict[str, Any]:
     """Removes the folders and the records of one attempt, or of all of a group."""
     _, attempts, group = await _group(session, argument.id)
     if argument.number is not None and group.attempt(argument.number) is None:
@@ -137,10 +163,21 @@ def _unknown(group_id: str) -> UnknownName:
 
 async def _attempts(session: Session, root: Path) -> Attempts:
     # As the engine: importing what copies and applies would hold the loop for too long.
-    await asyncio.to_thread(import_module, "donewhen.app.comparing")
-    from donewhen.app.attempts import Attempts
+    await asyncio.to_thread(import_module, "donewhen.extras.attempts.comparing")
+    from donewhen.extras.attempts.pursuing import Attempts
 
     wanted = session.wanted(root)
     settings = wanted.settings()
     where = wanted.state_dir or settings.state_dir
     return Attempts(root, where, settings, opening=session.host.services.open_runs, trusted=wanted.context.trusted)
+
+
+COMMANDS = {
+    "list": (AttemptsList, compare, False),
+    "changes": (OneAttempt, changes, False),
+    "apply": (OneAttempt, apply, True),
+    "drop": (AttemptsDrop, drop, False),
+}
+"""The argument of each, its function, and whether it executes anything."""
+DOCUMENTS = {"attempt": attempt_text}
+"""What gives the text of a document of that kind."""

@@ -21,20 +21,20 @@ from typing import Any, cast
 from donewhen.app.services import open_runs
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.core.answers import WAITS
-from donewhen.core.attempts import MOST, Keep, Result, chosen, shares
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, NotResumable, UsageError, WorkspaceError
 from donewhen.core.questions import place as place_of
 from donewhen.core.resume import resumable
 from donewhen.core.work import Usage
 from donewhen.engine.api import ChangedFile, LimitChanges, Runs, RunView, StartOptions
 from donewhen.engine.runs import changed_limits
+from donewhen.extras.attempts.applying import Change, apply, standing
+from donewhen.extras.attempts.choosing import MOST, Keep, Result, chosen, shares
+from donewhen.extras.attempts.duplicating import duplicate, size_of
+from donewhen.extras.attempts.record import LOCK, Attempt, Group, Groups
 from donewhen.goalfile.files import WorkspaceGoalFiles
 from donewhen.settings.loading import Settings, goal_with_settings
-from donewhen.store.attempts import LOCK, Attempt, Group, Groups
 from donewhen.store.folders import TREES, folders_below, kept_folder, state_folder, workspace_folder
-from donewhen.workspace.applying import Change, apply, standing
 from donewhen.workspace.checkpoints import Content
-from donewhen.workspace.duplicating import duplicate, size_of
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.locks import open_lock_file, try_lock
 from donewhen.workspace.manifest import LINK

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.test_processes import Place
-
-from .editor import Editor
+from tests.lsp.editor import Editor
 
 GOAL = "`test -f done.txt` passes"
 WORK = 'case "$PWD" in */1/*) echo one > a.txt;; *) echo two > a.txt; echo new > done.txt;; esac'
@@ -169,9 +168,11 @@ def test_nothing_is_applied_in_a_workspace_that_is_not_trusted(tmp_path: Path) -
     made.close()
 
 
-def test_there_may_be_none(own_editor: Editor, tmp_path: Path) -> None:
-    own_editor.start(root=tmp_path)
-    assert own_editor.execute("donewhen.attempts.list", {}) == {"groups": [], "compared": None}
-    error = own_editor.execute_error("donewhen.attempts.changes", {"id": "abcdef", "number": 1})
+def test_there_may_be_none(tmp_path: Path) -> None:
+    editor = Editor(tmp_path / "state")
+    editor.start(root=tmp_path)
+    assert editor.execute("donewhen.attempts.list", {}) == {"groups": [], "compared": None}
+    error = editor.execute_error("donewhen.attempts.changes", {"id": "abcdef", "number": 1})
     assert "there are no attempts 'abcdef'" in error["message"]
-    assert own_editor.goodbye() == 0
+    assert editor.goodbye() == 0
+    editor.close()

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from donewhen.core.attempts import MOST, Result, chosen, shares
 from donewhen.core.errors import UsageError
 from donewhen.core.goal import Limits
 from donewhen.core.work import Usage
+from donewhen.extras.attempts.choosing import MOST, Result, chosen, shares
 from tests.tools import each_row
 
 UNKNOWN = Usage(100, usd=None)

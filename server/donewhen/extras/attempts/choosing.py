@@ -1,6 +1,6 @@
 """Several attempts at one goal: what each may spend, and which one is kept.
 
-Pure: `app/attempts.py` makes the folders in which they work and pursues the goal there.
+Pure: `pursuing.py` makes the folders in which they work and pursues the goal there.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from donewhen.app.attempts import Attempt, Attempts, Group, Plan, Standing
-from donewhen.app.comparing import document, lines_changed, met, outcome_in_words, working_with
 from donewhen.cli.calling import Call, snapshot_text
 from donewhen.cli.display import display_for
 from donewhen.cli.formatting import duration, one_line, shown_path, when
@@ -22,6 +20,8 @@ from donewhen.core.errors import UsageError, WorkspaceError
 from donewhen.core.verdict import graded
 from donewhen.core.words import counted, listed, money
 from donewhen.engine.api import RunView, StartOptions
+from donewhen.extras.attempts.comparing import document, lines_changed, met, outcome_in_words, working_with
+from donewhen.extras.attempts.pursuing import Attempt, Attempts, Group, Plan, Standing
 
 LISTED = 8
 """How many changed files are named."""
@@ -31,7 +31,7 @@ def attempts_of(call: Call) -> Attempts:
     return Attempts(call.root, call.state_dir, call.settings, opening=call.services.open_runs)
 
 
-async def run_attempts(call: Call, path: str, options: StartOptions) -> int:
+async def run(call: Call, path: str, options: StartOptions) -> int:
     """Pursues the goal several times, keeps one attempt, and returns the exit code of the goal's proof in the
     workspace."""
     given, attempts = call.arguments, attempts_of(call)

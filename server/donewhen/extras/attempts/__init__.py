@@ -1,0 +1,9 @@
+"""Several attempts at one goal, side by side, each in a copy of the workspace: pursued, compared, one of them applied.
+
+Begin with `pursuing.py`: `Attempts` has what can be done with them. `command.py` is `donewhen attempts` and what
+`donewhen run --attempts` does, `editor.py` has the commands of an editor, both in the words of `comparing.py`.
+`choosing.py` says which attempt is kept and is pure, `record.py` what is on record, `duplicating.py` makes the copies,
+`applying.py` brings changes home.
+
+Invariant: nothing of an attempt's proof comes with its changes; the goal is audited again where they are applied.
+"""
