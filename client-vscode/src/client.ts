@@ -149,8 +149,13 @@ export class Server implements vscode.Disposable {
   ): Promise<CommandResults[C]> {
     const client = await this.ready();
     const params = { command, arguments: [argument] };
-    // An undefined token would count as a parameter.
-    return client.sendRequest<CommandResults[C]>(EXECUTE, params, ...(token ? [token] : []));
+    try {
+      // An undefined token would count as a parameter.
+      return await client.sendRequest<CommandResults[C]>(EXECUTE, params, ...(token ? [token] : []));
+    } catch (problem) {
+      // Where a goal file is to be mended, the server names the line of the one that it was asked about.
+      throw Object.assign(problem as Error, 'goalUri' in argument ? { goalUri: argument.goalUri } : {});
+    }
   }
 
   /** Dropped while no server runs. */

@@ -5,7 +5,7 @@ import { askForModels, chooseModels, chooseWorker, setAddress } from './choosing
 import { type Limits, startAndAsk, until } from './consent';
 import { ownText, text } from './configuration';
 import { fileUri, openChanges, openReport } from './documents';
-import { findGoals, isGoalFile, saveGoal } from './goalFiles';
+import { checkGoal, findGoals, isGoalFile, saveGoal } from './goalFiles';
 import { answer, answerWith, choose } from './interrupts';
 import { confirm, say } from './notices';
 import { harmless, label } from './plainText';
@@ -17,7 +17,7 @@ import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
 import { asksElsewhere, FITTING, pursuit } from './snapshots';
 import { currentRun } from './status';
 import { askNumber, askReason, goalUri, pickRequirement, pickRun, type Target, trusted } from './targets';
-import { dataOf, onGoal } from './trouble';
+import { dataOf } from './trouble';
 
 type Perform = (services: Services, target: Target | undefined) => Promise<void>;
 
@@ -238,7 +238,7 @@ async function start(services: Services, target: Target | undefined): Promise<vo
   // A run begins with the settings as they are then, such as the model that was just chosen for it.
   await services.settled();
   const begun = await startAndAsk(services, uri, (limits) =>
-    onGoal(uri, () => oneAtATime(services, uri, () => services.request('donewhen.run.start', { goalUri: uri, ...limits }))),
+    oneAtATime(services, uri, () => services.request('donewhen.run.start', { goalUri: uri, ...limits })),
   );
   if (begun !== undefined && text('showTimelineOnStart') === 'agent') {
     // What a worker does, once it works: beside what the person looks at, who may go on typing. A person sees it anyway.
@@ -280,10 +280,8 @@ async function checkNow(services: Services, target: Target | undefined): Promise
   if (uri === undefined || !trusted()) {
     return;
   }
-  await saveGoal(uri);
   const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Checking the goal') };
-  const check = () => services.request('donewhen.goal.check', { goalUri: uri });
-  const { missing, view } = await onGoal(uri, async () => vscode.window.withProgress(options, check));
+  const { missing, view } = await vscode.window.withProgress(options, () => checkGoal(services, uri));
   vscode.window.setStatusBarMessage(missing === '' ? view.tally : `${view.tally}: ${label(missing)}`, 8_000);
 }
 
@@ -378,12 +376,12 @@ async function acceptFinding({ request }: Services, target: Target | undefined):
 
 // ------------------------------------------------------------------------------------------ putting files back
 
-export type Reverted = CommandResults['donewhen.run.revert'];
+type Reverted = CommandResults['donewhen.run.revert'];
 
 const MOST_NAMES = 5;
 
 /** Says what was put back, and what was kept since a person edited it: those go too where they press the button. */
-export function tellReverted(outcome: Reverted, force: () => Promise<Reverted>, iteration?: number): void {
+function tellReverted(outcome: Reverted, force: () => Promise<Reverted>, iteration?: number): void {
   const { length } = outcome.changedFiles;
   const files = length === 1 ? vscode.l10n.t('1 file is') : vscode.l10n.t('{0} files are', length);
   const since =

@@ -8,24 +8,11 @@ import type {
   WorkDoneProgressReport,
 } from 'vscode-languageclient/node';
 import { isOn } from './configuration';
-import { type Reverted, tellReverted } from './commands';
 import { evidenceUri } from './documents';
 import { evidenceOfFile, OPEN_EVIDENCE, withCommands } from './documentUris';
 import { isUnsaved, saveGoal } from './goalFiles';
 import { inSentence, sentence } from './plainText';
 import type { Snapshot } from './protocol';
-import { askReason } from './targets';
-import { onGoal } from './trouble';
-
-/** What people must give a reason for; lenses and code actions leave it to the client to ask. */
-const QUESTIONS: Readonly<Record<string, () => string>> = {
-  'donewhen.run.override': () => vscode.l10n.t('Why does it need no proof?'),
-  'donewhen.run.dispute': () => vscode.l10n.t('What should the judge look at again?'),
-  'donewhen.run.acceptIntegrity': () => vscode.l10n.t('Why is it right?'),
-};
-
-/** The commands that read the goal file. */
-const READING: ReadonlySet<string> = new Set(['donewhen.run.start', 'donewhen.goal.check']);
 
 const RESUME = 'donewhen.run.resume';
 
@@ -53,7 +40,7 @@ export function middleware(around: MiddlewareSources): Middleware {
     },
     executeCommand: async (command, args: unknown[], next) => {
       try {
-        return await onGoal((args[0] as { goalUri?: unknown } | undefined)?.goalUri, () => execute(command, args, next));
+        return await execute(command, args, next);
       } catch (problem) {
         around.tell(problem);
         return undefined;
@@ -150,42 +137,31 @@ function isOfRun(params: WorkDoneProgressBegin | WorkDoneProgressReport | WorkDo
   return params.kind === 'begin' && params.percentage !== undefined;
 }
 
-/** As from the palette: where another run stands in the way, that is asked about. */
-function startsPlainly(command: string, argument: object): boolean {
-  return command === 'donewhen.run.start' && Object.keys(argument).join() === 'goalUri';
-}
+type Given = Readonly<Record<string, unknown>>;
 
-/** The command of ours that does it in this editor. */
-function ownCommand(command: string, argument: Readonly<Record<string, unknown>>): string | undefined {
-  if (command === 'donewhen.run.evidence' && argument['show'] === true) {
-    return OPEN_EVIDENCE;
-  }
-  if (command === 'donewhen.goal.amend' && argument['check'] === '') {
-    return 'donewhen.addCheck'; // Here it can be asked for.
-  }
-  if (command === 'donewhen.run.answer' && argument['response'] === undefined) {
-    return 'donewhen.answer';
-  }
-  return startsPlainly(command, argument) ? 'donewhen.start' : undefined;
-}
+const isPlain = (given: Given): boolean => Object.keys(given).join() === 'goalUri';
+const isUnreasoned = ({ reason }: Given): boolean => reason === undefined;
+
+/** The command of ours that does it in this editor, where the argument leaves to it what a person is asked. */
+const OWN: Readonly<Record<string, readonly [own: string, isLeftToIt: (given: Given) => boolean]>> = {
+  'donewhen.run.evidence': [OPEN_EVIDENCE, ({ show }) => show === true],
+  'donewhen.goal.amend': ['donewhen.addCheck', ({ check }) => check === ''],
+  'donewhen.run.answer': ['donewhen.answer', ({ response }) => response === undefined],
+  // As from the palette: where another run stands in the way, that is asked about.
+  'donewhen.run.start': ['donewhen.start', isPlain],
+  'donewhen.goal.check': ['donewhen.checkNow', isPlain],
+  'donewhen.run.override': ['donewhen.waive', isUnreasoned],
+  'donewhen.run.dispute': ['donewhen.dispute', isUnreasoned],
+  'donewhen.run.acceptIntegrity': ['donewhen.finding.accept', ({ reason, findingId }) => reason === undefined && findingId !== undefined],
+  'donewhen.run.revert': ['donewhen.finding.revert', ({ findingId }) => findingId !== undefined],
+};
 
 async function execute(command: string, args: unknown[], next: ExecuteCommandSignature): Promise<unknown> {
-  const argument = (args[0] ?? {}) as Record<string, unknown>;
-  const own = ownCommand(command, argument);
-  if (own !== undefined) {
-    return vscode.commands.executeCommand(own, argument);
+  const given = (args[0] ?? {}) as Given;
+  const [own, isLeftToIt] = OWN[command] ?? [];
+  if (own !== undefined && isLeftToIt?.(given) === true) {
+    return vscode.commands.executeCommand(own, given);
   }
-  if (READING.has(command)) {
-    await saveGoal(argument['goalUri']);
-  }
-  const question = QUESTIONS[command];
-  if (question !== undefined && argument['reason'] === undefined) {
-    const reason = await askReason(question());
-    return reason === undefined ? undefined : next(command, [{ ...argument, reason }]);
-  }
-  const outcome: unknown = await next(command, args);
-  if (command === 'donewhen.run.revert') {
-    tellReverted(outcome as Reverted, async () => (await next(command, [{ ...argument, force: true }])) as Reverted);
-  }
-  return outcome;
+  await saveGoal(given['goalUri']);
+  return next(command, args);
 }

@@ -40,27 +40,6 @@ export function dataOf(problem: unknown): ErrorData {
   return typeof data === 'object' && data !== null ? data : {};
 }
 
-/** A goal file that can't be used, with the place that is to be mended. */
-class GoalProblem extends Error {
-  constructor(
-    message: string,
-    readonly goalUri: string,
-    readonly line: number,
-  ) {
-    super(message);
-  }
-}
-
-/** Work on a goal, whose problems say where the goal file is to be mended. */
-export async function onGoal<T>(goalUri: unknown, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (problem) {
-    const { line } = dataOf(problem);
-    throw line === undefined || typeof goalUri !== 'string' ? problem : new GoalProblem(messageOf(problem), goalUri, line);
-  }
-}
-
 /** How problems are told: a sentence, and buttons for what can be done about it. */
 export class Trouble {
   /** The problem whose message stands there and waits for an answer. */
@@ -98,11 +77,15 @@ export class Trouble {
       this.tellServer();
       return;
     }
-    if (problem instanceof GoalProblem) {
-      tellGoal(problem);
+    const message = messageOf(problem);
+    const { line } = dataOf(problem);
+    const goalUri = problem instanceof Error && 'goalUri' in problem ? problem.goalUri : undefined;
+    if (typeof goalUri === 'string' && line !== undefined) {
+      const selection = new vscode.Range(line, 0, line, 0);
+      const perform = (): Thenable<unknown> => vscode.window.showTextDocument(vscode.Uri.parse(goalUri, true), { selection });
+      say('error', harmless(message), { buttons: [{ label: vscode.l10n.t('Open Goal File'), perform }] });
       return;
     }
-    const message = messageOf(problem);
     this.log.error(message);
     say('error', sentence(message), { buttons: this.remediesOf(problem, again).map((one) => this.button(one)) });
   }
@@ -231,11 +214,4 @@ function command(label: string, id: string): Remedy {
 
 function showLogs(): Remedy {
   return command(vscode.l10n.t('Show Logs'), 'donewhen.showLogs');
-}
-
-/** What is wrong in a goal file, and the way to that line. */
-function tellGoal({ message, goalUri, line }: GoalProblem): void {
-  const selection = new vscode.Range(line, 0, line, 0);
-  const perform = (): Thenable<unknown> => vscode.window.showTextDocument(vscode.Uri.parse(goalUri, true), { selection });
-  say('error', harmless(message), { buttons: [{ label: vscode.l10n.t('Open Goal File'), perform }] });
 }
