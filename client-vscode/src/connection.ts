@@ -10,6 +10,7 @@ import {
   RevealOutputChannelOn,
   TransportKind,
 } from 'vscode-languageclient/node';
+import { OPEN_EVIDENCE } from './documentUris';
 import { GOAL_DOCUMENTS } from './goalFiles';
 import { middleware, type MiddlewareSources } from './middleware';
 import type { ServerCommand } from './serverCommand';
@@ -70,10 +71,12 @@ export function makeClient(
       settings: around.settings(),
       trusted: around.trusted(),
       stateDir: around.stateDir(),
-      clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true, views: true, sparseSnapshots: true, languageModels: true },
+      clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true, views: true, sparseSnapshots: true, documents: true, languageModels: true },
     },
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
+    // Links may run the one command that opens evidence, whatever the text says.
+    markdown: { isTrusted: { enabledCommands: [OPEN_EVIDENCE] } },
     middleware: middleware(around),
     initializationFailedHandler: () => false,
     errorHandler: {

@@ -1,10 +1,11 @@
 import * as vscode from 'vscode';
 import { goalsText } from './chat';
-import { asBytes, documentUri, type EvidenceName, GOALS, OPEN_EVIDENCE, SCHEME, type Shown, shownBy } from './documentUris';
+import { asBytes, documentUri, GOALS, OPEN_EVIDENCE, SCHEME, type Shown, shownBy } from './documentUris';
 import { told } from './notices';
 import { baseName, messageOf } from './plainText';
 import type { Asked, ChangedFile, Snapshot } from './protocol';
 import type { Services } from './services';
+import type { Target } from './targets';
 
 type DocumentsServices = Pick<Services, 'request' | 'want' | 'onDidStart' | 'snapshots' | 'log'>;
 
@@ -17,7 +18,7 @@ export function registerDocuments(services: DocumentsServices): vscode.Disposabl
     }),
     opens(OPEN_EVIDENCE, async ({ runId, evidenceId }) => {
       if (runId !== undefined && evidenceId !== undefined) {
-        await show(evidenceUri({ runId, evidenceId }));
+        await show(uriOf({ kind: 'evidence', runId, evidenceId }, `${evidenceId}.md`));
       }
     }),
     opens('donewhen.openStep', async ({ runId, stepId, diff }) => {
@@ -35,29 +36,12 @@ export function registerDocuments(services: DocumentsServices): vscode.Disposabl
         await openAsked(services, runId, interruptId);
       }
     }),
-    opens('donewhen.openIterationDiff', (given) => openDiff(services, given)),
+    opens('donewhen.openIterationDiff', (target) => openDiff(services, target)),
   );
 }
 
-function opens(command: string, perform: (given: Given) => Promise<void>): vscode.Disposable {
-  return vscode.commands.registerCommand(command, (given: Given = {}) => told(perform(given)));
-}
-
-/** The fields of a tree node, or of an argument that a lens or the timeline gives. */
-interface Given {
-  readonly runId?: string;
-  readonly evidenceId?: string;
-  readonly interruptId?: string;
-  readonly stepId?: string;
-  readonly diff?: boolean;
-  readonly iteration?: number;
-  readonly path?: string;
-  readonly uri?: string;
-}
-
-/** The document that shows one evidence, however it is come to. */
-export function evidenceUri({ runId, evidenceId }: EvidenceName): vscode.Uri {
-  return uriOf({ kind: 'evidence', runId, evidenceId }, `${evidenceId}.md`);
+function opens(command: string, perform: (target: Target) => Promise<void>): vscode.Disposable {
+  return vscode.commands.registerCommand(command, (target: Target = {}) => told(perform(target)));
 }
 
 /** A file of a run as it was after an iteration; 0 is before the first one. */
@@ -95,9 +79,9 @@ async function show(uri: vscode.Uri): Promise<void> {
 }
 
 /** What one iteration changed in one file; the iteration before it, or the baseline, is on the left. */
-async function openDiff(services: DocumentsServices, given: Given): Promise<void> {
-  const { runId, iteration } = given;
-  const uri = given.uri ?? fileOfRun(services, given)?.toString();
+async function openDiff(services: DocumentsServices, target: Target): Promise<void> {
+  const { runId, iteration } = target;
+  const uri = target.uri ?? fileOfRun(services, target)?.toString();
   if (runId === undefined || iteration === undefined || uri === undefined) {
     return;
   }
@@ -288,10 +272,7 @@ function askedIn({ snapshots }: DocumentsServices, runId: string, interruptId: s
 }
 
 /** Snapshots and tools name files relative to the workspace folder of the goal. */
-function fileOfRun(
-  { snapshots }: DocumentsServices,
-  { runId, path }: { readonly runId?: string; readonly path?: string },
-): vscode.Uri | undefined {
+function fileOfRun({ snapshots }: DocumentsServices, { runId, path }: Target): vscode.Uri | undefined {
   const goal = snapshots.get(runId ?? '')?.goalUri;
   if (path === undefined || typeof goal !== 'string') {
     return undefined;

@@ -8,8 +8,7 @@ import type {
   WorkDoneProgressReport,
 } from 'vscode-languageclient/node';
 import { isOn } from './configuration';
-import { evidenceUri } from './documents';
-import { evidenceOfFile, OPEN_EVIDENCE, withCommands } from './documentUris';
+import { OPEN_EVIDENCE } from './documentUris';
 import { isUnsaved, saveGoal } from './goalFiles';
 import { inSentence, sentence } from './plainText';
 import type { Snapshot } from './protocol';
@@ -46,12 +45,7 @@ export function middleware(around: MiddlewareSources): Middleware {
         return undefined;
       }
     },
-    handleDiagnostics: (uri, diagnostics, next) => {
-      next(uri, diagnostics.map(withEvidence));
-    },
     provideCodeLenses: async (document, token, next) => withRepair((await next(document, token)) ?? [], around.runOf(document.uri.toString())),
-    provideHover: async (document, position, token, next) => asHover(await next(document, position, token)),
-    provideDefinition: async (document, position, token, next) => asPlaces(await next(document, position, token)),
     // The lens above each requirement says the status already: twice only for who wants it.
     provideInlayHints: async (document, range, token, next) =>
       isOn('inlayHints') ? apart((await next(document, range, token)) ?? []) : [],
@@ -67,24 +61,6 @@ export function middleware(around: MiddlewareSources): Middleware {
       configuration: ({ items }) => items.map(() => around.settings()),
     },
   };
-}
-
-/** Evidence is shown as a document of ours, which nobody can edit, instead of the server's file. */
-function evidencePlace(place: vscode.Location): vscode.Location {
-  const about = evidenceOfFile(place.uri.path);
-  return about === undefined ? place : new vscode.Location(evidenceUri(about), new vscode.Position(0, 0));
-}
-
-function withEvidence(one: vscode.Diagnostic): vscode.Diagnostic {
-  for (const related of one.relatedInformation ?? []) {
-    related.location = evidencePlace(related.location);
-  }
-  return one;
-}
-
-function asPlaces<T>(found: T): T | vscode.Location[] {
-  const places: unknown[] = Array.isArray(found) ? found : [];
-  return places.length > 0 && places.every((one) => one instanceof vscode.Location) ? places.map(evidencePlace) : found;
 }
 
 /** Above a goal whose run stands still, what repairs that first: the button of the notification, in the words of lenses. */
@@ -110,18 +86,6 @@ function withRepair(lenses: vscode.CodeLens[], run: Snapshot | undefined): vscod
   });
   others.splice(Math.max(resume, 0), 0, new vscode.CodeLens(top.range, command));
   return others;
-}
-
-/** Links may run the one command that opens evidence, whatever the text says. */
-function asHover(hover: vscode.Hover | null | undefined): vscode.Hover | null | undefined {
-  for (const content of hover?.contents ?? []) {
-    if (content instanceof vscode.MarkdownString) {
-      content.value = withCommands(content.value, vscode.l10n.t('Open the evidence'));
-      content.isTrusted = { enabledCommands: [OPEN_EVIDENCE] };
-      content.supportHtml = false;
-    }
-  }
-  return hover;
 }
 
 /** What VS Code pads a hint with is thinner than a space: it would stick to the text before it. */

@@ -7,7 +7,7 @@ import type { Services } from './services';
 import { pursuit } from './snapshots';
 import { currentRun } from './status';
 
-/** What a command is about: an item of the view, or nothing where it comes from the palette. */
+/** What a command is about: an item of the view, a lens, a part of the timeline; or nothing where it comes from the palette. */
 export interface Target {
   readonly runId?: string;
   readonly goalUri?: string | null;
@@ -16,6 +16,13 @@ export interface Target {
   readonly findingId?: string;
   readonly iteration?: number;
   readonly choice?: number;
+  readonly evidenceId?: string;
+  readonly stepId?: string;
+  readonly diff?: boolean;
+  readonly path?: string;
+  readonly uri?: string;
+  /** Beside what the person looks at, and without the focus. */
+  readonly aside?: boolean;
 }
 
 /** Nothing is executed before a person trusts the workspace. */

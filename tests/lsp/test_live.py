@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sys
 import time
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -94,6 +96,30 @@ def test_what_fails_on_guard_is_an_error_until_it_is_met_again(editor: Editor, g
     editor.diagnostics(goal, lambda all_: not all_)
     assert editor.snapshot(run_id, lambda s: s["complete"])["counts"]["met"] == 2
     assert editor.execute("donewhen.run.guard", {"runId": run_id, "on": False})["guard"] is None
+
+
+def test_evidence_is_a_document_of_the_editor_that_has_one(own_editor: Editor, tmp_path: Path) -> None:
+    goal = tmp_path / "GOAL.md"
+    goal.write_text("# G\n\n- [ ] `false` passes\n")
+    able = {"hover": {"contentFormat": ["markdown"]}, "publishDiagnostics": {"relatedInformation": True}}
+    own_editor.start(
+        root=tmp_path, options={"clientFeatures": {"documents": True}}, capabilities={"textDocument": able}
+    )
+    uri = own_editor.open(goal)
+    run_id = own_editor.execute("donewhen.goal.check", {"goalUri": uri}, timeout=60)["runId"]
+    (mark,) = own_editor.diagnostics(goal, lambda all_: any(one["data"]["evidenceIds"] for one in all_))
+    (evidence,) = mark["data"]["evidenceIds"]
+    where = {"textDocument": {"uri": uri}, "position": {"line": 2, "character": 8}}
+    (place,) = own_editor.result("textDocument/definition", where)
+    assert [one["location"]["uri"] for one in mark["relatedInformation"]] == [place["uri"]]
+    document, _, query = place["uri"].partition("?")
+    assert document == f"donewhen:/{run_id}/{evidence}.md"
+    assert unquote(query) == f'{{"kind":"evidence","runId":"{run_id}","evidenceId":"{evidence}"}}'
+    text = own_editor.execute("donewhen.run.document", json.loads(unquote(query)))["text"]
+    assert text.startswith(f"# Evidence {evidence}")
+    given = quote(f'[{{"runId":"{run_id}","evidenceId":"{evidence}"}}]', safe="")
+    said = own_editor.result("textDocument/hover", where)["contents"]["value"]
+    assert f'[{evidence}](command:donewhen.openEvidence?{given} "Open the evidence")' in said
 
 
 def test_a_failing_test_has_its_diagnostic_on_the_asserting_line(editor: Editor, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_findings_are_accepted_and_reverted_where_they_stand(
     window.palette.go_to(1)
     (accept,) = [one for one in window.hovers.fixes() if one.startswith("Accept F")]
     window.hovers.fix(accept)
-    window.until(lambda: "Why is it right?" in window.palette.title(), "the question for the reason")
+    window.until(lambda: "why is it right?" in window.palette.title(), "the question for the reason")
     window.palette.answer("It never worked")
     window.editor.wait_marked()
     assert (folder / "test_one.py").read_text() == SKIPPED.format("one")

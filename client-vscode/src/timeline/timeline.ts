@@ -5,20 +5,13 @@ import { label, messageOf } from '../plainText';
 import type { Row, Snapshot, Step } from '../protocol';
 import type { Services } from '../services';
 import { pursuit, shownRuns } from '../snapshots';
-import { pickOne, pickRun } from '../targets';
+import { pickOne, pickRun, type Target } from '../targets';
 import { type Action, type ChartRow, type FromPage, type ToPage, wordsOf } from './messages';
 import { changedRows, chartRows, headerOf } from './model';
 
 type TimelineServices = Pick<Services, 'request' | 'want' | 'serverState' | 'onDidStart' | 'onActivity' | 'snapshots' | 'log' | 'context'>;
 
 const VIEW = 'donewhen.timeline';
-
-/** What a tree node, a lens, or the page of before a reload names. */
-interface Given {
-  readonly runId?: string;
-  /** Beside what the person looks at, and without the focus. */
-  readonly aside?: boolean;
-}
 
 /** The timeline of a run: score and cost over its iterations, each of them in full on demand. */
 export function registerTimeline(services: TimelineServices): vscode.Disposable {
@@ -32,24 +25,24 @@ export function registerTimeline(services: TimelineServices): vscode.Disposable 
     });
   };
   return vscode.Disposable.from(
-    vscode.commands.registerCommand('donewhen.showTimeline', async (given: Given = {}) => {
-      const runId = given.runId ?? (await chosenRun(services));
-      const aside = given.aside === true;
+    vscode.commands.registerCommand('donewhen.showTimeline', async (target: Target = {}) => {
+      const runId = target.runId ?? (await chosenRun(services));
+      const aside = target.aside === true;
       if (runId !== undefined && timeline !== undefined) {
         timeline.show(runId, aside);
       } else if (runId !== undefined) {
         adopt(createPanel(services, aside), runId);
       }
     }),
-    vscode.commands.registerCommand('donewhen.hint', async (given: Given = {}) => {
-      const runId = given.runId ?? (await hintableRun(services));
+    vscode.commands.registerCommand('donewhen.hint', async (target: Target = {}) => {
+      const runId = target.runId ?? (await hintableRun(services));
       if (runId !== undefined) {
         await vscode.commands.executeCommand('donewhen.showTimeline', { runId });
         timeline?.hint();
       }
     }),
     vscode.window.registerWebviewPanelSerializer(VIEW, {
-      deserializeWebviewPanel: (panel, state: Given | undefined) => {
+      deserializeWebviewPanel: (panel, state: Target | undefined) => {
         if (timeline === undefined) {
           panel.webview.options = webviewOptions(services);
           adopt(panel, state?.runId);

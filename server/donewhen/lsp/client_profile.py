@@ -34,6 +34,8 @@ class ClientProfile:
     """Snapshots should include their view."""
     sparse: bool = False
     """Snapshots with views hold what is seen at first, and what is new."""
+    documents: bool = False
+    """Shows evidence as a document of its own, which a `donewhen:` uri names, and a command of its own opens."""
     editor_diagnostics: bool = False
     """Forwards its diagnostics, and says so before there are any."""
     language_models: bool = False
@@ -80,6 +82,7 @@ def read_profile(params: types.InitializeParams) -> ClientProfile:
         reasons=features.get("reasons") is True,
         views=features.get("views") is True,
         sparse=features.get("views") is True and features.get("sparseSnapshots") is True,
+        documents=features.get("documents") is True,
         editor_diagnostics=features.get("editorDiagnostics") is True,
         language_models=features.get("languageModels") is True,
         progress=has("window.work_done_progress"),

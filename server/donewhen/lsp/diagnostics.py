@@ -14,6 +14,7 @@ from donewhen.lsp.client import Client
 from donewhen.lsp.documents import Texts
 from donewhen.lsp.goal_diagnostics import DiagnosticContext, GoalDiagnostic, Memory, code_paths, collect, is_shown
 from donewhen.lsp.host import Folder
+from donewhen.lsp.navigation import evidence_document
 from donewhen.lsp.positions import to_client
 
 SOURCE = "donewhen"
@@ -88,6 +89,9 @@ class Diagnostics:
         paths = code_paths(memory) | {place.path for places in view.locations.values() for place in places}
         cited = {name for one in view.views if one.status not in ("met", "waived") for name in one.evidence_ids}
         run_id = view.state.run_id
+        changed = self._client.changed_at(folder.root, paths)
+        if self._client.profile.documents:
+            return DiagnosticContext(changed, {name: evidence_document(run_id, name) for name in cited})
         new = [name for name in sorted(cited) if (run_id, name) not in self._written]
         if new:
             self._written |= {(run_id, name) for name in new}
@@ -95,7 +99,7 @@ class Diagnostics:
             self._client.later(_write_evidence(folder, run_id, new), "evidence files")
         place = folder.runs.state_folder / "evidence" / run_id
         uris = {name: (place / f"{name}.md").as_uri() for name in cited}
-        return DiagnosticContext(self._client.changed_at(folder.root, paths), uris)
+        return DiagnosticContext(changed, uris)
 
     def _publish(self) -> None:
         """Sends the changes, file by file."""
@@ -157,7 +161,7 @@ def _related_information(diagnostic: GoalDiagnostic, root: Path) -> list[types.D
     return [
         types.DiagnosticRelatedInformation(
             location=types.Location(
-                uri=place.uri if place.uri.startswith("file:") else (root / place.uri).as_uri(),
+                uri=place.uri if place.uri.startswith(("file:", "donewhen:")) else (root / place.uri).as_uri(),
                 range=types.Range(types.Position(place.line, 0), types.Position(place.line, 0)),
             ),
             message=place.message,

@@ -17,7 +17,7 @@ from donewhen.engine.api import RunView
 from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
-from donewhen.lsp.navigation import evidence_files
+from donewhen.lsp.navigation import evidence_command, evidence_uris
 from donewhen.lsp.proof_basis import MARKDOWN, PLAIN, Markup, proof_basis_text
 from donewhen.settings.table import KEYS, Setting
 from donewhen.wire.snapshot import halt_text, shown_halt
@@ -42,8 +42,10 @@ async def hover(client: Client, params: types.HoverParams) -> types.Hover | None
     if not client.profile.markdown:
         return goal_hover(goal, line, PLAIN, basis=basis)
     one = None if source is None else goal.status(source)
-    files = {} if one is None else await evidence_files(client, goal, one)
-    return goal_hover(goal, line, MARKDOWN, {name: file.as_uri() for name, file in files.items()}, basis)
+    uris = {} if one is None else await evidence_uris(client, goal, one)
+    if client.profile.documents and goal.view is not None:
+        uris = {name: evidence_command(goal.view.state.run_id, name) for name in uris}
+    return goal_hover(goal, line, MARKDOWN, uris, basis)
 
 
 async def _proof_basis(client: Client, goal: GoalView) -> ProofBasis | None:

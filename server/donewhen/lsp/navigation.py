@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from lsprotocol import types
 
@@ -97,19 +99,38 @@ def matching(root: Path, globs: Sequence[str], limit: int = MAX_MATCHES) -> list
     return list(found)[:limit]
 
 
-# The evidence of a requirement as files that any editor can open.
+# The evidence of a requirement as files that any editor can open, or as documents of the editor's own.
 
 
-async def evidence_files(client: Client, goal: GoalView, one: RequirementView) -> dict[str, Path]:
-    """The read-only file of each evidence that the verdict cites, by id; files that can't be written are left out."""
+async def evidence_uris(client: Client, goal: GoalView, one: RequirementView) -> dict[str, str]:
+    """Where each evidence that the verdict cites can be read, by id; files that can't be written are left out."""
     folder = client.host.folder_if_open(goal.place.root)
-    found: dict[str, Path] = {}
+    found: dict[str, str] = {}
     if goal.view is not None and folder is not None:
+        run_id = goal.view.state.run_id
+        if client.profile.documents:
+            return {evidence_id: evidence_document(run_id, evidence_id) for evidence_id in one.evidence_ids}
         for evidence_id in one.evidence_ids:
             with contextlib.suppress(OSError, DoneWhenError):
-                file = await folder.runs.evidence_file(goal.view.state.run_id, evidence_id)
-                found |= {} if file is None else {evidence_id: file}
+                file = await folder.runs.evidence_file(run_id, evidence_id)
+                found |= {} if file is None else {evidence_id: file.as_uri()}
     return found
+
+
+def evidence_document(run_id: str, evidence_id: str) -> str:
+    """The uri of the editor's own document; its query is the argument of `donewhen.run.document`."""
+    shown = {"kind": "evidence", "runId": run_id, "evidenceId": evidence_id}
+    return f"donewhen:/{run_id}/{evidence_id}.md?{_quoted_json(shown)}"
+
+
+def evidence_command(run_id: str, evidence_id: str) -> str:
+    """The target of a link in Markdown that opens that document: editors follow no uri of their own there."""
+    given = _quoted_json([{"runId": run_id, "evidenceId": evidence_id}])
+    return f'command:donewhen.openEvidence?{given} "Open the evidence"'
+
+
+def _quoted_json(value: object) -> str:
+    return quote(json.dumps(value, separators=(",", ":")), safe="")
 
 
 # Definition: from a requirement to its evidence, and from a named file to that file.
@@ -133,12 +154,12 @@ async def definition(client: Client, params: types.DefinitionParams) -> list[typ
 async def _evidence_locations(client: Client, goal: GoalView, line: int) -> list[types.Location]:
     source = goal.requirement_at(line)
     one = None if source is None else goal.status(source)
-    return [] if one is None else [_location(file) for file in (await evidence_files(client, goal, one)).values()]
+    return [] if one is None else [_location(uri) for uri in (await evidence_uris(client, goal, one)).values()]
 
 
 async def _file_locations(goal: GoalView, values: list[Value]) -> list[types.Location]:
     globs = [value.text for value in values]
-    return [_location(path) for path in await asyncio.to_thread(matching, goal.place.root, globs)]
+    return [_location(path.as_uri()) for path in await asyncio.to_thread(matching, goal.place.root, globs)]
 
 
 def _holds(value: Value, line: int, column: int) -> bool:
@@ -146,5 +167,5 @@ def _holds(value: Value, line: int, column: int) -> bool:
     return (span.start_line, span.start_column) <= (line, column) <= (span.end_line, span.end_column)
 
 
-def _location(path: Path) -> types.Location:
-    return types.Location(path.as_uri(), types.Range(types.Position(0, 0), types.Position(0, 0)))
+def _location(uri: str) -> types.Location:
+    return types.Location(uri, types.Range(types.Position(0, 0), types.Position(0, 0)))
