@@ -85,6 +85,7 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "mcp": ("front end", "MCP tools"),
     "library": ("front end", "the Python library"),
     "fleet": ("front end", "many goals"),
+    "lookalikes": ("front end", "other loops’ shapes"),
     "attempts": ("front end", "one goal, side by side"),
     "app": ("composition root", "puts the parts together"),
     "adapters": ("adapter", "agents of packages"),

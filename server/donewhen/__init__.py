@@ -34,16 +34,18 @@ if TYPE_CHECKING:
     from donewhen.core.work import Interrupt as Interrupt
     from donewhen.core.work import TurnResult as TurnResult
     from donewhen.core.work import Usage as Usage
+
+    # Of an extra, and named here for type checkers alone: `__getattr__` asks the table of extras.
+    from donewhen.extras.lookalikes import GoalAttempt as GoalAttempt
+    from donewhen.extras.lookalikes import GoalContinue as GoalContinue
+    from donewhen.extras.lookalikes import GoalController as GoalController
+    from donewhen.extras.lookalikes import GoalDone as GoalDone
+    from donewhen.extras.lookalikes import GoalLoop as GoalLoop
+    from donewhen.extras.lookalikes import GoalMiddleware as GoalMiddleware
+    from donewhen.extras.lookalikes import GoalResult as GoalResult
+    from donewhen.extras.lookalikes import ValidationOutcome as ValidationOutcome
     from donewhen.library.asking import ajudge_goal as ajudge_goal
     from donewhen.library.asking import judge_goal as judge_goal
-    from donewhen.library.compat.controller import GoalContinue as GoalContinue
-    from donewhen.library.compat.controller import GoalController as GoalController
-    from donewhen.library.compat.controller import GoalDone as GoalDone
-    from donewhen.library.compat.loop import GoalLoop as GoalLoop
-    from donewhen.library.compat.middleware import GoalMiddleware as GoalMiddleware
-    from donewhen.library.compat.response import GoalAttempt as GoalAttempt
-    from donewhen.library.compat.response import GoalResult as GoalResult
-    from donewhen.library.compat.response import ValidationOutcome as ValidationOutcome
     from donewhen.library.handles import GoalRun as GoalRun
     from donewhen.library.models import AgentConfig as AgentConfig
     from donewhen.library.models import JudgeConfig as JudgeConfig
@@ -79,10 +81,6 @@ _HOMES = {
     "core.verdict": ("GoalVerdict",),
     "core.work": ("Answer", "Claim", "Interrupt", "TurnResult", "Usage"),
     "library.asking": ("ajudge_goal", "judge_goal"),
-    "library.compat.controller": ("GoalContinue", "GoalController", "GoalDone"),
-    "library.compat.loop": ("GoalLoop",),
-    "library.compat.middleware": ("GoalMiddleware",),
-    "library.compat.response": ("GoalAttempt", "GoalResult", "ValidationOutcome"),
     "library.handles": ("GoalRun",),
     "library.models": ("AgentConfig", "JudgeConfig"),
     "library.outcomes": ("GoalOutcome", "GoalStatus", "IntegrityOutcome", "RequirementOutcome"),
@@ -92,19 +90,22 @@ _HOMES = {
 
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]  # the names imported above, which a test holds
-
 
 def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found = getattr(import_module(f"{__name__}.{module}"), name)
+    module = _MODULES.get(name)
+    if module is not None:
+        found = getattr(import_module(f"{__name__}.{module}"), name)
+    else:
+        from donewhen.extras import PUBLIC, provided
+
+        if name not in (*PUBLIC, "__all__"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = provided(name) if name in PUBLIC else sorted((*_MODULES, *PUBLIC))
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *__getattr__("__all__")})

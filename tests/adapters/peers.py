@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from donewhen import GoalController, GoalLoop, GoalMiddleware, UsageError, judge_goal, run_goal, start_goal
-from donewhen.library.compat.loop import judge_from
+from donewhen.extras.lookalikes.loop import judge_from
 from donewhen.workers.callables.agents import AgentCall
 from donewhen.workers.callables.known import known_agent
 

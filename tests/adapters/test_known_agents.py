@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from donewhen import GoalController, GoalLoop, GoalMiddleware, JudgeConfig, UsageError, judge_goal, run_goal, start_goal
-from donewhen.library.compat.loop import judge_from
+from donewhen.extras.lookalikes.loop import judge_from
 from donewhen.workers.callables.known import answer_of, known_agent, plain_messages
 from tests.tools import each_row
 

@@ -11,9 +11,6 @@ import pytest
 from donewhen import (
     AgentConfig,
     Blocked,
-    GoalController,
-    GoalLoop,
-    GoalMiddleware,
     GoalVerdict,
     InvalidGoal,
     JudgeConfig,
@@ -23,7 +20,7 @@ from donewhen import (
     resume_goal,
     run_goal,
 )
-from donewhen.core.errors import UnknownRun, WorkerFailed
+from donewhen.core.errors import UnknownRun
 from donewhen.core.verdict import Verdict
 from donewhen.plugins import Halt
 from donewhen.ports import Judgement
@@ -50,33 +47,6 @@ def test_a_folder_without_runs_is_named(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     with pytest.raises(UnknownRun, match=r"there is no run to resume in .*here$"):
         resume_goal(None, echo, workspace=tmp_path / "here", state_dir=tmp_path / "state")
-
-
-@pytest.mark.conformance("A1")
-@each_row(
-    "said",
-    [
-        {"achieved": True, "complete": False, "score": 0},
-        {"achieved": True, "score": 0},
-        {"achieved": True, "complete": "yes"},
-        {"achieved": True, "missing": "the tests"},
-        {"achieved": True, "score": "1"},
-        {"achieved": False, "complete": True},
-    ],
-)
-def test_an_evaluator_that_contradicts_itself_achieves_nothing(said: dict[str, Any]) -> None:
-    agent = GoalMiddleware(lambda task: said, 1).attach(echo)
-    agent.prompt_sync("/goal it works")
-    assert agent.state.extra["goal"]["status"] == "exhausted"
-    assert "can't be used" in agent.state.extra["goal"]["last_reason"]
-
-
-def test_the_commands_are_taken_in_any_case() -> None:
-    agent = GoalMiddleware(lambda task: {"achieved": True, "complete": True, "score": 1}).attach(echo)
-    assert agent.prompt_sync("/goal STATUS") is None
-    agent.prompt_sync("/goal it works")
-    assert agent.prompt_sync("/goal Status")["status"] == "achieved"
-    assert agent.prompt_sync("/goal CLEAR") is None
 
 
 ODD: Any = object()
@@ -123,9 +93,6 @@ def test_a_worker_that_halts_with_what_is_no_json_fails_its_turn() -> None:
     outcome = run_goal("Do it", worker, lambda task: True)
     assert outcome.status == "crashed"
     assert "it halted (h) with data that is not JSON" in (outcome.reason or "")
-    loop = GoalLoop(lambda response, agent: True)
-    with pytest.raises(WorkerFailed, match=r"halted \(h\) with data that is not JSON"):
-        loop(worker)("Do it")
 
 
 @pytest.mark.conformance("C16")
@@ -176,28 +143,6 @@ def test_times_may_be_texts(given: dict[str, Any]) -> None:
     assert run_goal("Do it", echo, lambda task: True, **given).status == "complete"
 
 
-def test_loops_take_times_as_texts_too() -> None:
-    assert GoalLoop(echo, timeout="30m").limits.timeout == 1800
-    assert GoalMiddleware(lambda task: True, timeout="90s").pursuing.timeout == 90
-
-
-@each_row(
-    "make, named",
-    [
-        (lambda: GoalLoop(echo, judge=5), "a judge is"),  # type: ignore[arg-type]
-        (lambda: GoalLoop(echo, plugins=object()), "plugins"),  # type: ignore[arg-type]
-        (lambda: GoalLoop(echo, preserve_context="x"), "preserve_context"),  # type: ignore[arg-type]
-        (lambda: GoalLoop(echo, timeout="soon"), "timeout"),
-        (lambda: GoalMiddleware(lambda task: True, workspace=5), "workspace"),  # type: ignore[arg-type]
-        (lambda: GoalMiddleware(lambda task: True, plugins=5), "plugins"),  # type: ignore[arg-type]
-        (lambda: GoalMiddleware(lambda task: True, on_interrupt=5), "on_interrupt"),  # type: ignore[arg-type]
-    ],
-)
-def test_loops_and_middleware_refuse_alike(make: Callable[[], Any], named: str) -> None:
-    with pytest.raises((UsageError, InvalidGoal), match=named):
-        make()
-
-
 def test_what_on_interrupt_returns_has_to_be_an_answer() -> None:
     def ask(prompt: str) -> Question:
         return Question("Which?")
@@ -216,7 +161,6 @@ def yes(task: object) -> bool:
 # Callers are not always type-checked.
 AGENT: Any = AgentConfig
 JUDGE: Any = JudgeConfig
-CONTROLLER: Any = GoalController
 ASK: Any = judge_goal
 MISTAKES: Any = [
     (lambda: AGENT(None), "the agent's model"),
@@ -228,7 +172,6 @@ MISTAKES: Any = [
     (lambda: JUDGE("a/b", calls=-3), "the judge's calls"),
     (lambda: JUDGE("a/b", tokens=True), "the judge's tokens"),
     (lambda: JUDGE("a/b", api_key=5), "the judge's api_key"),
-    (lambda: CONTROLLER(5), "goal must be text or a Goal; it is int"),
     (lambda: ASK(yes, None), "goal must be text or a Goal; it is NoneType"),
     (lambda: ASK(yes, " "), "goal is empty"),
     (lambda: ASK(yes, "It works", files=["a"]), "files must map paths to texts"),
@@ -240,14 +183,6 @@ MISTAKES: Any = [
 
 
 @each_row("make, named", MISTAKES)
-def test_configs_controllers_and_judges_name_what_is_wrong(make: Callable[[], Any], named: str) -> None:
+def test_configs_and_judges_name_what_is_wrong(make: Callable[[], Any], named: str) -> None:
     with pytest.raises((UsageError, InvalidGoal), match=named):
         make()
-
-
-@pytest.mark.parametrize("messages", [5, [5], "hi"])
-def test_a_controller_refuses_messages_that_are_none(messages: Any) -> None:
-    controller = GoalController("It works", yes)
-    controller.start()
-    with pytest.raises(UsageError, match="message"):
-        controller.on_run_finished(messages)

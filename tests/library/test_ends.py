@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from donewhen import GoalController, GoalLoop, GoalMiddleware, InvalidGoal, Limits, UsageError, resume_goal, run_goal
+from donewhen import InvalidGoal, Limits, UsageError, resume_goal, run_goal
 from donewhen.core import events as e
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
@@ -44,19 +44,6 @@ def test_a_workers_error_is_in_the_outcome_whichever_limit_comes_first(limits: d
     assert (fine.error, fine.reason) == (None, "the limit of 1 iteration is reached")
 
 
-def test_a_loop_and_a_middleware_tell_it_too() -> None:
-    loop = GoalLoop(no, max_attempts=1)
-    worker = loop.attach(broken)
-    worker("Do it")
-    result = loop.last_result(worker)
-    assert result is not None
-    assert (result.stop_reason, "out of credits" in result.reason) == ("max_attempts", True)
-
-    agent = GoalMiddleware(lambda task: True, max_evaluations=1).attach(broken)
-    agent.prompt_sync("/goal it is polite")
-    assert "out of credits" in agent.state.extra["goal"]["last_reason"]
-
-
 def test_the_score_is_on_record_and_survives_a_resume(tmp_path: Path) -> None:
     def judge(task: Any) -> dict[str, Any]:
         return {"score": 0.2, "complete": False, "missing": "most of it"}
@@ -78,14 +65,7 @@ def test_the_score_is_on_record_and_survives_a_resume(tmp_path: Path) -> None:
     assert (first.verdict.score, later.verdict.score, later.iterations) == (0.2, 0.2, 2)
 
 
-def test_an_outcome_names_objective_and_cap_and_counts_rounds_that_ended() -> None:
-    controller = GoalController("Write a haiku", max_iterations=3)
-    assert controller.outcome.iterations == 0
-    controller.start()
-    begun = controller.outcome
-    assert (begun.iterations, begun.verdict, begun.objective, begun.cap) == (0, None, "Write a haiku", 3)
-    step = controller.on_turn_finished({"score": 0.5, "complete": False, "missing": "one line"}, response="a pond")
-    assert (step.outcome.iterations, step.outcome.verdict.missing) == (1, "one line")
+def test_an_outcome_names_objective_and_cap() -> None:
     outcome = run_goal(
         "Say hi", lambda prompt: "hi", checks=[no], max_iterations="unlimited", timeout=60, stall_after=1
     )
@@ -119,7 +99,6 @@ def graded(story: Story) -> list[str | None]:
 def test_what_a_caller_gave_wrongly_is_a_value_error() -> None:
     for wrong in (
         lambda: Limits(max_iterations=0),
-        lambda: GoalLoop("", judge=no),
         lambda: run_goal("Do it", "no worker", checks=[no]),  # type: ignore[arg-type]
     ):
         with pytest.raises(ValueError, match=r"must|worker") as caught:

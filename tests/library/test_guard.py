@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,6 @@ from donewhen import (
     AuditTask,
     Check,
     Goal,
-    GoalController,
-    GoalLoop,
-    GoalMiddleware,
-    GoalVerdict,
     InvalidGoal,
     Requirement,
     judge_goal,
@@ -51,34 +46,8 @@ def through_a_goal(text: str) -> Any:
     return run_goal(Goal("T", "", (Requirement("r-1", 1, text),)), liar, yes)
 
 
-def through_the_loop(text: str) -> Any:
-    return GoalLoop(text, judge=yes)
-
-
-def through_the_middleware(text: str) -> Any:
-    return asyncio.run(GoalMiddleware(yes).attach(liar).prompt(f"/goal {text}"))
-
-
-def through_the_controller(text: str) -> Any:
-    return GoalController(text)
-
-
-def through_a_controller_of_a_goal(text: str) -> Any:
-    return GoalController(Goal("T", text, (Requirement("r-1", 1, "it is done"),), about="response"))
-
-
 @each_row("text", TEXTS)
-@each_row(
-    "door",
-    [
-        through_run_goal,
-        through_a_goal,
-        through_the_loop,
-        through_the_middleware,
-        through_the_controller,
-        through_a_controller_of_a_goal,
-    ],
-)
+@each_row("door", [through_run_goal, through_a_goal])
 def test_without_a_workspace_it_is_refused_when_it_is_made(door: Callable[[str], Any], text: str) -> None:
     with pytest.raises(InvalidGoal, match=r"workspace=FOLDER"):
         door(text)
@@ -86,8 +55,6 @@ def test_without_a_workspace_it_is_refused_when_it_is_made(door: Callable[[str],
 
 def test_what_only_the_answer_is_to_say_needs_none() -> None:
     for text in ("The answer explains what `setup.py` is for", "Explain rainbows to a child"):
-        GoalLoop(text, judge=yes)
-        GoalController(text)
         assert run_goal(text, liar, yes).status == "complete"
 
 
@@ -107,38 +74,12 @@ def builder(folder: Path) -> Callable[[str], str]:
     return worker
 
 
-@pytest.mark.parametrize("judge", [yes, pytest.param(None, marks=pytest.mark.slow)])
-def test_a_loop_with_a_workspace_runs_the_command_itself(tmp_path: Path, judge: Any) -> None:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    (folder / "check.py").write_text("from it import ok\n\nassert ok()\n")
-    loop = GoalLoop(
-        "`python -S check.py` passes", judge=judge, workspace=folder, state_dir=tmp_path / "state", max_attempts=3
-    )
-    liar_s = loop.attach(lambda prompt: "All tests pass.")
-    assert liar_s("Make it work") == "All tests pass."
-    result = loop.last_result(liar_s)
-    assert result is not None
-    assert (result.stop_reason, len(result.attempts)) == ("max_attempts", 3)
-
-    worker = loop.attach(builder(folder))
-    worker("Make it work")
-    result = loop.last_result(worker)
-    assert result is not None
-    assert (result.stop_reason, len(result.attempts)) == ("satisfied", 2)
-
-
 @pytest.mark.slow
 def test_a_goal_in_python_that_says_it_in_words_has_the_command_bound(tmp_path: Path) -> None:
     goal = Goal("T", "", (Requirement("r-1", 1, "It works, and `python -m pytest -q` passes"),))
     outcome = run_goal(goal, liar, yes, workspace=red(tmp_path), max_iterations=1, durable=False)
     assert outcome.status == "capped"
     assert [one.text for one in outcome.requirements][-1] == "`python -m pytest -q` passes"
-
-    controller = GoalController(goal)
-    controller.start()
-    step = controller.on_turn_finished(GoalVerdict(1.0, True, ""), response="All tests pass.")
-    assert not step.outcome.verdict.complete
 
 
 def test_a_judge_alone_proves_no_command_by_what_was_said() -> None:

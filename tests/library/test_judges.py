@@ -1,4 +1,4 @@
-"""Judges through the library: strict verdicts, outages, a judge asked alone (A1, A6, C10, C16), and GoalController."""
+"""Judges through the library: strict verdicts, outages, a judge asked alone (A1, A6, C10, C16)."""
 
 from __future__ import annotations
 
@@ -7,23 +7,15 @@ from typing import Any
 import pytest
 
 from donewhen import (
-    Blocked,
-    Check,
-    Goal,
-    GoalContinue,
-    GoalController,
-    GoalDone,
     GoalVerdict,
     InvalidGoal,
     JudgeConfig,
-    Requirement,
     UsageError,
     ajudge_goal,
     judge_goal,
     run_goal,
 )
 from donewhen.core.errors import JudgeOutage
-from donewhen.core.evidence import CheckResult, ObservedDiff, ObservedResponse, Outcome
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.judges.scripted import garbage_judge, gullible_judge, hostile_judge, refusing_judge
 from donewhen.workers.callables.judges import AuditTask
@@ -69,12 +61,7 @@ def test_a01_what_is_not_exactly_a_verdict_never_completes(said: Any) -> None:
 
 @pytest.mark.conformance("A1")
 @each_row("said", NEVER, ids=repr)
-def test_a01_nor_does_it_for_the_controller_or_alone(said: Any) -> None:
-    controller = GoalController("Do it", max_iterations=1)
-    controller.start()
-    step = controller.on_turn_finished(said, response="done")
-    assert isinstance(step, GoalDone)
-    assert step.outcome.status == "capped"
+def test_a01_nor_does_it_alone(said: Any) -> None:
     assert not judge_goal(lambda task: said, "Do it", files={"a.py": "done"}).complete
 
 
@@ -162,118 +149,6 @@ async def test_c16_a_judge_asked_alone_gets_messages_as_claims() -> None:
         await ajudge_goal(judge, "It works", messages=[{"content": "hm"}])
 
 
-def failed(command: str) -> CheckResult:
-    return CheckResult(Check.of(command).id, command, Outcome.FAILED, "exit code 1", exit_code=1)
-
-
-def passed(command: str) -> CheckResult:
-    return CheckResult(Check.of(command).id, command, Outcome.PASSED, "passed", exit_code=0)
-
-
-TESTS = Requirement("r-tests", 1, "`pytest` passes", (Check.of("pytest"),), sole_check=True)
-DOCS = Requirement("r-docs", 2, "It is documented")
-
-
-@pytest.mark.conformance("C2", "C3")
-def test_the_controller_says_what_follows_each_turn() -> None:
-    controller = GoalController("Write a haiku", max_iterations=3)
-    assert controller.start() == "Write a haiku"
-    steps = [controller.on_turn_finished(GoalVerdict(0.2, False, "a third line"), response="two lines")]
-    assert isinstance(steps[0], GoalContinue)
-    assert "a third line" in steps[0].followup
-    steps.append(controller.on_turn_finished(GoalVerdict(1.0, True, ""), response="three lines"))
-    assert isinstance(steps[1], GoalDone)
-    assert (steps[1].outcome.status, steps[1].outcome.iterations) == ("complete", 2)
-    with pytest.raises(UsageError, match="no turn is open"):
-        controller.on_turn_finished(True)
-    with pytest.raises(UsageError, match="started already"):
-        controller.start()
-
-
-@pytest.mark.parametrize("cap", [1, 2, 5])
-def test_the_controller_stops_at_its_cap_and_proof_beats_it(cap: int) -> None:
-    for last in (True, False):
-        controller = GoalController("Do it", max_iterations=cap)
-        controller.start()
-        steps = [controller.on_turn_finished(last and turn == cap, response="x") for turn in range(1, cap + 1)]
-        assert [isinstance(step, GoalDone) for step in steps] == [False] * (cap - 1) + [True]
-        assert steps[-1].outcome.status == ("complete" if last else "capped")
-        assert steps[-1].outcome.iterations == cap
-
-
-def test_no_verdict_stands_against_a_failed_check() -> None:
-    controller = GoalController(Goal("G", "Export works", (TESTS, DOCS)), max_iterations=4)
-    prompt = controller.start()
-    assert "`pytest` passes" in prompt
-    step = controller.on_turn_finished(True, evidence=[failed("pytest")])
-    assert isinstance(step, GoalContinue)
-    assert "exit code 1" in step.followup
-    # A result of an earlier turn proves nothing about this one.
-    step = controller.on_turn_finished(True)
-    assert isinstance(step, GoalContinue)
-    step = controller.on_turn_finished(True, evidence=[passed("pytest")])
-    assert isinstance(step, GoalDone)
-    assert step.outcome.status == "complete"
-
-
-def test_a_goal_of_checks_alone_needs_no_verdict() -> None:
-    controller = GoalController(Goal("G", "Export works", (TESTS,)))
-    controller.start()
-    step = controller.on_turn_finished(evidence=[passed("pytest")])
-    assert isinstance(step, GoalDone)
-    assert step.outcome.status == "complete"
-
-
-@pytest.mark.conformance("C8")
-def test_the_controller_does_not_judge_a_turn_that_failed() -> None:
-    controller = GoalController("Do it", max_iterations=9)
-    controller.start()
-    for _ in range(2):
-        step = controller.on_turn_finished(True, error="the connection broke")
-        assert isinstance(step, GoalContinue)
-        assert "the connection broke" in step.followup
-    step = controller.on_turn_finished(True, error="the connection broke")
-    assert isinstance(step, GoalDone)
-    assert step.outcome.status == "crashed"
-
-
-def test_the_controller_hands_a_claim_to_the_caller() -> None:
-    controller = GoalController("Do it")
-    controller.start()
-    step = controller.on_turn_finished(response=Blocked("no key"))
-    assert isinstance(step, GoalDone)
-    assert step.outcome.status == "waiting"
-    assert "no key" in step.outcome.interrupts[0].title
-
-
-def test_the_controllers_own_judge_reads_messages() -> None:
-    def judge(task: AuditTask) -> GoalVerdict:
-        complete = any("green" in one.text for one in task.messages)
-        return GoalVerdict(0.9 if complete else 0.1, complete, "" if complete else "no green run")
-
-    controller = GoalController("The tests pass", judge, max_iterations=3)
-    controller.start()
-    assert isinstance(controller.on_run_finished([{"role": "assistant", "content": "trying"}]), GoalContinue)
-    step = controller.on_run_finished([{"role": "tool", "content": "all green"}])
-    assert isinstance(step, GoalDone)
-    assert step.outcome.status == "complete"
-    with pytest.raises(UsageError, match="has no judge"):
-        GoalController("Do it").on_run_finished([])
-    other = GoalController("Do it", judge)
-    other.start()
-    with pytest.raises(UsageError, match="message"):
-        other.on_run_finished(["done"])  # type: ignore[list-item]  # that is the point
-
-
-@pytest.mark.conformance("C1")
-@each_row("cap", [0, -1, 1.5, float("nan")])
-def test_c01_the_controller_refuses_what_cannot_be(cap: Any) -> None:
-    with pytest.raises(InvalidGoal, match="max_iterations"):
-        GoalController("Do it", max_iterations=cap)
-    with pytest.raises(InvalidGoal, match="objective"):
-        GoalController("  ")
-
-
 @pytest.mark.conformance("C16")
 def test_c16_messages_are_no_evidence_wherever_they_are_given() -> None:
     messages: Any = [{"role": "assistant", "content": "I am done"}]
@@ -282,18 +157,3 @@ def test_c16_messages_are_no_evidence_wherever_they_are_given() -> None:
     with pytest.raises(UsageError, match="what was observed"):
         judge_goal(lambda task: True, "It works", ["I am done"])  # type: ignore[list-item]  # that is the point
     assert not judge_goal(lambda task: Verdict(()), "It works", messages=messages).complete
-
-
-def test_the_response_proves_nothing_of_a_goal_about_a_workspace() -> None:
-    goal = Goal("Tests", "All tests pass", (Requirement("r-1", 1, "all tests pass"),))
-    said = [{"role": "assistant", "content": "All tests pass"}]
-    controller = GoalController(goal, lambda task: True)
-    controller.start()
-    assert isinstance(controller.on_run_finished(said), GoalContinue)
-    claimed = ObservedResponse("0", "All tests pass", 14)
-    assert isinstance(controller.on_turn_finished(GoalVerdict(1.0, True, ""), response="All tests pass"), GoalContinue)
-    with pytest.raises(UsageError, match="proves nothing about a workspace"):
-        controller.on_turn_finished(GoalVerdict(1.0, True, ""), evidence=[claimed])
-    step = controller.on_run_finished(said, [ObservedDiff("", ("a.py",), "+ x = 1")])
-    assert isinstance(step, GoalDone)
-    assert step.outcome.requirements[0].evidence_ids == ("E1",)

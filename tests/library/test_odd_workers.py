@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from donewhen import Blocked, GoalLoop, GoalOutcome, Question, TurnResult, Usage, arun_goal
+from donewhen import Blocked, GoalOutcome, Question, TurnResult, Usage, arun_goal
 
 
 def refuses(response: Any, agent: Any) -> bool:
@@ -126,6 +126,3 @@ async def test_a_worker_that_reports_its_turn_itself_is_judged_by_the_response_i
 
     empty = await arun_goal("Say hello", lambda prompt: TurnResult(), checks=[greets], max_iterations=1)
     assert (empty.status, seen) == ("capped", ["hello there"])
-
-    loop = GoalLoop(greets)
-    assert loop(worker)("Greet me") == "hello there"

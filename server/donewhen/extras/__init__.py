@@ -17,7 +17,7 @@ class Extra(NamedTuple):
     `about` and `after` say where it stands in the help: after that command, else last. One that `extends` another
     command has options of that in `arguments.py` too, and performs it in `command.py` where they are `asked`. `editor`
     names its commands in an editor, which are in `editor.py`. `provides` names what the folder's front page has for a
-    place in the loop that asks for it."""
+    place in the loop that asks for it, `public` what it has for `donewhen` to export."""
 
     folder: str
     command: str = ""
@@ -27,6 +27,7 @@ class Extra(NamedTuple):
     extends: str = ""
     editor: tuple[str, ...] = ()
     provides: str = ""
+    public: tuple[str, ...] = ()
 
 
 PROGRAMS, MANY = "For programs", "Many at once"
@@ -40,7 +41,15 @@ EXTRAS: tuple[Extra, ...] = (
     Extra("fleet", "fleet", MANY, "pursue many goals in many workspaces, on this machine or on Temporal"),
     Extra("tracing", provides="make_tracer"),
     Extra("adapters", provides="PACKAGES"),
+    Extra(
+        "lookalikes",
+        public=(
+            "GoalAttempt", "GoalContinue", "GoalController", "GoalDone", "GoalLoop", "GoalMiddleware", "GoalResult",
+            "ValidationOutcome",
+        ),
+    ),
 )  # fmt: skip
+PUBLIC = tuple(name for one in EXTRAS for name in one.public)
 COMMANDS = {one.command: one for one in EXTRAS if one.command}
 
 
@@ -51,5 +60,5 @@ def part_of(extra: Extra, module: str, name: str) -> Any:
 
 def provided(name: str) -> Any | None:
     """What an extra provides under that name; None where none does."""
-    folder = next((one.folder for one in EXTRAS if one.provides == name), None)
+    folder = next((one.folder for one in EXTRAS if name == one.provides or name in one.public), None)
     return None if folder is None else getattr(import_module(f"{__name__}.{folder}"), name)

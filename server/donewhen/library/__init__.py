@@ -1,4 +1,4 @@
 """The Python library: goals pursued from a script, a notebook or an application, on the same engine as every front end.
 
-`goals` and `running` are the entries; `compat` holds the interfaces of other systems, over one adapter.
+`goals` and `running` are the entries.
 """

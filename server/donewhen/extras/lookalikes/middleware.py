@@ -17,8 +17,7 @@ from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementVerdict, RequirementView, Verdict
 from donewhen.core.work import TurnResult
 from donewhen.engine.api import LimitChanges
-from donewhen.library.arguments import callback, finite, folder, limits, resolved, several
-from donewhen.library.compat.adapter import (
+from donewhen.extras.lookalikes.adapter import (
     MAX_ROUNDS,
     TIMEOUT,
     Asked,
@@ -28,7 +27,8 @@ from donewhen.library.compat.adapter import (
     name_of,
     wait_until_idle,
 )
-from donewhen.library.compat.response import feedback_of
+from donewhen.extras.lookalikes.response import feedback_of
+from donewhen.library.arguments import callback, finite, folder, limits, resolved, several
 from donewhen.library.goals import wanted_goal
 from donewhen.library.handles import OnInterrupt
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of

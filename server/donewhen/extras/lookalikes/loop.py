@@ -13,9 +13,7 @@ from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFai
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
-from donewhen.goalfile.stated import stated_commands
-from donewhen.library.arguments import callback, finite, flag, folder, limits, resolved, several
-from donewhen.library.compat.adapter import (
+from donewhen.extras.lookalikes.adapter import (
     MAX_ROUNDS,
     TIMEOUT,
     Asked,
@@ -24,7 +22,7 @@ from donewhen.library.compat.adapter import (
     host_of,
     name_of,
 )
-from donewhen.library.compat.response import (
+from donewhen.extras.lookalikes.response import (
     GoalResult,
     RetryPrompt,
     feedback_of,
@@ -32,6 +30,8 @@ from donewhen.library.compat.response import (
     retry_prompt,
     stop_reason_of,
 )
+from donewhen.goalfile.stated import stated_commands
+from donewhen.library.arguments import callback, finite, flag, folder, limits, resolved, several
 from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
 from donewhen.ports import Judge

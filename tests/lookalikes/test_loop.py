@@ -16,8 +16,8 @@ import pytest
 
 from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
 from donewhen.core.verdict import GoalVerdict
-from donewhen.library.compat.loop import GoalLoop, judge_from
-from donewhen.library.compat.response import GoalResult, ValidationOutcome
+from donewhen.extras.lookalikes.loop import GoalLoop, judge_from
+from donewhen.extras.lookalikes.response import GoalResult, ValidationOutcome
 from donewhen.library.models import JudgeConfig
 from donewhen.library.running import run_goal
 from donewhen.plugins import Halt, hookimpl

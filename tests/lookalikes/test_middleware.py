@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from donewhen.core.errors import AlreadyRunning, InvalidGoal, JudgeOutage, UsageError, WorkerFailed
-from donewhen.library.compat.middleware import GoalAgent, GoalMiddleware, goal_command
+from donewhen.extras.lookalikes.middleware import GoalAgent, GoalMiddleware, goal_command
 from donewhen.plugins import AuditAhead, Halt, hookimpl
 from donewhen.workers.callables.judges import AuditTask
 from tests.tools import each_row

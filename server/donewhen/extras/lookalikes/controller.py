@@ -31,8 +31,8 @@ from donewhen.core.goal import Goal, Limits, Requirement
 from donewhen.core.proof import assess
 from donewhen.core.verdict import GoalVerdict
 from donewhen.core.work import TurnResult
+from donewhen.extras.lookalikes.adapter import about_response
 from donewhen.library.asking import judge_goal
-from donewhen.library.compat.adapter import about_response
 from donewhen.library.goals import refuse_without_workspace, with_stated, without_prefix
 from donewhen.library.models import JudgeLike
 from donewhen.library.outcomes import GoalOutcome, outcome_of

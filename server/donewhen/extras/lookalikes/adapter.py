@@ -18,7 +18,7 @@ from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.core.plugging import Halt
 from donewhen.core.state import RunState
 from donewhen.core.work import TurnResult
-from donewhen.library.compat.response import (
+from donewhen.extras.lookalikes.response import (
     GoalAttempt,
     RetryPrompt,
     feedback_of,
