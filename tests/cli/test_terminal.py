@@ -14,6 +14,7 @@ from rich.console import Console
 
 from donewhen.cli.demo import Narration
 from donewhen.cli.display import LinesDisplay, LiveDisplay, picture
+from donewhen.cli.formatting import SYMBOLS
 from donewhen.cli.progress import STILL, Log
 from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import OutputClosed, Terminal, TypedLines
@@ -21,6 +22,7 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding, Tried
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import RunStep, RunView, StepKind, StepState
+from donewhen.wire.reports.markdown import MARKS, REFUSED_MARK
 from tests.cli.fakes import PYTEST, RED, RUFF, FakeRuns, Typed, complete, desk, evidence, question, view
 
 
@@ -248,3 +250,11 @@ def test_the_demonstration_says_that_a_finding_is_undone_once_trials_passed(
 def test_marks_become_ascii_where_the_locale_cannot_show_them() -> None:
     said = "✓ R1 met: it’s “done” · 2 of 2 … ✗ é"
     assert said.encode("ascii", "donewhen") == b'ok R1 met: it\'s "done" - 2 of 2 ... x \\xe9'
+
+
+def test_the_marks_of_a_receipt_become_those_of_status() -> None:
+    def shown(mark: str) -> bytes:
+        return mark.split()[0].encode("ascii", "donewhen")
+
+    assert {status: shown(mark) for status, mark in MARKS.items()} == {one: shown(SYMBOLS[one]) for one in MARKS}
+    assert shown(REFUSED_MARK) == b"x"

@@ -131,7 +131,11 @@ def _is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
-ASCII = {"✓": "ok", "✗": "x", "·": "-", "…": "...", "→": "->", "–": "-", "—": "-", "“": '"', "”": '"', "’": "'"}
+ASCII = {
+    **{"✓": "ok", "✗": "x", "·": "-", "…": "...", "→": "->", "–": "-", "—": "-", "“": '"', "”": '"', "’": "'"},
+    # A receipt's, as `status` shows the same in SYMBOLS.
+    **{"✅": "ok", "❌": "x", "❔": "?", "⏳": "~", "📉": "x", "✋": "!", "⛔": "x"},
+}
 """What our own marks become where the locale can't show them."""
 
 
