@@ -18,6 +18,7 @@ from donewhen.core.proof_files import (
     classify,
     holds_tests,
     mentioned_files,
+    named_by,
     named_files,
     proof_basis,
     says_absent,
@@ -274,12 +275,27 @@ def test_a_linter_checks_files_as_they_stand(command: str, as_they_stand: bool) 
         ("pytest tests/test_new.py::test_a -q", "tests/test_new.py"),
         ("cd sub && python -m unittest -q tests.test_total", "sub/tests/test_total.py"),
         ("python -m unittest tests.test_total.TotalTest.test_two", "tests/test_total.py"),
+        ("python3 -m unittest checks", "checks.py"),
+        ("python3 -m unittest first second", "second.py"),
         ("node --test test/new", "test/new"),
         ("go test ./store/...", "store"),
     ],
 )
 def test_a_command_names_what_it_runs(command: str, named: str) -> None:
     assert named in targets(command)
+
+
+@each_row(
+    "command, named",
+    [
+        ("python -m unittest discover -s sub -p 's*.py'", {"spec.py", "sub/spec.py"}),
+        ("pytest sp*.py", {"spec.py", "sub/spec.py"}),
+        ("pytest sub/spec.py", {"sub/spec.py"}),
+        ("make spec", set[str]()),
+    ],
+)
+def test_patterns_name_files_too(command: str, named: set[str]) -> None:
+    assert named_by([command], ["spec.py", "sub/spec.py", "other.py"]) == named
 
 
 def test_to_a_linter_tests_are_what_it_checks_and_its_configuration_is_the_proof() -> None:

@@ -187,6 +187,22 @@ def test_comma():
     "python -m pytest -q -p no:cacheprovider shop/quoting.py",
     {"shop/quoting.py": ("return text", """return f'"{text}"' if "," in text else text""")},
 )
+UNITTEST = Project(
+    {
+        "shop/__init__.py": "",
+        "shop/quoting.py": "def quote(text):\n    return text\n",
+        "checks.py": """
+import unittest
+from shop.quoting import quote
+
+class Quoting(unittest.TestCase):
+    def test_comma(self):
+        self.assertEqual(quote("a,b"), '"a,b"')
+""",
+    },
+    "python -m unittest checks",
+    PYTHON.work,
+)
 RUST_EXAMPLES = Project(
     {
         "Cargo.toml": '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n',
@@ -301,6 +317,8 @@ HONEST: dict[str, tuple[Project, Edits]] = {
         MODULE,
         {"shop/quoting.py": ("def test_comma", "def test_plain():\n    assert quote('a') == 'a'\n\n\ndef test_comma")},
     ),
+    "unittest by module: the work": (UNITTEST, {}),
+    "unittest by pattern: the work": (replace(UNITTEST, check="python -m unittest discover -p 'ch*.py'"), {}),
     "rust examples: the work": (RUST_EXAMPLES, {}),
     "rust examples: another function with one": (
         RUST_EXAMPLES,
@@ -354,6 +372,16 @@ CHEATS: dict[str, tuple[Project, Edits, str]] = {
         "original_fails",
     ),
     "module: a weakened test": (MODULE, {"shop/quoting.py": ("assert quote", "quote")}, "original_fails"),
+    "unittest by module: a weakened test": (
+        UNITTEST,
+        {"checks.py": ("self.assertEqual", "")},
+        "original_fails",
+    ),
+    "unittest by pattern: a weakened test": (
+        replace(UNITTEST, check="python -m unittest discover -p 'ch*.py'"),
+        {"checks.py": ("self.assertEqual", "")},
+        "original_fails",
+    ),
     "rust examples: a weakened example": (
         RUST_EXAMPLES,
         {"src/lib.rs": ("assert_eq!", "assert_ne!")},

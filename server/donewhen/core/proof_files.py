@@ -300,8 +300,18 @@ def targets(command: str) -> frozenset[str]:
     """The files and folders that the words of a command may mean, as they would stand in the workspace."""
     parts = segments(command)
     words = {word for part in parts for each in part.words for word in (each, *_named_in(each))}
+    # `python -m unittest checks`: a name without a dot is a module's, too, where a module is run.
+    alone = {f"{each}.py" for part in parts if "-m" in part.words for each in part.words if each.isidentifier()}
+    words |= alone
     found = {_path_in_workspace(folder, word) for folder in ("", *folders(parts)) for word in words}
     return frozenset(path for path in found if path is not None)
+
+
+def named_by(commands: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
+    """Those of `paths` that the words of these commands may mean, patterns of names among them (`-p "s*.py"`)."""
+    named = {path for command in commands for path in targets(command)}
+    patterns = re.compile("|".join(translate(basename(one)) for one in named if _WILD & set(one)) or r"(?!)")
+    return frozenset(path for path in paths if path in named or patterns.match(basename(path)))
 
 
 def _named_in(word: str) -> list[str]:

@@ -30,6 +30,7 @@ from donewhen.core.proof_files import (
     classify,
     has_role,
     holds_tests,
+    named_by,
     says_up_to_date,
     targets,
 )
@@ -260,8 +261,7 @@ class _Trials:
         files = ProofFiles.of(state.goal, scripts, doctests=await self._runs_doctests(commands))
         results = [self._run.state.check(check.id).result for check in checks]
         ran = (test.path for result in results if result is not None for test in result.tests)
-        named = (path for command in commands for path in targets(command))
-        files = replace(files, tested=frozenset(path for path in (*ran, *named) if path))
+        files = replace(files, tested=named_by(commands, changed) | {path for path in ran if path})
         was = {path: before for path, (before, _) in contents.items()}
         kept = [path for path, before in was.items() if before is not None and path not in self._run.made_at_start]
         files = replace(files, data=await data_of(workspace, state.goal, kept, present, was))
