@@ -426,7 +426,13 @@ def test_an_agents_command_that_only_a_shell_understands_is_left_to_the_shell(co
         ),
         (
             ABSENT,
-            {"worker": "command", "worker_command": "codex exec"},
+            {"worker": "command", "worker_command": "timeout 600 no-such --prompt {prompt}"},
+            "worker",
+            "`timeout` is not installed: install",
+        ),
+        (
+            ABSENT,
+            {"worker": "command", "worker_command": "codex exec {prompt}"},
             "worker",
             "Codex is not installed: npm install",
         ),

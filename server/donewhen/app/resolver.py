@@ -348,7 +348,7 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
 
 def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
     """Of a command that is more than a program and its arguments the shell finds out."""
-    command = options.worker_command or ""
+    command = (options.worker_command or "").replace("{prompt}", "prompt")
     preset = PRESETS.get(options.worker or "")
     agents = (preset,) if preset is not None else agents_in(command)
     if preset is None and options.worker not in ("acp", "command"):
