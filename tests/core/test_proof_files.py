@@ -283,6 +283,7 @@ def test_a_linter_checks_files_as_they_stand(command: str, as_they_stand: bool) 
 )
 def test_a_command_names_what_it_runs(command: str, named: str) -> None:
     assert named in targets(command)
+    assert not {"python.py", "python3.py", "unittest.py"} & targets(command)
 
 
 @each_row(

@@ -300,11 +300,14 @@ def targets(command: str) -> frozenset[str]:
     """The files and folders that the words of a command may mean, as they would stand in the workspace."""
     parts = segments(command)
     words = {word for part in parts for each in part.words for word in (each, *_named_in(each))}
-    # `python -m unittest checks`: a name without a dot is a module's, too, where a module is run.
-    alone = {f"{each}.py" for part in parts if "-m" in part.words for each in part.words if each.isidentifier()}
-    words |= alone
+    words |= {f"{each}.py" for part in parts for each in _told_to_module(part.words) if each.isidentifier()}
     found = {_path_in_workspace(folder, word) for folder in ("", *folders(parts)) for word in words}
     return frozenset(path for path in found if path is not None)
+
+
+def _told_to_module(words: Sequence[str]) -> Sequence[str]:
+    """What follows `-m NAME`: there, a name without a dot may be a module's (`python -m unittest checks`)."""
+    return words[words.index("-m") + 2 :] if "-m" in words else ()
 
 
 def named_by(commands: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
