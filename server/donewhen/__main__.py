@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from contextlib import suppress
 
 TYPE_CHECKING = False  # as in `donewhen` itself
 if TYPE_CHECKING:
@@ -61,10 +62,17 @@ def _serve_language(state_dir: Path | None = None, tcp: int | None = None, clien
     import asyncio
 
     from donewhen.app.services import Services
-    from donewhen.lsp.server import serve
+    from donewhen.lsp.server import NothingSaid, serve
 
     served = serve(Services(), state_dir=state_dir, client_process_id=client_process_id, tcp_port=tcp)
-    return asyncio.run(served)
+    try:
+        return asyncio.run(served)
+    except NothingSaid:
+        from donewhen.cli.serving import STARTED_BY_AN_EDITOR
+
+        with suppress(OSError, ValueError):  # nobody reads standard error
+            print(f"donewhen: {STARTED_BY_AN_EDITOR}", file=sys.stderr, flush=True)
+        return 1
 
 
 if __name__ == "__main__":

@@ -555,6 +555,18 @@ def test_a_server_that_a_person_starts_says_who_starts_it(place: Place) -> None:
     os.close(master)
 
 
+@pytest.mark.parametrize("given", ["", "hello\n"])
+def test_a_server_whose_input_is_no_editors_says_who_starts_it(given: str, place: Place) -> None:
+    argv = [sys.executable, "-m", "donewhen", "serve"]
+    done = subprocess.run(
+        argv, cwd=place.root, input=given, env=place.environment(), capture_output=True, text=True, timeout=DEADLINE,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "is started by an editor" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_what_nothing_can_decide_says_at_each_step_how_to_go_on(place: Place) -> None:
     place.goal("It is nice.", "`exit 0` passes")
     ran = place.run("run", "--worker", "human")

@@ -150,7 +150,8 @@ def test_a_model_that_cannot_be_asked_ends_it_at_once(tmp_path: Path) -> None:
     assert "lie-nothing-done" not in called.err
 
 
-def test_a_person_who_types_no_more_than_the_command_is_told_what_takes_minutes(tmp_path: Path) -> None:
-    call = desk(tmp_path, interactive=True)
+@pytest.mark.parametrize("interactive", [True, False])
+def test_no_more_than_the_command_says_what_takes_minutes(interactive: bool, tmp_path: Path) -> None:
+    call = desk(tmp_path, interactive=interactive)
     assert call("bench") == 2
     assert "with scripted judges, which takes minutes" in " ".join(call.err.split())

@@ -5,6 +5,11 @@ from __future__ import annotations
 from donewhen.cli.calling import Call, ServeOptions
 from donewhen.core.errors import UsageError
 
+STARTED_BY_AN_EDITOR = (
+    "`donewhen serve` is started by an editor, which speaks with it on standard input (docs/editors.md). "
+    "To try it by hand, give it a port: donewhen serve --tcp 7000"
+)
+"""What a person reads in a terminal, and who gave it an input that is no editor's."""
 MAX_PORT = 65_535
 MAX_PROCESS_ID = 2**31 - 1
 
@@ -13,10 +18,7 @@ def serve(call: Call) -> int:
     """Runs the language server; it owns standard input and output until it ends."""
     given = call.arguments
     if call.terminal.interactive and given.tcp is None and not given.stdio:
-        raise UsageError(
-            "`donewhen serve` is started by an editor, which speaks with it on standard input (docs/editors.md). "
-            "To try it by hand, give it a port: donewhen serve --tcp 7000"
-        )
+        raise UsageError(STARTED_BY_AN_EDITOR)
     return call.serve(
         ServeOptions(
             tcp=_port(given.tcp) if given.tcp is not None else None,

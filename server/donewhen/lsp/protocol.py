@@ -81,6 +81,8 @@ class Protocol(LanguageServerProtocol):
     _server: Server  # pyright: ignore[reportIncompatibleVariableOverride]  # set once, in __init__
     _initialized = False
     """On the class, because pygls reads every property of the protocol before `__init__` is over."""
+    spoken_to = False
+    """Whether a message came, be it one that is refused or broken."""
 
     def __init__(self, server: Server, converter: Converter) -> None:
         super().__init__(server, converter)
@@ -96,6 +98,7 @@ class Protocol(LanguageServerProtocol):
 
     def refuse_unreadable(self, problem: Exception, _: object) -> None:
         """Answers a message that is not JSON, as pygls' reading loop reports it."""
+        self.spoken_to = True
         self._refuse(None, JsonRpcParseError("the message is not JSON"))
         if not isinstance(problem, ValueError | RecursionError):
             logger.error("a message could not be handled", exc_info=problem)
@@ -103,6 +106,7 @@ class Protocol(LanguageServerProtocol):
     def handle_message(self, message: object) -> None:
         """Handles one message; never raises. pygls drops messages that it can't structure, serves requests before
         `initialize`, and doesn't answer those after `shutdown`."""
+        self.spoken_to = True
         if not isinstance(message, dict):
             self._refuse(None, JsonRpcInvalidRequest("a message is one JSON object"))
             return
@@ -395,6 +399,7 @@ class Server(LanguageServer):
         try:
             await run_async(Event(), cast("Any", reader), self.protocol, logger, self.protocol.refuse_unreadable)
         except BrokenFrame as problem:
+            self.protocol.spoken_to = True
             logger.error("the client's input is not an LSP message: %s", problem)
 
     def shutdown(self) -> None:

@@ -26,6 +26,10 @@ MOST_DESCRIPTORS = 10_240
 descriptor that they may have, one by one."""
 
 
+class NothingSaid(Exception):
+    """The input ended without one message of the protocol: it is no editor's."""
+
+
 Register = Callable[[features.Connection], None]
 Connect = Callable[[Callable[[], None]], tuple[Reader, Writer]]
 """Opens a client's streams, which call the function once nobody reads any more."""
@@ -42,7 +46,7 @@ async def serve(
     """Serves until the client is gone (stdio) or the process is asked to end (TCP). `state_dir` and `client_process_id`
     come from the command line; a client may name its own.
 
-    Returns the exit code: 0 after `shutdown`, 1 if the client left without it.
+    Returns the exit code: 0 after `shutdown`, 1 if the client left without it. Raises NothingSaid (stdio).
     """
     _log_to_stderr()
     _raise_descriptor_limit()
@@ -59,12 +63,15 @@ async def serve(
 
 
 async def serve_streams(host: Host, connect: Connect, register: Register = features.register) -> int:
-    """Serves one client, whose runs end with it; returns the exit code."""
+    """Serves one client, whose runs end with it; returns the exit code. Raises NothingSaid."""
     connection = features.Connection(Server(), host)
     try:
-        return await _serve_one(connection, register, *connect(connection.server.shutdown))
+        code = await _serve_one(connection, register, *connect(connection.server.shutdown))
     finally:
         await host.close("the language server ended")
+    if not connection.server.protocol.spoken_to:
+        raise NothingSaid
+    return code
 
 
 async def _serve_one(connection: features.Connection, register: Register, reader: Reader, writer: Writer) -> int:
