@@ -69,9 +69,10 @@ def built(folder: Path, kind: str) -> tuple[Live, dict[str, str]]:
     for name, text in OUTSIDE.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    (live.root / ".git").mkdir()
-    (live.root / ".git" / "config").write_text("[core]\n\thooksPath = hooks\n")
-    (live.root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for top, hooks in (("", "githooks"), ("a", "../hooks")):
+        (live.root / top / ".git").mkdir(parents=True)
+        (live.root / top / ".git" / "config").write_text(f"[core]\n\thooksPath = {hooks}\n")
+        (live.root / top / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     for path, leads in LINKS.values():
         (live.root / path).parent.mkdir(parents=True, exist_ok=True)
         (live.root / path).symlink_to(leads.format(folder))
@@ -300,6 +301,63 @@ async def test_hooks_are_found_wherever_git_finds_them(tmp_path: Path, kind: str
     assert done.exit_code == 0
 
 
+HOOKS = {
+    "missing/deeper/hooks": "missing/deeper/hooks",
+    "{}/by-absolute-path/hooks": "by-absolute-path/hooks",
+    '"semi;colon"': "semi;colon",
+    '"num#ber" ; a comment': "num#ber",
+    r"quo\"te": 'quo"te',
+    r'"back\\slash "/hooks': "back\\slash /hooks",
+    "con\\\ntinued": "continued",
+    "away/../up/hooks": "up/hooks",
+    "link/hooks": "real/hooks",
+}
+"""How `core.hooksPath` is written, and where git then looks for hooks."""
+THERE = ("semi;colon", "num#ber", 'quo"te', "continued", "real")
+
+
+@pytest.mark.parametrize("kind", BOTH_MOUNTERS)
+async def test_hooks_that_are_not_there_yet_are_made_by_nobody(tmp_path: Path, kind: str) -> None:
+    live = live_at(tmp_path, kind)
+    places: list[str] = []
+    for top in ("", "nested/"):
+        git = live.root / top / ".git"
+        git.mkdir(parents=True)
+        (git / "HEAD").write_text("ref: refs/heads/main\n")
+        ways = HOOKS if top else {way: place for way, place in HOOKS.items() if place != "real/hooks"}
+        lines = [f"\thooksPath = {way.format(live.root / top)}\n" for way in ways]
+        (git / "config").write_text(f"[core]\n{''.join(lines)}")
+        for folder in THERE:
+            (live.root / top / folder).mkdir()
+        places += [top + place for place in ways.values()]
+    (live.root / "nested" / "link").symlink_to("real")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / ".git" / "config").write_text(f"[core] hooksPath = {live.root.name}/around/hooks\n")
+    places.append("around/hooks")
+    before = sorted(live.root.rglob("*"))
+    tried = [f"mkdir -p '{place}'; echo x > '{place}/pre-commit'" for place in places]
+    renamed = (*THERE, "missing", "missing/deeper", "up", "away")
+    tried += [f'cd nested && {sys.executable} -c \'import os; os.rename(r"""{one}""", "moved")\'' for one in renamed]
+    script = "".join(f"({one}) 2>/dev/null && echo did {number}\n" for number, one in enumerate(tried))
+    async with live.rooms.open(Grants()) as room:
+        done = await live.run(room, f"{script}mkdir -p missing/deeper && echo x > missing/deeper/work")
+    assert (done.output, done.exit_code) == ("", 0)
+    work = live.root / "missing" / "deeper" / "work"
+    assert sorted(live.root.rglob("*")) == sorted([*before, work, *work.parents[:2]])
+    assert list((live.state / "rooms").iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", CONTAINED[:1])
+@pytest.mark.parametrize(("hooks", "link"), [("tools/hooks", "tools"), ("src/../hooks", "hooks")])
+async def test_no_room_opens_where_a_link_leads_to_hooks(tmp_path: Path, kind: str, hooks: str, link: str) -> None:
+    live = live_at(tmp_path, kind)
+    (live.home / ".gitconfig").write_text(f"[core]\n\thooksPath = {hooks}\n")
+    (live.root / link).symlink_to("src")
+    with pytest.raises(WorkspaceError, match=f"{link} is a link"):
+        await live.once("true")
+
+
 # Folders of ours in place of what is missing.
 
 
@@ -364,6 +422,7 @@ from pathlib import Path
 from donewhen.ports import Grants
 from tests.rooms.test_live import live_at
 live = live_at(Path(sys.argv[1]), sys.argv[2])
+(live.home / ".gitconfig").write_text("[core]\\n\\thooksPath = tools/git/hooks\\n")
 async def main():
     async with live.rooms.open(Grants()) as room:
         await live.run(room, "touch started; sleep 300")
@@ -382,6 +441,6 @@ async def test_kill_9_leaves_nothing_for_the_next_one_who_opens_the_folder(tmp_p
     assert (root / ".vscode").is_dir(), "a room that is open is no leftover"
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert sorted(one.name for one in root.iterdir()) == [".git", ".vscode", "src", "started"]
+    assert sorted(one.name for one in root.iterdir()) == [".git", ".vscode", "src", "started", "tools"]
     until(lambda: not sweep(rooms) and sorted(one.name for one in root.iterdir()) == ["src", "started"])
     assert list(rooms.iterdir()) == []

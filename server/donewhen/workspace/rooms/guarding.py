@@ -67,7 +67,13 @@ in a `.git` whose history may be changed, the rest of it may."""
 _NAMING_CONFIGS = {"GIT_CONFIG_GLOBAL": "", "GIT_CONFIG_SYSTEM": "", "XDG_CONFIG_HOME": "git/config"}
 """Variables that lead git to configuration, and the path below what they name."""
 _INSTALLED = ("site-packages", "dist-packages")
-_HOOKS_PATH = re.compile(rb'(?im)^[^#;\n]*\bhookspath[ \t]*=[ \t]*"?([^"#;\r\n]+)')
+_HOOKS_PATH = re.compile(
+    rb'(?im)^[^#;\n]*\bhookspath[ \t]*=[ \t]*((?:"(?:\\(?:\r?\n|.)|[^"\\\n\0])*"|\\(?:\r?\n|.)|[^"#;\\\n\0])+)'
+)
+_QUOTED = re.compile(rb'\\(?:\r?\n|(.))|"')
+_ESCAPES = {b"n": b"\n", b"t": b"\t", b"b": b"\b"}
+"""How git's configuration writes a value: quotes anywhere in it, these escapes, and the line may go on in the next."""
+_MOST_LINKS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +105,10 @@ class Guarded:
         root = self._root
         history = history and self._is_real(".git") and is_folder(root / ".git")
         tops, data, found = self._walk(frozenset(place.relative_to(root).as_posix() for place in without))
-        hooks = [path for top in tops for path in self._hooks(top)]
-        found += [*hooks, *(_joined(top, name) for top in tops for name in OF_REPOSITORIES)]
+        ways = [way for top in (*self._tops_around(), *tops) for way in self._ways_to_hooks(top)]
+        found += [_joined(top, name) for top in tops for name in OF_REPOSITORIES]
         found += [os.path.relpath(root / path, root) for path in paths]
-        missing = [*ALWAYS, *hooks]
+        missing = list(ALWAYS)
         if history:
             found = [path for path in found if path != ".git"]
             data.append(".git")
@@ -113,15 +119,32 @@ class Guarded:
             if held is not None:
                 undone.append(lambda held=held: let_go(held))
                 found.append(path)
+        passed: list[str] = []
+        for way in ways:
+            for path in way:
+                held = hold(self._records, root, path) if _is_inside(root, path) else None
+                if held is not None:
+                    undone.append(lambda held=held: let_go(held))
+                # What stands in for a folder on the way, such as a file, could be replaced by one.
+                (passed if path != way[-1] and is_folder(root / path) else found).append(path)
         kept = {path for path in found if self._is_real(path)}
         above = {folder for path in kept for folder in _folders_above(path)}
+        above.update(path for path in passed if self._is_real(path))
         outer = sorted(path for path in kept if not kept.intersection(_folders_above(path)))
         pinned = sorted(path for path in above - kept if not kept.intersection(_folders_above(path)))
         return [*(Mount("written", root / path) for path in pinned), *(Mount("seen", root / path) for path in outer)]
 
     def links(self) -> tuple[str, ...]:
-        """The guarded places that are links: nothing can protect a link."""
-        return tuple(name for name in (*ALWAYS, ".git/hooks", ".git/config") if is_link(self._root / name))
+        """The guarded places that are links, and links on the way to the hooks of the workspace's own repository and of
+        those around it: nothing can protect a link. Those of repositories further down don't count, since a command may
+        make one."""
+        ways = [way for top in ("", *self._tops_around()) for way in self._ways_to_hooks(top)]
+        places = (*ALWAYS, ".git/hooks", ".git/config", *(path for way in ways for path in way))
+        return tuple(name for name in dict.fromkeys(places) if is_link(self._root / name))
+
+    def _tops_around(self) -> list[str]:
+        """The tops of the repositories that the workspace is a folder of."""
+        return [os.path.relpath(folder, self._root) for folder in self._root.parents if git_folders(folder)]
 
     def _is_real(self, path: str) -> bool:
         """Whether it is there, in the workspace, and neither it nor a folder above it is a link."""
@@ -163,20 +186,23 @@ class Guarded:
         except OSError:
             return None
 
-    def _hooks(self, top: str) -> list[str]:
-        """The folders of hooks that git is told to use in a repository."""
+    def _ways_to_hooks(self, top: str) -> list[tuple[str, ...]]:
+        """The ways to the folders of hooks that git is told to use in a repository: of each, what is in the workspace
+        or may be made there, and the folder of hooks last if it is one of these."""
         variables = self._variables()
         home = home_of(variables)
         configs = [one for git in git_folders(self._root / top) for one in (git / "config", git / "config.worktree")]
         configs += [home / name for name in (".gitconfig", ".config/git/config")] if home is not None else []
         configs += [Path(variables[name]) / rest for name, rest in _NAMING_CONFIGS.items() if variables.get(name)]
-        found: list[str] = []
+        root = os.path.realpath(self._root)
+        found: list[tuple[str, ...]] = []
         for config in (*configs, Path("/etc/gitconfig")):
             with contextlib.suppress(OSError):
                 for named in _HOOKS_PATH.findall(read_bytes(config)):
-                    path = _with_home(os.fsdecode(named.strip()), home)
-                    place = os.path.normpath(self._root / top / path)
-                    found += [os.path.relpath(one, self._root) for one in (place, os.path.realpath(place))]
+                    path = _with_home(os.fsdecode(_unquoted(named)), home)
+                    passed = _entries_on(os.path.join(root, top, path))  # noqa: PTH118  # its `..` follow links
+                    inside = [os.path.relpath(one, root) for one in passed if one.startswith(f"{root}/")]
+                    found += [tuple(inside)] if inside else []
         return found
 
 
@@ -212,6 +238,31 @@ def _read_entries(state: tuple[int, int, int, int], entries: Iterable[os.DirEntr
 def _is_inside(root: Path, path: str) -> bool:
     """Whether a path names something in the workspace, or that may be made there, and no folder above it is a link."""
     return path != "." and not path.startswith("../") and has_real_folders(root, path)
+
+
+def _unquoted(value: bytes) -> bytes:
+    """What git takes from a value as it stands in its configuration."""
+    return _QUOTED.sub(lambda one: _ESCAPES.get(one[1], one[1]) if one[1] else b"", value.rstrip())
+
+
+def _entries_on(path: str) -> Iterator[str]:
+    """Everything that the kernel passes on its way along an absolute path, as if what is missing were a folder: links,
+    and what they lead to. No folder above any of these is a link."""
+    place, ahead, links = "/", path.split("/")[::-1], 0
+    while ahead:
+        name = ahead.pop()
+        if name == "..":
+            place = os.path.dirname(place)  # noqa: PTH120  # as the kernel does
+        elif name not in ("", "."):
+            entry = os.path.join(place, name)  # noqa: PTH118  # as above
+            yield entry
+            if not os.path.islink(entry) or links == _MOST_LINKS:  # noqa: PTH114  # as above
+                place = entry
+                continue
+            links += 1
+            target = os.readlink(entry)  # noqa: PTH115  # as above
+            place = "/" if target.startswith("/") else place
+            ahead += target.split("/")[::-1]
 
 
 def _with_home(path: str, home: Path | None) -> str:

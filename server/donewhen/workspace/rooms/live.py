@@ -315,7 +315,7 @@ def _homes(variables: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def _link_at(name: str) -> str:
-    return f"{name} is a link, and nothing keeps a link from being replaced: put the file in its place"
+    return f"{name} is a link, and nothing keeps a link from being replaced: put what it leads to in its place"
 
 
 def _repository(root: Path) -> tuple[Path, ...]:

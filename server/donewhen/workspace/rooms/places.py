@@ -88,7 +88,8 @@ async def place_in(rooms: Path) -> AsyncGenerator[Path]:
 
 def sweep(rooms: Path) -> None:
     """Removes the rooms whose process is gone, and what nobody holds any more in the workspace."""
-    for file in rooms.glob(f"*{_HELD}"):
+    # A folder of ours may be in another one: the longer name of its record shows it.
+    for file in sorted(rooms.glob(f"*{_HELD}"), key=lambda file: len(file.name), reverse=True):
         with contextlib.suppress(OSError):
             let_go(Held(file, open_lock_file(file)))
     for file in rooms.glob(f"*{_LOCK}"):
