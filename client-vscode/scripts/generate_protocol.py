@@ -33,7 +33,6 @@ from donewhen.wire.snapshot import (
     WireGuard,
     WireHalt,
     WireInterrupt,
-    WireModelTrouble,
     WireRequirement,
     WireStart,
 )
@@ -52,14 +51,13 @@ PARAMS: tuple[type[Any], ...] = (TrustParams, SecretParams, EditorDiagnosticsPar
 READ: Mapping[type[Any], str] = {
     WireSnapshot: (
         "sequence run_id goal_uri title worker status iteration complete missing requirements interrupts halt limits "
-        "iterations_total judge start paused_by guard take_over model_trouble view"
+        "iterations_total judge start paused_by guard take_over view"
     ),
     WireRequirement: "id number text status evidence_ids locations",
     WireInterrupt: "id title input preview asked_at about",
     WireHalt: "plugin",
     WireStart: "accepted_by",
     WireGuard: "since",
-    WireModelTrouble: "kind",
     Evidence: "observation",
     CheckResult: "check_id command output seconds tests",
     TestCase: "name outcome path message",

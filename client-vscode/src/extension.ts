@@ -17,7 +17,7 @@ import { ProjectInterpreter } from './projectInterpreter';
 import { Secrets } from './secrets';
 import { serverSettings } from './serverCommand';
 import type { Services } from './services';
-import { shownRuns, SnapshotStore } from './snapshots';
+import { SnapshotStore } from './snapshots';
 import { registerStatus } from './status';
 import { registerTerminal } from './terminal';
 import { registerTestExplorer } from './testExplorer';
@@ -43,7 +43,6 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
     ...shared,
     cwd: context.globalStorageUri.fsPath,
     stateDir: () => ownText('stateDir') || null,
-    runOf: (goalUri: string) => shownRuns(snapshots.all()).find((run) => run.goalUri === goalUri),
     tell: (problem: unknown) => { trouble.tell(problem); },
   };
   const started: Server = new Server(

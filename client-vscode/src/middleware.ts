@@ -10,15 +10,9 @@ import type {
 import { isOn } from './configuration';
 import { OPEN_EVIDENCE } from './documentUris';
 import { isUnsaved, saveGoal } from './goalFiles';
-import { inSentence, sentence } from './plainText';
-import type { Snapshot } from './protocol';
-
-const RESUME = 'donewhen.run.resume';
 
 export interface MiddlewareSources {
   settings(): Record<string, unknown>;
-  /** The run that the lenses of a goal file are about. */
-  runOf(goalUri: string): Snapshot | undefined;
   /** Tells a person what went wrong with a lens or a code action. */
   tell(problem: unknown): void;
 }
@@ -45,7 +39,6 @@ export function middleware(around: MiddlewareSources): Middleware {
         return undefined;
       }
     },
-    provideCodeLenses: async (document, token, next) => withRepair((await next(document, token)) ?? [], around.runOf(document.uri.toString())),
     // The lens above each requirement says the status already: twice only for who wants it.
     provideInlayHints: async (document, range, token, next) =>
       isOn('inlayHints') ? apart((await next(document, range, token)) ?? []) : [],
@@ -61,31 +54,6 @@ export function middleware(around: MiddlewareSources): Middleware {
       configuration: ({ items }) => items.map(() => around.settings()),
     },
   };
-}
-
-/** Above a goal whose run stands still, what repairs that first: the button of the notification, in the words of lenses. */
-function withRepair(lenses: vscode.CodeLens[], run: Snapshot | undefined): vscode.CodeLens[] {
-  const [repair] = run?.view.repairs ?? [];
-  const [top] = lenses;
-  if (run === undefined || repair === undefined || top === undefined || !vscode.workspace.isTrusted) {
-    return lenses;
-  }
-  const { runId, goalUri, modelTrouble, view } = run;
-  const resumes = repair.action === 'resume';
-  if (resumes && modelTrouble === null && view.raises === null) {
-    return lenses; // There is a lens for that.
-  }
-  const title = `${sentence(view.state)} · ${inSentence(repair.label)}`;
-  const command = { title, command: `donewhen.${repair.action}`, arguments: [{ runId, goalUri }] };
-  const resume = lenses.findIndex((lens) => lens.command?.command === RESUME);
-  const others = lenses.flatMap((lens, at) => {
-    if (at !== resume) {
-      return [lens];
-    }
-    return resumes ? [] : [new vscode.CodeLens(lens.range, { ...lens.command, title: vscode.l10n.t('Resume'), command: RESUME })];
-  });
-  others.splice(Math.max(resume, 0), 0, new vscode.CodeLens(top.range, command));
-  return others;
 }
 
 /** What VS Code pads a hint with is thinner than a space: it would stick to the text before it. */

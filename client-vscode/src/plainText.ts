@@ -16,11 +16,6 @@ export function sentence(text: string): string {
   return /^[a-z]+(?:\s|$)/u.test(said) ? said.charAt(0).toUpperCase() + said.slice(1) : said;
 }
 
-/** The label of a button as lenses are written: `Set API key…`. */
-export function inSentence(title: string): string {
-  return title.replace(/ \p{Lu}(?=\p{Ll})/gu, (letter) => letter.toLowerCase());
-}
-
 /** The same for labels in which `$(name)` is an icon. */
 export function label(text: string): string {
   return harmless(text).replace(/\$\(/g, '\\$(');

@@ -21,7 +21,6 @@ export interface Snapshot {
   readonly pausedBy: 'person' | 'run' | null;
   readonly guard: Guard | null;
   readonly takeOver: boolean;
-  readonly modelTrouble: ModelTrouble | null;
   readonly view: View;
 }
 
@@ -80,11 +79,6 @@ export interface Start {
 /** What was proven is proven again after each edit. */
 export interface Guard {
   readonly since: string;
-}
-
-/** Why the model of the worker or the judge can't be asked now. null once the run stands still for it. */
-export interface ModelTrouble {
-  readonly kind: 'unreachable' | 'starting' | 'overloaded' | 'failing' | 'silent' | 'malformed' | 'key_missing' | 'key_refused' | 'no_credit' | 'no_such_model' | 'wrong_address' | 'support_missing' | 'too_long' | 'refused';
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { harmless, inSentence, label, sentence, visible, withoutOpenBracket } from '../src/plainText';
+import { harmless, label, sentence, visible, withoutOpenBracket } from '../src/plainText';
 
 test('characters that hide others are shown as such', () => {
   expect(visible('rm\u202e x\u0007')).toBe('rm\ufffd x\ufffd');
@@ -23,7 +23,3 @@ test('what went wrong is said as a sentence, unless it begins with a name', () =
   expect(sentence('/tmp/python is not a file')).toBe('/tmp/python is not a file');
 });
 
-test('a lens has the words of a button in a sentence’s letters', () => {
-  expect(inSentence('Set API Key…')).toBe('Set API key…');
-  expect(inSentence('Choose Another Model…')).toBe('Choose another model…');
-});

@@ -105,7 +105,6 @@ export function snapshot({ view = {}, ...given }: Given = {}): Snapshot {
     interrupts: [],
     halt: null,
     takeOver: false,
-    modelTrouble: null,
     limits: { maxIterations: 10, timeoutSeconds: 3600, budgetUsd: null, tokenBudget: null },
     iterationsTotal: 3,
     judge: null,

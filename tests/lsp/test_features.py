@@ -13,6 +13,7 @@ from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem
 from donewhen.core.goal import Check
 from donewhen.core.proof_files import ProofFiles, proof_basis
 from donewhen.core.state import Guard
+from donewhen.core.trouble import ModelTrouble
 from donewhen.core.work import Interrupt
 from donewhen.lsp.actions import REASON, finding_actions, goal_actions, run_actions, suggestion_actions
 from donewhen.lsp.goal_view import GoalView
@@ -25,6 +26,8 @@ from donewhen.lsp.proof_basis import PLAIN
 from tests.tools import each_row
 
 from .goals import GOAL, evidence, live, parsed, run_view, stands
+
+KEY, AWAY = (ModelTrouble(kind, "worker", "openai/m", "it fails") for kind in ("key_refused", "unreachable"))
 
 
 def titles(goal: GoalView) -> list[tuple[int, str]]:
@@ -50,6 +53,24 @@ def titles(goal: GoalView) -> list[tuple[int, str]]:
 def test_what_can_be_done_stands_above_the_title(state: Any, expected: list[str]) -> None:
     found = [title for line, title in titles(live(run_view({}, **state))) if line == 0]
     assert found == expected
+
+
+@each_row(
+    "state, expected",
+    [
+        ({"paused": "x"}, ["Resume", "Check now", "Stop"]),
+        ({"paused": "x", "trouble": KEY}, ["Model unreachable · Set API key…", "Resume", "Check now", "Stop"]),
+        ({"paused": "x", "trouble": AWAY}, ["Model unreachable · Try again", "Check now", "Stop"]),
+        ({"ended": "capped"}, ["Capped · Raise the limit…", "Start", "Check now"]),
+        ({"ended": "stalled"}, ["Start", "Check now"]),
+    ],
+)
+def test_what_repairs_a_run_comes_first_for_a_client_with_views(state: Any, expected: list[str]) -> None:
+    lenses = goal_lenses(live(run_view({}, **state)), repairs=True)
+    commands = [lens.command for lens in lenses if lens.command is not None and lens.range.start.line == 0]
+    assert [one.title for one in commands] == expected
+    own = [one for one in commands if not one.command.startswith(("donewhen.run.", "donewhen.goal."))]
+    assert all(one.arguments == [{"runId": "run1", "goalUri": live(None).uri}] for one in own)
 
 
 def test_each_requirement_has_its_status_and_its_evidence() -> None:

@@ -9,22 +9,27 @@ from donewhen.core.state import RunState
 from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
+from donewhen.wire.snapshot import snapshot
+from donewhen.wire.view import repair_lens
 
 GUARD = "Guard"
+RESUME = "donewhen.run.resume"
 
 
 async def lenses(client: Client, params: types.CodeLensParams) -> list[types.CodeLens]:
     """`textDocument/codeLens`."""
     goal = await goal_view(client, params.text_document.uri)
-    return [] if goal is None else goal_lenses(goal)
+    return [] if goal is None else goal_lenses(goal, repairs=client.profile.views)
 
 
-def goal_lenses(goal: GoalView) -> list[types.CodeLens]:
-    """All lenses of a goal file, from top to bottom. In an untrusted workspace none of them executes anything."""
+def goal_lenses(goal: GoalView, *, repairs: bool = False) -> list[types.CodeLens]:
+    """All lenses of a goal file, from top to bottom. In an untrusted workspace none of them executes anything.
+    `repairs`: the client has a command for each repair of a view."""
     title = goal.parsed.title_span
     line = title.start_line if title is not None else 0
     top = types.Range(goal.position(line, 0), goal.position(line, 0))
-    found = [types.CodeLens(top, command) for command in run_commands(goal)]
+    commands = run_commands(goal)
+    found = [types.CodeLens(top, command) for command in (_repairing(goal, commands) if repairs else commands)]
     for source in goal.parsed.requirements:
         found += _requirement_lenses(goal, source)
     return found
@@ -46,7 +51,7 @@ def run_commands(goal: GoalView) -> list[types.Command]:
         go_on = "Take over" if view.bereft else "Resume"
         if view.state.calls.trouble is not None:
             go_on = f"{view.state.calls.trouble.headline.capitalize()} · {go_on}"
-        resume = types.Command(go_on, "donewhen.run.resume", arguments=list(run))
+        resume = types.Command(go_on, RESUME, arguments=list(run))
         stop = types.Command("Stop", "donewhen.run.stop", arguments=list(run))
         if view.state.active:
             found = [check, pause, stop]
@@ -57,8 +62,24 @@ def run_commands(goal: GoalView) -> list[types.Command]:
         if asked and not view.state.lifecycle.ended:
             # First, because nothing else continues before the answer.
             found = [types.Command("Answer", "donewhen.run.answer", arguments=asked), *found]
-    executing = ("donewhen.run.start", "donewhen.goal.check", "donewhen.run.resume", "donewhen.run.answer")
+    executing = ("donewhen.run.start", "donewhen.goal.check", RESUME, "donewhen.run.answer")
     return [command for command in found if goal.trusted or not _executes(command, executing)]
+
+
+def _repairing(goal: GoalView, commands: list[types.Command]) -> list[types.Command]:
+    """With what repairs a run that stands still, before that it goes on."""
+    view = goal.view
+    lens = None if view is None or not goal.trusted else repair_lens(snapshot(view, goal.place.root))
+    if view is None or lens is None:
+        return commands
+    title, action = lens
+    at = next((number for number, one in enumerate(commands) if one.command == RESUME), 0)
+    before, after = commands[:at], commands[at:]
+    if after and after[0].command == RESUME:
+        after[0].title = "Resume"
+        after = after[1:] if action == "resume" else after
+    arguments = [{"runId": view.state.run_id, "goalUri": goal.uri}]
+    return [*before, types.Command(title, f"donewhen.{action}", arguments=list(arguments)), *after]
 
 
 def _executes(command: types.Command, executing: tuple[str, ...]) -> bool:

@@ -352,6 +352,18 @@ def _repairs(run: Snapshot) -> list[WireRepair]:
     return [*found, WireRepair(action="resume", label=raised)]
 
 
+def repair_lens(run: Snapshot) -> tuple[str, str] | None:
+    """What a lens above a goal says whose run stands still, and which action repairs that first; None where it is no
+    more than to resume it."""
+    first = next(iter(_repairs(run)), None)
+    if first is None or (first.action == "resume" and run.model_trouble is None and _raises(run) is None):
+        return None
+    state = state_in_words(run)
+    # As lenses are written: `Set API key…`.
+    label = re.sub(r" [A-Z](?=[a-z])", lambda letter: letter[0].lower(), first.label)
+    return f"{state[:1].upper()}{state[1:]} · {label}", first.action
+
+
 def _steering(run: Snapshot) -> list[str]:
     check = ["checkNow"] if run.goal_uri is not None else []
     if _active(run) and run.halt is None:
