@@ -69,8 +69,8 @@ async function set({ request }: ChatServices, { prompt, stream }: Asked): Promis
   stream.button({ command: 'donewhen.start', title: vscode.l10n.t('Start'), arguments: [{ goalUri }] });
 }
 
-async function status(services: ChatServices, asked: Asked): Promise<void> {
-  await answerAll(services, asked, 'status');
+function status(services: ChatServices, asked: Asked): Promise<void> {
+  return answerAll(services, asked, 'status');
 }
 
 async function why(services: ChatServices, asked: Asked): Promise<void> {

@@ -44,8 +44,7 @@ export class Server implements vscode.Disposable {
   private readonly started = new vscode.EventEmitter<void>();
   private readonly backoff = new Backoff();
   private queue: Promise<void> = Promise.resolve();
-  private settingsTaken: Promise<void> = Promise.resolve();
-  /** The settings' change that is next: begun by none yet. */
+  /** The settings' change that waits in the queue. */
   private nextSettings: Promise<void> | undefined;
   private client: LanguageClient | undefined;
   private running: ServerCommand | undefined;
@@ -88,23 +87,15 @@ export class Server implements vscode.Disposable {
 
   /** By a person, or since something changed: crashes before are forgotten. */
   restart(): Promise<void> {
-    this.backoff.reset();
-    return this.serialised(async () => {
-      await this.halt();
-      await this.launch();
-    });
+    return this.serialised(() => this.relaunch());
   }
 
-  /**
-   * Restarts where the settings name another program now; else the settings are sent. One change is taken after the
-   * other, and those that come while one is taken are one.
-   */
+  /** Restarts where the settings name another program now; else the settings are sent. Changes that wait are one. */
   reconfigure(): Promise<void> {
-    this.nextSettings ??= this.settingsTaken.then(() => {
+    this.nextSettings ??= this.serialised(() => {
       this.nextSettings = undefined;
       return this.takeSettings();
     });
-    this.settingsTaken = this.nextSettings.catch(() => undefined);
     return this.nextSettings;
   }
 
@@ -117,19 +108,17 @@ export class Server implements vscode.Disposable {
 
   /** Once the settings that were changed last are taken, whatever that takes: another environment, a restart. */
   settled(): Promise<void> {
-    return this.settingsTaken;
+    return this.queue;
   }
 
   private async takeSettings(): Promise<void> {
-    // One that is starting was given the settings of before.
-    await this.queue;
     if (this.state === 'failed') {
-      return this.restart();
+      return this.relaunch();
     }
     const wanted = await this.around.command().catch(() => undefined);
     const outdated = this.running !== undefined && !sameCommand(wanted, this.running);
     if (outdated && this.around.mayRestart()) {
-      return this.restart();
+      return this.relaunch();
     }
     if (outdated !== this.outdated) {
       this.outdated = outdated;
@@ -181,7 +170,10 @@ export class Server implements vscode.Disposable {
   }
 
   private async ready(): Promise<LanguageClient> {
-    await this.queue;
+    // One that runs answers while another environment is made for it.
+    if (this.client === undefined) {
+      await this.queue;
+    }
     if (this.client === undefined && this.state !== 'failed') {
       await this.start();
     }
@@ -195,6 +187,12 @@ export class Server implements vscode.Disposable {
     const done = this.queue.then(work);
     this.queue = done.catch(() => undefined);
     return this.queue;
+  }
+
+  private async relaunch(): Promise<void> {
+    this.backoff.reset();
+    await this.halt();
+    await this.launch();
   }
 
   private async launch(): Promise<void> {
@@ -303,7 +301,9 @@ export class Server implements vscode.Disposable {
 
   private async fetchRuns(): Promise<void> {
     try {
-      const snapshots = this.client === undefined ? [] : await runsOf(this.client);
+      const params = { command: 'donewhen.run.status', arguments: [{}] };
+      const told = await this.client?.sendRequest<CommandResults['donewhen.run.status']>(EXECUTE, params);
+      const { snapshots = [] } = told ?? {};
       this.snapshots.replace(snapshots);
       this.log.info(`the server is ready, version ${this.version ?? 'unknown'}; runs known: ${snapshots.length}`);
     } catch (problem) {
@@ -344,11 +344,6 @@ export class Server implements vscode.Disposable {
       this.stateChanged.fire(state);
     }
   }
-}
-
-async function runsOf(client: LanguageClient): Promise<readonly Snapshot[]> {
-  const params = { command: 'donewhen.run.status', arguments: [{}] };
-  return (await client.sendRequest<CommandResults['donewhen.run.status']>(EXECUTE, params)).snapshots;
 }
 
 /** A client that is starting can't be disposed of, but its process can be ended. */

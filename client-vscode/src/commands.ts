@@ -12,7 +12,7 @@ import { harmless, label } from './plainText';
 import type { CommandResults, Repair, RunRevertArgument, Snapshot } from './protocol';
 import { copyReceipt, saveReceipt } from './receipts';
 import { keyName } from './secrets';
-import type { Services } from './services';
+import type { Offer, Services } from './services';
 import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
 import { asksElsewhere, FITTING, pursuit } from './snapshots';
 import { currentRun } from './status';
@@ -163,9 +163,7 @@ async function installModels(services: Services, target: Target | undefined): Pr
 
 const EXECUTING: ReadonlySet<string> = new Set(['answer', 'start', 'checkNow', 'resume', 'takeOver', 'guard', 'revertToIteration']);
 
-interface Item extends vscode.QuickPickItem {
-  perform(): Thenable<unknown>;
-}
+type Item = vscode.QuickPickItem & Offer;
 
 /** A click on the status bar: what can be done now, the likeliest first; what is wrong with the server before that. */
 async function showActions(services: Services, target: Target | undefined): Promise<void> {

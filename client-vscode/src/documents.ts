@@ -6,6 +6,7 @@ import { baseName, messageOf } from './plainText';
 import type { Asked, ChangedFile, Snapshot } from './protocol';
 import type { Services } from './services';
 import type { Target } from './targets';
+import { Throttle } from './throttle';
 
 type DocumentsServices = Pick<Services, 'request' | 'want' | 'onDidStart' | 'snapshots' | 'log'>;
 
@@ -119,16 +120,20 @@ class Documents implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly reading = new Map<string, Promise<Kept>>();
   private readonly missing = new Map<string, vscode.Uri>();
   private readonly subscriptions: vscode.Disposable;
-  private timer: NodeJS.Timeout | undefined;
   readonly onDidChangeFile = this.changed.event;
+  readonly createDirectory = refuse;
+  readonly writeFile = refuse;
+  readonly delete = refuse;
+  readonly rename = refuse;
 
   constructor(private readonly services: DocumentsServices) {
+    const following = new Throttle(() => {
+      this.refresh(openPages());
+    }, FOLLOW_MS);
     this.subscriptions = vscode.Disposable.from(
+      following,
       services.snapshots.onDidChange(() => {
-        this.timer ??= setTimeout(() => {
-          this.timer = undefined;
-          this.refresh(openPages());
-        }, FOLLOW_MS);
+        following.want();
       }),
       services.onDidStart(() => {
         this.refresh([...this.missing.values()]);
@@ -160,24 +165,7 @@ class Documents implements vscode.FileSystemProvider, vscode.Disposable {
     return [];
   }
 
-  createDirectory(uri: vscode.Uri): never {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
-  writeFile(uri: vscode.Uri): never {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
-  delete(uri: vscode.Uri): never {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
-  rename(uri: vscode.Uri): never {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
   dispose(): void {
-    clearTimeout(this.timer);
     this.subscriptions.dispose();
   }
 
@@ -224,6 +212,10 @@ class Documents implements vscode.FileSystemProvider, vscode.Disposable {
       this.changed.fire(uris.map((uri) => ({ type: vscode.FileChangeType.Changed, uri })));
     }
   }
+}
+
+function refuse(uri: vscode.Uri): never {
+  throw vscode.FileSystemError.NoPermissions(uri);
 }
 
 function openPages(): vscode.Uri[] {

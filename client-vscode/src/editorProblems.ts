@@ -5,15 +5,7 @@ const MOST_IN_FILE = 500;
 const LONGEST_MESSAGE = 2_000;
 
 /** A diagnostic as the editor has it: severities count from 0 there. */
-export interface EditorProblem {
-  readonly range: {
-    readonly start: { readonly line: number; readonly character: number };
-    readonly end: { readonly line: number; readonly character: number };
-  };
-  readonly message: string;
-  readonly severity: number;
-  readonly source?: string | undefined;
-}
+export type EditorProblem = Omit<EditorDiagnostic, 'severity'> & { readonly severity: number };
 
 /**
  * What the editor's other tools say about one file; the worst come first where there are too many.

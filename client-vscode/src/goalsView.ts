@@ -1,8 +1,11 @@
 import * as vscode from 'vscode';
 import { goalTree, treeChanges } from './goalTree';
-import { Pace } from './pace';
 import type { Node, Range, Snapshot } from './protocol';
 import type { Services } from './services';
+import { Throttle } from './throttle';
+
+/** VS Code draws a tree's first change at once, but what follows within 200 ms of each other only after such a pause. */
+const DRAW_MS = 250;
 
 type GoalsViewServices = Pick<Services, 'request' | 'want' | 'snapshots' | 'goalFiles'>;
 
@@ -42,9 +45,9 @@ function setBadge(view: vscode.TreeView<Element>, { snapshots }: GoalsViewServic
 class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Element[] | undefined>();
   private readonly subscriptions: vscode.Disposable;
-  private readonly pace = new Pace(() => {
+  private readonly drawing = new Throttle(() => {
     this.redraw();
-  });
+  }, DRAW_MS);
   private nodes: readonly Node[] = [];
   private elements = new Map<string, Element>();
   private parents = new Map<string, string>();
@@ -54,14 +57,13 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
 
   constructor(private readonly services: GoalsViewServices) {
     const later = (): void => {
-      this.pace.want();
+      this.drawing.want();
     };
     this.subscriptions = vscode.Disposable.from(services.snapshots.onDidChange(later), services.goalFiles.onDidChange(later));
     this.replace();
   }
 
   getTreeItem({ node }: Element): vscode.TreeItem {
-    this.pace.taken();
     const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
     const item = new vscode.TreeItem(node.label, { never: None, collapsed: Collapsed, expanded: Expanded }[node.opens]);
     item.id = node.id;
@@ -84,7 +86,6 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
 
   async getChildren(element?: Element): Promise<Element[]> {
     if (element === undefined) {
-      this.pace.taken();
       return this.of(this.nodes);
     }
     const { id, later, about, version } = element.node;
@@ -101,7 +102,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   }
 
   dispose(): void {
-    this.pace.dispose();
+    this.drawing.dispose();
     this.subscriptions.dispose();
     this.changed.dispose();
   }
@@ -110,7 +111,6 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   private redraw(given?: Element): void {
     const changed = this.replace()?.filter((element) => given === undefined || (element !== given && this.getParent(element) !== given));
     if (changed === undefined || changed.length > 0) {
-      this.pace.given();
       this.changed.fire(changed);
     }
   }

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { say, ask } from './notices';
 import { harmless, label } from './plainText';
 import type { Asked, Choice, Interrupt, RunAnswerArgument, Snapshot } from './protocol';
-import type { Services } from './services';
+import type { Offer, Services } from './services';
 import { FITTING } from './snapshots';
 import { pickOne, type Target, trusted } from './targets';
 
@@ -77,9 +77,7 @@ export async function showAsked({ run, interrupt }: Open): Promise<void> {
   await vscode.commands.executeCommand('donewhen.openInterrupt', { runId: run.runId, interruptId: interrupt.id });
 }
 
-interface Item extends vscode.QuickPickItem {
-  perform(): Promise<void>;
-}
+type Item = vscode.QuickPickItem & Offer;
 
 function allChoices(services: InterruptServices, open: Open): Item[] {
   const { asked } = open;

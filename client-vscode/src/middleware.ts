@@ -1,12 +1,5 @@
 import * as vscode from 'vscode';
-import type {
-  ExecuteCommandSignature,
-  Middleware,
-  ProgressToken,
-  WorkDoneProgressBegin,
-  WorkDoneProgressEnd,
-  WorkDoneProgressReport,
-} from 'vscode-languageclient/node';
+import type { ExecuteCommandSignature, Middleware, ProgressToken } from 'vscode-languageclient/node';
 import { isOn } from './configuration';
 import { OPEN_EVIDENCE } from './documentUris';
 import { isUnsaved, saveGoal } from './goalFiles';
@@ -22,7 +15,8 @@ export function middleware(around: MiddlewareSources): Middleware {
   const ofRuns = new Set<ProgressToken>();
   return {
     handleWorkDoneProgress: (token, params, next) => {
-      if (isOfRun(params)) {
+      // How far a run is stands in the status bar already, and is not to be seen twice.
+      if (params.kind === 'begin' && params.percentage !== undefined) {
         ofRuns.add(token);
       }
       if (!ofRuns.has(token)) {
@@ -62,11 +56,6 @@ function apart(hints: vscode.InlayHint[]): vscode.InlayHint[] {
     hint.label = typeof hint.label === 'string' ? `\u00a0${hint.label}` : hint.label;
   }
   return hints;
-}
-
-/** How far a run is stands in the status bar already, and is not to be seen twice. */
-function isOfRun(params: WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd): boolean {
-  return params.kind === 'begin' && params.percentage !== undefined;
 }
 
 type Given = Readonly<Record<string, unknown>>;

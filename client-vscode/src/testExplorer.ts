@@ -4,6 +4,7 @@ import { checkGoal, textOf } from './goalFiles';
 import { messageOf } from './plainText';
 import type { CheckResult, Evidence, Location, Requirement, RequirementShown, Snapshot } from './protocol';
 import type { Services } from './services';
+import { Throttle } from './throttle';
 
 type TestExplorerServices = Pick<Services, 'request' | 'snapshots' | 'goalFiles' | 'log'>;
 
@@ -45,7 +46,7 @@ class TestExplorer implements vscode.Disposable {
   private readonly unfolded = new Set<string>();
   /** Goals that a person had checked here: the run that was asked for tells what is found, with what was printed. */
   private readonly checked = new Set<string>();
-  private timer: NodeJS.Timeout | undefined;
+  private readonly news = new Throttle(() => void this.tell(), SETTLE_MS);
   private telling = Promise.resolve();
   private disposed = false;
 
@@ -65,13 +66,11 @@ class TestExplorer implements vscode.Disposable {
     };
     controller.refreshHandler = () => this.tell();
     const later = (): void => {
-      this.timer ??= setTimeout(() => {
-        this.timer = undefined;
-        void this.tell();
-      }, SETTLE_MS);
+      this.news.want();
     };
     this.subscriptions = vscode.Disposable.from(
       controller,
+      this.news,
       services.goalFiles.onDidChange(later),
       services.snapshots.onDidChange(later),
     );
@@ -80,7 +79,6 @@ class TestExplorer implements vscode.Disposable {
 
   dispose(): void {
     this.disposed = true;
-    clearTimeout(this.timer);
     this.subscriptions.dispose();
   }
 

@@ -1,35 +1,11 @@
 import type { ChartRow } from './messages';
 
 /** Where things go in the chart's own units; the page draws them. */
-export interface Chart {
-  readonly width: number;
-  readonly height: number;
-  readonly score: string;
-  readonly scoreArea: string;
-  readonly cost: string;
-  readonly dots: readonly Dot[];
-  readonly across: readonly Tick[];
-  readonly scoreTicks: readonly Tick[];
-  readonly costTicks: readonly Tick[];
-  readonly plot: Box;
-}
-
-interface Dot {
-  readonly number: number;
-  readonly x: number;
-  readonly y: number;
-}
+export type Chart = ReturnType<typeof chartOf>;
 
 interface Tick {
   readonly at: number;
   readonly label: string;
-}
-
-interface Box {
-  readonly left: number;
-  readonly top: number;
-  readonly right: number;
-  readonly bottom: number;
 }
 
 const MARGIN = { left: 48, top: 30, right: 56, bottom: 28 };
@@ -39,7 +15,7 @@ const NO_COST = 16;
 const MOST_DOTS = 120;
 
 /** The score (0 to 100 %, left) and the cost so far (right) over the iterations that have ended. */
-export function chartOf(rows: readonly ChartRow[], width: number, height: number): Chart {
+export function chartOf(rows: readonly ChartRow[], width: number, height: number) {
   const done = rows.filter((row) => row.score !== null);
   const mostCost = ceiling(Math.max(0, ...done.map((row) => row.cost ?? 0)));
   const right = width - (mostCost === 0 ? NO_COST : MARGIN.right);
@@ -59,8 +35,8 @@ export function chartOf(rows: readonly ChartRow[], width: number, height: number
     scoreArea: points.length === 0 ? '' : area(score, points, plot.bottom),
     cost: mostCost === 0 ? '' : path(priced),
     dots: points.length > MOST_DOTS ? [] : points,
-    across: wholeTicks(first, last).map((at) => ({ at: x(at), label: String(at) })),
-    scoreTicks: [0, 0.5, 1].map((at) => ({ at: y(at), label: `${String(at * 100)} %` })),
+    across: wholeTicks(first, last).map((at): Tick => ({ at: x(at), label: String(at) })),
+    scoreTicks: [0, 0.5, 1].map((at): Tick => ({ at: y(at), label: `${String(at * 100)} %` })),
     costTicks: mostCost === 0 ? [] : [0, 0.5, 1].map((part) => costTick(part * mostCost, costY)),
   };
 }
@@ -80,7 +56,7 @@ function path(points: readonly { x: number; y: number }[]): string {
   return points.map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${String(x)} ${String(y)}`).join('');
 }
 
-function area(line: string, points: readonly Dot[], bottom: number): string {
+function area(line: string, points: readonly { x: number }[], bottom: number): string {
   const [first, last] = [points[0]?.x ?? 0, points.at(-1)?.x ?? 0];
   return `${line}L${String(last)} ${String(bottom)}L${String(first)} ${String(bottom)}Z`;
 }

@@ -1,20 +1,14 @@
-import type { Row, Section, Step } from '../protocol';
+import type { Row, Section, Step, Timeline } from '../protocol';
 
 /** One iteration in the list and in the chart, with US dollars up to its end; null where a price is unknown. */
 export interface ChartRow extends Row {
   readonly cost: number | null;
 }
 
-export interface Header {
+export interface Header extends Pick<Timeline, 'facts' | 'activity' | 'chart' | 'news'> {
   readonly title: string;
-  readonly facts: string;
-  readonly activity: string;
-  /** The chart in words. */
-  readonly chart: string;
   /** Why the chart has no cost, or not all of it. */
   readonly note: string;
-  /** What a screen reader is told when it changes: rarely. */
-  readonly news: string;
   /** How far the goal was before the first iteration: where the chart begins. */
   readonly before: ChartRow | undefined;
   /** Somebody works who can be told something in between. */
