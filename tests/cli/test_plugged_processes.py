@@ -182,7 +182,10 @@ def test_nothing_starts_before_the_summary_is_accepted(place: Plugged) -> None:
 
 def test_a_start_that_is_not_accepted_does_nothing(place: Plugged) -> None:
     run_id = place.shown(place.run(*place.pursue("Start", "--approve", "ask")), 3)["runId"]
-    assert place.run("answer", run_id, "I1", "deny", "too", "dear").returncode == 0
+    answered = place.run("answer", run_id, "I1", "deny", "too", "dear")
+    ends = f"the start was not accepted: too dear. End the run as cancelled with: donewhen resume {run_id}"
+    assert (answered.returncode, ends in answered.stderr) == (0, True), answered.stderr
+    assert "once the run is resumed, it ends as cancelled" in place.run("status").stdout
     last = place.shown(place.run("resume", "--json"), 1)
     assert (last["status"], last["reason"]) == ("cancelled", "the start was not accepted: too dear")
     assert not (place.root / "done.txt").exists()

@@ -322,6 +322,12 @@ def test_a_workspace_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     assert "not a folder" in call.err
 
 
+def test_a_settled_end_is_no_way_to_go_on(tmp_path: Path) -> None:
+    call = desk(tmp_path, view(**PAUSED, ending=("cancelled", "the start was not accepted")))
+    assert call("status") == 0
+    assert f"saved; end the run with:\n  donewhen resume {RUN}" in call.err
+
+
 # -------------------------------------------------------------------------------------- what comes after an answer
 
 ASKED = (question(),)
@@ -338,6 +344,11 @@ PAUSED = {"paused": "waits for a person: I1 Which encoding?", "paused_by": "run"
             view(**PAUSED, interrupts=ASKED),
             ["answer", RUN, "I1", "x"],
             f"answered I1; continue with: donewhen resume {RUN}",
+        ),
+        (
+            view(**PAUSED, interrupts=ASKED, ending=("cancelled", "the start was not accepted")),
+            ["answer", RUN, "I1", "no"],
+            "answered I1; the start was not accepted. End the run as cancelled with: donewhen resume " + RUN,
         ),
         (view(**PAUSED), ["waive", RUN, "R2", "--undo"], f"R2 counts again; continue with: donewhen resume {RUN}"),
         (view(**PAUSED), ["accept", RUN, "--all", "--reason", "x"], "accepted all findings; continue with: donewhen"),

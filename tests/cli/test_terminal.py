@@ -19,7 +19,7 @@ from donewhen.cli.progress import STILL, Log
 from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import OutputClosed, Terminal, TypedLines
 from donewhen.core.integrity import IntegrityFinding
-from donewhen.core.state import KnownFinding, Tried
+from donewhen.core.state import IterationRecord, KnownFinding, OpenTurn, Tried
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import RunStep, RunView, StepKind, StepState
 from donewhen.wire.reports.markdown import MARKS, REFUSED_MARK
@@ -245,6 +245,15 @@ def test_the_demonstration_says_that_a_finding_is_undone_once_trials_passed(
     narration.show(replace(after, state=replace(after.state, auditing=replace(after.state.auditing, count=3))))
     assert last in out.getvalue()
     assert ("is resolved" in out.getvalue()) == (not findings)
+
+
+def test_a_turn_that_waits_for_a_person_is_not_called_failed() -> None:
+    log = Log()
+    log.lines(view(turn=OpenTurn(1, None, 0.0)))
+    record = IterationRecord(1, 0.0, 1.0, 0, 2)
+    assert log.lines(view(redo=OpenTurn(1, None, 0.0, suspended=True), iterations=(record,))) == [
+        "  the turn waits for a person"
+    ]
 
 
 def test_marks_become_ascii_where_the_locale_cannot_show_them() -> None:

@@ -99,6 +99,12 @@ def test_a_run_takes_what_its_question_asks_for_and_nothing_else(form: Form, kin
         assert f"is answered with {', '.join(sorted(form.takes.split()))}, not" in str(refused.value)
 
 
+def test_enter_is_an_answer_at_a_prompt_alone() -> None:
+    asked = FORMS["start"].asked
+    assert answers_hint(asked, typed=True) == "`yes` to start it, `no` (or enter) not to"
+    assert answers_hint(asked) == "`yes` to start it, `no` not to"
+
+
 @every_form
 def test_the_command_line_offers_what_is_taken_and_the_example_works(form: Form) -> None:
     assert answers_usage(form.asked) == form.usage

@@ -18,7 +18,7 @@ from donewhen.core.proof import assess
 from donewhen.core.resume import check_resumable
 from donewhen.core.state import MAX_RAISED, CheckRecord
 from donewhen.core.verdict import RequirementVerdict, Verdict
-from donewhen.core.work import Answer, Claim, Interrupt, ResponseKind, TurnResult
+from donewhen.core.work import Answer, Claim, Interrupt, ResponseKind, TurnResult, Usage
 from tests.core.builders import R0, Story, failing, goal, passing, requirement
 from tests.tools import each_row
 
@@ -347,6 +347,31 @@ def test_c20_what_a_person_answered_while_a_run_was_paused_holds(response: Respo
     story.then(e.InterruptAnswered("I1", Answer(response)), e.RunResumed()).audit(BAD)
     following = next_of(story)
     assert following == (RunWorker(2) if status is None else Stop("blocked", "no key"))
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        ("approve", "everything that was asked is answered"),
+        ("deny", "the start was not accepted; once the run is resumed, it ends as cancelled"),
+    ],
+)
+def test_a_paused_run_says_that_its_start_was_not_accepted(response: ResponseKind, reason: str) -> None:
+    asked = Interrupt("I1", "approval", "Start this run?", "start")
+    story = Story().then(e.InterruptOpened(asked), e.RunPaused("waits for a person: I1 Start this run?"))
+    story.then(e.InterruptAnswered("I1", Answer(response)))
+    assert story.state.lifecycle.reason == reason
+    following = next_of(story.then(e.RunResumed()).audit(BAD))
+    assert following == (RunWorker(1) if response == "approve" else Stop("cancelled", "the start was not accepted"))
+
+
+@pytest.mark.parametrize(
+    ("reason", "error"), [("waits for a person: I2 Run `make`?", None), ("Ctrl-C", "cut off: Ctrl-C")]
+)
+def test_a_turn_that_waits_for_a_person_has_not_failed(reason: str, error: str | None) -> None:
+    story = Story().audit(BAD).then(e.TurnStarted(1, None))
+    story.then(e.TurnAbandoned(1, reason, Usage(10, 10, 0, 0.5)), e.RunPaused(reason))
+    assert story.state.progress.iterations[-1].error == error
 
 
 @pytest.mark.conformance("C20")

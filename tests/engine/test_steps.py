@@ -201,6 +201,18 @@ async def test_a_hint_outlives_a_turn_that_was_cut_off(world: World) -> None:
     )
 
 
+async def test_a_turn_that_waits_for_a_person_has_not_failed(world: World) -> None:
+    supervisor = world.supervisor()
+    world.worker.plays = [idle]
+    world.worker.gate = asyncio.Event()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    await supervisor.pause(run_id, "waits for a person: I1 Run `make`?", "run")
+    found = await steps(supervisor, run_id)
+    assert found["end The turn waits for a person: I1 Run `make`?"].state == "done"
+    assert not [one.title for one in found.values() if one.kind == "turn" and one.state == "failed"]
+
+
 async def test_a_hint_that_nobody_would_read_is_refused(world: World) -> None:
     supervisor = world.supervisor()
     checked = await supervisor.check(GOAL)

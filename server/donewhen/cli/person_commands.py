@@ -102,6 +102,9 @@ def _reason(call: Call) -> str:
 def _next(call: Call, state: RunState) -> str:
     if state.interrupts and state.active:
         return f"{', '.join(one.id for one in state.interrupts)} still waits for an answer"
+    if (ending := state.lifecycle.ending) is not None and not state.lifecycle.ended and resumable(state):
+        status, reason = ending
+        return f"{one_line(reason, 200)}. End the run as {status} with: donewhen resume {state.run_id}"
     if resumable(state):
         return of_a_program(state, str(call.root)) or f"continue with: donewhen resume {state.run_id}"
     return "the run has ended" if state.lifecycle.ended else "the run continues by itself"

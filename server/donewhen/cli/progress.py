@@ -75,10 +75,16 @@ class Log:
                     self._said.add(one_line(step.text))
                     yield from (line.text for line in step_lines(step))
             if number in ended:
-                yield from self._turn_ended(ended[number], "you" if state.waits_for_person else "the worker says:")
+                says = "you" if state.waits_for_person else "the worker says:"
+                redo, record = state.redo, ended[number]
+                waits = redo is not None and redo.iteration == number and record.error is None
+                yield from self._turn_ended(record, says, waits=waits)
 
-    def _turn_ended(self, record: IterationRecord, says: str) -> Iterator[str]:
-        """The worker's last words are not repeated."""
+    def _turn_ended(self, record: IterationRecord, says: str, *, waits: bool) -> Iterator[str]:
+        """The worker's last words are not repeated. `waits`: it goes on once a person has answered."""
+        if waits:
+            yield "  the turn waits for a person"
+            return
         if record.error:
             yield f"  the worker failed: {one_line(record.error)}"
         elif record.summary and not any(said.startswith(one_line(record.summary)) for said in self._said):

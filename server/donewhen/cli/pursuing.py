@@ -21,7 +21,7 @@ from donewhen.core.acts import PausedBy
 from donewhen.core.answers import WAITS, answer_example, answers_hint
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.proof import findings_alone
-from donewhen.core.resume import goal_kept, putting_back
+from donewhen.core.resume import ending_once_resumed, goal_kept, putting_back
 from donewhen.core.state import RunState
 from donewhen.core.verdict import PROVEN
 from donewhen.core.words import listed
@@ -175,7 +175,8 @@ def what_next(view: RunView) -> list[str]:
             )
             return [*asked, *takes, f"{goes_on}: the goal is checked when it next stops"]
         acts = "\n".join([*answers, *_acts(state, f"donewhen resume {run_id}{data}")])
-        return [f"saved; go on with:\n{acts}", *takes]
+        goes_on = "end the run" if ending_once_resumed(state) else "go on"
+        return [f"saved; {goes_on} with:\n{acts}", *takes]
     if not state.lifecycle.ended or state.status in ("complete", "cancelled"):
         return [f"receipt: donewhen report {run_id}"] if state.lifecycle.ended else []
     if state.mode == "audit" and exit_code(state) == COMPLETE:

@@ -113,8 +113,8 @@ def _question(interrupt: Interrupt, around: Sequence[str]) -> str:
     tool = f" [{interrupt.tool}]" if interrupt.tool else ""
     title = f"{interrupt.id}{tool} {one_line(interrupt.title, 500)}"
     if interrupt.about == "start":
-        return f"{preview}\n{title} {answers_hint(interrupt)}:"
-    return f"\n{title}{preview}\n{answers_hint(interrupt)}:"
+        return f"{preview}\n{title} {answers_hint(interrupt, typed=True)}:"
+    return f"\n{title}{preview}\n{answers_hint(interrupt, typed=True)}:"
 
 
 # A person's answer to an interrupt, in words: on the command line and at the prompt of `run`.

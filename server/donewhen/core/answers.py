@@ -85,7 +85,7 @@ QUESTION = AnswerForm(
 FORMS: Mapping[str, AnswerForm] = {
     "start": AnswerForm(
         (AnswerChoice("Don't start", "deny"), AnswerChoice("Start", "approve")),
-        "`yes` to start it, `no` (or enter) not to",
+        "`yes` to start it, `no`{enter} not to",
     ),
     "requirement": AnswerForm(
         (
@@ -139,11 +139,11 @@ def yes_or_no(asked: Interrupt | None, *, yes: bool) -> Answer:
     return Answer("approve" if yes else "deny")
 
 
-def answers_hint(asked: Interrupt) -> str:
-    """The answers that it takes, in a line."""
+def answers_hint(asked: Interrupt, *, typed: bool = False) -> str:
+    """The answers that it takes, in a line. `typed`: at a prompt, where enter alone may be one."""
     kept = ", `r` to approve for this run, `w` to approve always in this workspace" if asked.remembers else ""
     edit = "edit COMMAND" if "command" in asked.input else "edit INPUT"
-    return form_of(asked).hint.format(kept=kept, edit=edit)
+    return form_of(asked).hint.format(kept=kept, edit=edit, enter=" (or enter)" if typed else "")
 
 
 def answers_usage(asked: Interrupt) -> str:

@@ -49,6 +49,14 @@ def check_resumable(state: RunState, limits: Limits) -> None:
         raise NotResumable(f"run {state.run_id} is {status}: resume it with a higher {_LIMIT_OF[status]}")
 
 
+def ending_once_resumed(state: RunState) -> str:
+    """How a run that stands still ends once it is resumed, where a person's answer has settled that; else empty."""
+    if state.lifecycle.ended or state.lifecycle.ending is None:
+        return ""
+    status, reason = state.lifecycle.ending
+    return f"{reason}; once the run is resumed, it ends as {status}"
+
+
 def of_a_program(state: RunState, workspace: str) -> str | None:
     """How to resume a run whose worker, judge or validators only the program that started it has; None for any other
     run."""

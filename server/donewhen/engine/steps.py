@@ -12,6 +12,7 @@ from typing import Any
 
 from donewhen.core import events as e
 from donewhen.core.acts import REFUSED, UNASKED, hint_in
+from donewhen.core.answers import WAITS
 from donewhen.core.calls import CallFinished, CallRetried, CallStarted, MessageKept, ToolCall, ToolFinished, ToolStarted
 from donewhen.core.decoding import json_object
 from donewhen.core.errors import DoneWhenError
@@ -238,6 +239,10 @@ class Steps:
         self._over("done")
 
     def turn_abandoned(self, event: e.TurnAbandoned, at: float) -> None:
+        if event.reason.startswith(WAITS):
+            self._over("done")
+            self._put(self._next("z"), at, "end", f"The turn {event.reason}")
+            return
         self._over("failed")
         if event.trouble is None:  # else the pause says it
             self._put(

@@ -29,6 +29,7 @@ from donewhen.core.fold.turn import turn_abandoned, turn_finished, turn_restored
 from donewhen.core.goal import Goal
 from donewhen.core.proof import outdated, revision_unsettled, undecidable
 from donewhen.core.questions import unaccepted
+from donewhen.core.resume import ending_once_resumed
 from donewhen.core.state import SIGN_OF_LIFE, CheckRecord, Judged, KeptTree, RunState
 from donewhen.core.verdict import panel
 from donewhen.core.work import Answer, Interrupt, RunWarning
@@ -263,8 +264,14 @@ def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) 
     if asked is None:
         return state
     closed = replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
-    if not closed.interrupts and (closed.lifecycle.paused or "").startswith(WAITS):
-        closed = replace(closed, lifecycle=replace(closed.lifecycle, reason=ANSWERED))
+    answered = _answer_taken(closed, asked, event)
+    if closed.interrupts or not (closed.lifecycle.paused or "").startswith(WAITS):
+        return answered
+    reason = ending_once_resumed(answered) or ANSWERED
+    return replace(answered, lifecycle=replace(answered.lifecycle, reason=reason))
+
+
+def _answer_taken(closed: RunState, asked: Interrupt, event: e.InterruptAnswered) -> RunState:
     topic, _, subject = asked.about.partition(":")
     if topic == "requirement":
         return _requirement_answered(closed, subject, event)
@@ -280,7 +287,7 @@ def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) 
         return _findings_answered(closed, asked, event.answer)
     return replace(
         closed,
-        steering=replace(closed.steering, late_answers={**state.steering.late_answers, asked.subject: event.answer}),
+        steering=replace(closed.steering, late_answers={**closed.steering.late_answers, asked.subject: event.answer}),
     )
 
 

@@ -8,6 +8,7 @@ from donewhen.core import calls as c
 from donewhen.core import events as e
 from donewhen.core import plugging as p
 from donewhen.core.acts import hint_in, without
+from donewhen.core.answers import WAITS
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.changing import replace
 from donewhen.core.proof import assess, unmet_signature
@@ -153,10 +154,11 @@ def cut_off_turn(state: RunState, reason: str, *, model_failed: bool = False) ->
 
 def _with_cost_so_far(state: RunState, turn: OpenTurn, reason: str) -> RunState:
     """What an open turn has cost stands in a record of its iteration; the turn's own record takes its place once the
-    turn ran to its end. The records add up to the total but for a turn that is none, until it runs again."""
+    turn ran to its end. The records add up to the total but for a turn that is none, until it runs again. One that
+    waits for a person has not failed."""
     if state.spend.turn == Usage():
         return state
-    ended = ": ".join(filter(None, ("cut off", reason)))
+    ended = "" if reason.startswith(WAITS) else ": ".join(filter(None, ("cut off", reason)))
     record = IterationRecord(
         number=turn.iteration,
         started_at=turn.started_at,
@@ -164,7 +166,7 @@ def _with_cost_so_far(state: RunState, turn: OpenTurn, reason: str) -> RunState:
         usage=state.spend.turn,
         revision=state.revision,
         summary=ended,
-        error=ended,
+        error=ended or None,
     )
     record = replace(record, **_counts(state))
     return replace(
