@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import os
+import platform
 import re
 import secrets
 import time
@@ -176,8 +178,9 @@ class RoomWatch:
         # Shared memory is resident in each process: a closer look is needed only if the sum is too large. Memory in a
         # file without a name need not be resident in any.
         unnamed = _in_unnamed_files(threads)
-        much = sum(_resident(pid) for pid in threads) + unnamed > self._memory
-        if scarce or (much and _proportional(threads, unnamed) > self._memory):
+        tasks = [_living_task(pid, count) for pid, count in threads.items()]
+        much = sum(map(_resident, tasks)) + unnamed > self._memory
+        if scarce or (much and _proportional(tasks, unnamed) > self._memory):
             return _took_too_much(f"{size_text(self._memory)} of memory", "room_memory")
         if self._limits.disk and any(_used(place) - before > self._limits.disk for place, before in used.items()):
             return _took_too_much(f"{size_text(self._limits.disk)} of the disk", "room_disk")
@@ -231,42 +234,69 @@ def _stat(name: str) -> list[bytes]:
     return text[text.rindex(b")") + 2 :].split()
 
 
-def _resident(pid: int) -> int:
+def _living_task(pid: int, threads: int) -> str:
+    """The name in /proc of a task with the memory of a process: its first thread, unless that has ended before others,
+    and shows nothing any more."""
+    if threads > 1 and _stat(str(pid))[:1] == [b"Z"]:
+        return next((f"{pid}/task/{name}" for name in _other_tasks(pid)), str(pid))
+    return str(pid)
+
+
+def _other_tasks(pid: int) -> list[str]:
+    """The threads of a process, except its first one."""
+    with contextlib.suppress(OSError):  # it has ended
+        return [name for name in os.listdir(f"/proc/{pid}/task") if name != str(pid)]  # noqa: PTH208  # the hot path
+    return []
+
+
+def _resident(task: str) -> int:
     """All of a process's memory that is resident, whoever shares it."""
     try:
-        with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123  # the hot path
+        with open(f"/proc/{task}/statm", "rb") as file:  # noqa: PTH123  # the hot path
             fields = file.read().split()
     except OSError:
         return 0
     return int(fields[1]) * _PAGE if len(fields) > 1 else 0
 
 
-def _in_unnamed_files(pids: Iterable[int]) -> int:
+def _in_unnamed_files(threads: Mapping[int, int]) -> int:
     """The memory in files that `memfd_create` made and that these processes have open."""
     found: dict[tuple[int, int], int] = {}
-    for pid in pids:
-        folder = f"/proc/{pid}/fd"
-        with contextlib.suppress(OSError):  # it has ended
-            for name in os.listdir(folder):  # noqa: PTH208  # the hot path
-                with contextlib.suppress(OSError):
-                    if os.readlink(f"{folder}/{name}").startswith("/memfd:"):  # noqa: PTH115  # as above
-                        status = os.stat(f"{folder}/{name}")  # noqa: PTH116  # as above
-                        found[status.st_dev, status.st_ino] = status.st_blocks * 512
+    for pid, count in threads.items():
+        others = _other_tasks(pid) if count > 1 else ()
+        own = (f"{pid}/task/{name}" for name in others if not _shares_descriptors(pid, int(name)))
+        for task in (str(pid), *own):
+            folder = f"/proc/{task}/fd"
+            with contextlib.suppress(OSError):  # it has ended
+                for name in os.listdir(folder):  # noqa: PTH208  # the hot path
+                    with contextlib.suppress(OSError):
+                        if os.readlink(f"{folder}/{name}").startswith("/memfd:"):  # noqa: PTH115  # as above
+                            status = os.stat(f"{folder}/{name}")  # noqa: PTH116  # as above
+                            found[status.st_dev, status.st_ino] = status.st_blocks * 512
     return sum(found.values())
+
+
+_KCMP = {"x86_64": 312, "aarch64": 272}.get(platform.machine(), -1)
+_KCMP_FILES = 2
+
+
+def _shares_descriptors(pid: int, thread: int) -> bool:
+    """Whether a thread has the table of descriptors of its process's first one; no where the kernel doesn't say."""
+    return ctypes.CDLL(None).syscall(_KCMP, pid, thread, _KCMP_FILES, 0, 0) == 0
 
 
 _PARTS = re.compile(rb"(?m)^Pss_(Anon|Shmem):\s+(\d+) kB$")
 
 
-def _proportional(pids: Iterable[int], unnamed: int) -> int:
+def _proportional(tasks: Iterable[str], unnamed: int) -> int:
     """The memory of these processes, each with its part of what it shares, if the kernel reports that. What is in files
     without a name may also be mapped."""
     private = mapped = 0
-    for pid in pids:
+    for task in tasks:
         parts: dict[bytes, int] = {}
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123  # as above
+        with contextlib.suppress(OSError), open(f"/proc/{task}/smaps_rollup", "rb") as file:  # noqa: PTH123  # as above
             parts = {name: int(size) * 1024 for name, size in _PARTS.findall(file.read())}
-        private += parts.get(b"Anon", 0) if parts else _resident(pid)
+        private += parts.get(b"Anon", 0) if parts else _resident(task)
         mapped += parts.get(b"Shmem", 0)
     return private + max(mapped, unnamed)
 
