@@ -7,7 +7,6 @@ export interface Making {
   /** Where it is made: a folder that is not there yet. */
   readonly folder: string;
   readonly wheel: string;
-  readonly extras: readonly string[];
   /** What is installed beside the wheel: each package with its version and the hashes of its files. */
   readonly lock: string;
   /** A folder that nobody else writes to, to run programs in. */

@@ -1,4 +1,5 @@
 import type { Step } from '../../protocol';
+import { Throttle } from '../../throttle';
 import { element, setText } from './elements';
 
 /** However fast iterations end, somebody who listens hears of one and not of the next for this long. */
@@ -8,17 +9,14 @@ const REST_MS = 5_000;
 export class News {
   readonly root = element('p', { class: 'spoken', role: 'status', 'aria-live': 'polite' });
   private latest = '';
-  private resting = false;
+  private readonly reading = new Throttle(() => {
+    setText(this.root, this.latest);
+  }, REST_MS);
 
   say(text: string): void {
-    this.latest = text;
-    if (!this.resting && this.root.textContent !== text) {
-      setText(this.root, text);
-      this.resting = true;
-      setTimeout(() => {
-        this.resting = false;
-        this.say(this.latest);
-      }, REST_MS);
+    if (text !== this.latest) {
+      this.latest = text;
+      this.reading.want();
     }
   }
 }
@@ -36,7 +34,9 @@ export class StepLog {
   readonly root: HTMLElement;
   private readonly known = new Map<string, string>();
   private waiting: Said[] = [];
-  private resting = false;
+  private readonly reading = new Throttle(() => {
+    this.read();
+  }, REST_MS);
   private began = false;
 
   constructor(label: string) {
@@ -53,23 +53,17 @@ export class StepLog {
       this.known.set(step.id, state);
     }
     this.began = true;
-    this.read();
+    if (this.waiting.length > 0) {
+      this.reading.want();
+    }
   }
 
   private read(): void {
-    if (this.resting || this.waiting.length === 0) {
-      return;
-    }
     this.root.append(...readAtOnce(this.waiting, MOST_SPOKEN).map((said) => element('p', {}, said)));
     this.waiting = [];
     while (this.root.childElementCount > KEPT_SPOKEN) {
       this.root.firstElementChild?.remove();
     }
-    this.resting = true;
-    setTimeout(() => {
-      this.resting = false;
-      this.read();
-    }, REST_MS);
   }
 }
 
