@@ -33,6 +33,17 @@ class LeadsOut(OSError):
         super().__init__(errno.ELOOP, "it leads out of the folder", os.fspath(path))
 
 
+def expanded(path: Place) -> Path:
+    """The path with a home folder in place of its leading `~`, which stays where this system knows no such home: there
+    is no file of that name, while `Path.expanduser` raises. What is written at such a path is refused (`homeless`)."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111
+
+
+def homeless(path: Path) -> bool:
+    """Whether a path still begins with the `~` of a home that this system doesn't know."""
+    return path.parts[:1] != () and path.parts[0].startswith("~")
+
+
 def read_bytes(path: Place, limit: int = LIMIT, *, within: Place | None = None) -> bytes:
     """The content of a regular file. Raises OSError for anything else, and for more than `limit` bytes."""
     data = _read_regular(path, limit, within, whole=True)

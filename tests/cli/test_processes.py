@@ -468,6 +468,30 @@ def test_a_user_that_the_system_does_not_know_needs_no_home(place: Place) -> Non
     refused = called("check")
     assert (refused.returncode, "Traceback" in refused.stderr) == (2, False), refused.stderr
     assert "set HOME, or name a state folder (--state-dir)" in refused.stderr
+    own = called("gate", "install", "claude", "--user", "--yes", "--state-dir", str(place.root.parent / "own"))
+    assert (own.returncode, own.stderr) == (
+        2,
+        "donewhen: error: this user has no home folder, where an agent's own settings are: set HOME\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (("check", "~nobody-here/x.md"), 2, "there is no goal file ~nobody-here/x.md"),
+        (("run", "--worker", "human", "~100 tests pass"), 2, ""),
+        (("check", "--report", "json=~nobody-here/x"), 2, "set HOME, or write it in full"),
+        (("check", "--judge-prompt", "@~nobody-here/x"), 2, "judge_prompt must be"),
+        (("settings", "--state-dir", "~nobody-here/x"), 2, "set HOME, or write it in full"),
+    ],
+)
+def test_a_home_that_nobody_has_is_one_sentence(argv: tuple[str, ...], code: int, said: str, place: Place) -> None:
+    place.goal("`true` passes")
+    done = place.process(*argv)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "crashed" not in done.stderr
+    assert not list(place.root.glob("~*"))
 
 
 def test_another_process_reaches_the_run(place: Place) -> None:

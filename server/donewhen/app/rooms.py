@@ -13,6 +13,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.events import RunOptions
 from donewhen.core.workers import is_program
 from donewhen.ports import Grants, LiveRooms, Processes, ProcessOptions, ProcessResult, RoomLimits
+from donewhen.regular import expanded
 from donewhen.settings.loading import Settings, user_settings_file
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Mounts
@@ -104,7 +105,7 @@ class ContainedWork(Anywhere):
         return EachInARoom(self._live_rooms(), grants)
 
     def _places(self, named: Sequence[str] | None) -> list[Path]:
-        return [self._root / Path(name).expanduser() for name in named or ()]
+        return [self._root / expanded(name) for name in named or ()]
 
     def _live_rooms(self) -> MountedLiveRooms:
         if self._live is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from donewhen.regular import expanded
 
 if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
     from donewhen.engine.api import LimitChanges, StartOptions
@@ -34,7 +35,7 @@ def start_options(settings: Settings, *, askable: bool | None = None) -> StartOp
 
 def _absolute(script: str | None) -> str | None:
     """Absolute, because a run may be resumed from another folder than it was started in."""
-    return str(Path(script).expanduser().resolve()) if script else None
+    return str(expanded(script).resolve()) if script else None
 
 
 def limit_changes(settings: Settings) -> LimitChanges:

@@ -19,7 +19,7 @@ from donewhen.goalfile.draft import draft, draft_notes, draft_path, draft_withou
 from donewhen.goalfile.files import find_goals
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import FileProblem, ParsedGoalFile, Span
-from donewhen.regular import read_bytes
+from donewhen.regular import expanded, read_bytes
 
 if TYPE_CHECKING:
     from donewhen.goalfile.survey import Survey
@@ -87,7 +87,7 @@ def _exists(path: Path) -> bool:
 
 def goal_path(text: str, root: Path) -> str:
     """A goal file in the engine's form: relative to the workspace. Raises UsageError."""
-    for candidate in (Path(text).expanduser(), root / text):
+    for candidate in (expanded(text), root / text):
         if candidate.is_file():
             # The file itself may be a link: whether it may lead there is not decided here.
             found = candidate.parent.resolve() / candidate.name
@@ -96,7 +96,7 @@ def goal_path(text: str, root: Path) -> str:
             raise UsageError(f"{text} is not in the workspace {root}: give its folder with --workspace")
     if Path(text).is_dir() or (root / text).is_dir():
         raise UsageError(f"{text} is a folder, not a goal file; with --workspace {text} its goal is pursued")
-    if _exists(Path(text).expanduser()) or _exists(root / text):
+    if _exists(expanded(text)) or _exists(root / text):
         raise UsageError(f"{text} is not a regular file: name a goal file")
     raise UsageError(f"there is no goal file {text}{_goals_instead(root)}")
 

@@ -35,7 +35,7 @@ from donewhen.goalfile.draft import CHECKS_ALONE, GREEN, draft_from_issue
 from donewhen.goalfile.issue import Issue, Taken, read_issue
 from donewhen.goalfile.parse import SIZE_LIMIT
 from donewhen.goalfile.preflight import GoalHint, hints_of
-from donewhen.regular import read_text
+from donewhen.regular import expanded, read_text
 from donewhen.wire.plain import spent_json
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ async def _text_of(call: Call, source: str) -> str:
 
 def _text_of_file(path: Path) -> str:
     try:
-        return read_text(path.expanduser(), "utf-8-sig", "replace")
+        return read_text(expanded(path), "utf-8-sig", "replace")
     except OSError as problem:
         raise UsageError(f"{path} can't be read: {problem.strerror or problem}") from problem
 

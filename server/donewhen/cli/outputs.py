@@ -12,6 +12,7 @@ from typing import cast
 from donewhen.cli.calling import Call
 from donewhen.core.errors import UsageError
 from donewhen.engine.api import Runs
+from donewhen.regular import expanded, homeless
 from donewhen.wire.reports import FORMATS, ReportFormat, receipts
 
 MAX_SUMMARY = 1_000_000
@@ -45,7 +46,10 @@ def _file(asked: str) -> tuple[ReportFormat, Path]:
         raise UsageError(f"--report {asked}: there is no format {form!r}: choose from {', '.join(FORMATS)}")
     if not name:
         raise UsageError(f"--report {asked}: name a file, as in --report {form}=FILE")
-    return cast("ReportFormat", form), Path(name).expanduser()
+    file = expanded(name)
+    if homeless(file):
+        raise UsageError(f"--report {asked}: this system doesn't know that home folder: set HOME, or write it in full")
+    return cast("ReportFormat", form), file
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.goal import Limits
+from donewhen.regular import expanded, homeless
 
 Time = float | str
 """Seconds, or a text such as "90s", "30m" or "1h30m"."""
@@ -62,7 +63,12 @@ def folder(name: str, value: Any) -> Path | None:
 def resolved(name: str, value: Any) -> Path | None:
     """Like `folder`, but absolute, without links, and with `~` expanded."""
     place = folder(name, value)
-    return None if place is None else place.expanduser().resolve()
+    if place is None:
+        return None
+    found = expanded(place)
+    if homeless(found):
+        raise UsageError(f"{name} is in a home folder that this system doesn't know: set HOME, or give it in full")
+    return found.resolve()
 
 
 def flag(name: str, value: Any) -> bool:

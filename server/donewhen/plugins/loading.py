@@ -18,7 +18,7 @@ from typing import Any
 
 from donewhen.core.errors import UsageError
 from donewhen.plugins.registering import FAILURES, Named, error_text
-from donewhen.regular import read_bytes
+from donewhen.regular import expanded, read_bytes
 
 GROUP = "donewhen"
 """The entry points of this group are plugins."""
@@ -103,7 +103,7 @@ def _imported_object(source: str, workspace: Path | None) -> Any:
     where, _, attribute = source.strip().rpartition(":")
     if not where or len(where) == 1:  # a module without attribute, or a drive's letter
         where, attribute = source.strip(), ""
-    path = Path(where).expanduser()
+    path = expanded(where)
     is_file = where.endswith(".py") or "/" in where or "\\" in where
     if is_file and not path.is_absolute():
         raise UsageError(f"the plugin {source} is not given with its full path: {_FORMS}")

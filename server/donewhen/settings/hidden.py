@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from donewhen.core.errors import InvalidGoal
+from donewhen.regular import expanded
 
 KEY = "hidden_checks"
 _FIELDS = ("workspace", "name", "command")
@@ -35,7 +36,7 @@ def take_hidden(table: dict[str, Any], root: Path | None, where: str) -> tuple[H
     found: dict[str, HiddenCheck] = {}
     for number, entry in enumerate(cast("list[object]", given), start=1):
         workspace, name, command = _fields(entry, number, where)
-        if root is None or Path(workspace).expanduser().resolve() != root.resolve():
+        if root is None or expanded(workspace).resolve() != root.resolve():
             continue
         if name in found:
             raise InvalidGoal(f"{KEY} has two of the name {name!r} for {workspace}: give each its own (in {where})")

@@ -11,6 +11,7 @@ from pathlib import Path
 from donewhen.core.agents import NOTHING, OUR_OWN
 from donewhen.core.globs import glob_problem, plain_glob
 from donewhen.core.verdict import MOST, panel
+from donewhen.regular import expanded, homeless
 
 UNLIMITED = "unlimited"
 """The only way to have no limit; a warning says so."""
@@ -176,6 +177,13 @@ def _url(text: str) -> str | None:
     return text.strip() if complete and len(text.split()) == 1 else None
 
 
+def _folder(text: str) -> Path:
+    path = expanded(text)
+    if homeless(path):  # it would be made in whatever folder this is
+        raise BadValue(f"is in a home folder that this system doesn't know: set HOME, or write it in full: {text!r}")
+    return path
+
+
 def _globs(members: Sequence[str]) -> tuple[str, ...]:
     if not members:
         raise BadValue('names no file: give globs such as ["tests/**"]')
@@ -224,7 +232,7 @@ GLOBS = Kind(
     between="\n",
     members=_globs,
 )
-FOLDER = Kind("folder", "a folder", lambda text: Path(text).expanduser())
+FOLDER = Kind("folder", "a folder", _folder)
 FOLDERS = Kind(
     "folders", 'a list of folders such as ["~/.my-agent"]', lambda text: _filled_lines(text) or None, between="\n"
 )  # fmt: skip

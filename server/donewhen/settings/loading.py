@@ -18,7 +18,7 @@ from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.retention import Retention
 from donewhen.core.verdict import panel
-from donewhen.regular import read_bytes, read_text
+from donewhen.regular import expanded, read_bytes, read_text
 from donewhen.settings import kinds
 from donewhen.settings.approvals import Approvals, take_approvals
 from donewhen.settings.hidden import HiddenCheck, take_hidden
@@ -371,7 +371,7 @@ def _prompt(setting: Setting, text: str, folder: Path | None) -> str:
     """Raises BadValue for a file that can't be read."""
     if not text.startswith("@"):
         return text
-    path = Path(text[1:]).expanduser()
+    path = expanded(text[1:])
     try:
         within_reach = folder is not None or path.is_absolute()
         content = read_bytes((folder or Path()) / path) if within_reach else b""

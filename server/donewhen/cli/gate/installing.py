@@ -16,7 +16,7 @@ from donewhen.cli.calling import Call
 from donewhen.cli.gate.forms import COMMAND, FORMS, Form
 from donewhen.cli.gate.json_edits import NotJson, with_item, without_items
 from donewhen.core.errors import UsageError
-from donewhen.regular import read_text
+from donewhen.regular import expanded, homeless, read_text
 
 YES = ("y", "yes")
 
@@ -59,7 +59,12 @@ def _chosen(call: Call) -> tuple[Form, Path]:
     if name is None or name not in FORMS:
         raise UsageError(f"name the agent: {', '.join(FORMS)}")
     form = FORMS[name]
-    return form, Path.home() / form.user if call.arguments.user else call.root / form.project
+    if not call.arguments.user:
+        return form, call.root / form.project
+    home = expanded("~")
+    if homeless(home):
+        raise UsageError("this user has no home folder, where an agent's own settings are: set HOME")
+    return form, home / form.user
 
 
 def _option(call: Call) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from donewhen.core.errors import UsageError
-from donewhen.regular import read_text
+from donewhen.regular import expanded, read_text
 from donewhen.settings.table import OWN
 
 MOST_GOALS = 1_000
@@ -131,7 +131,7 @@ def _fleet_goal(table: object, number: int, folder: Path, common: Mapping[str, s
     if not isinstance(workspace, str) or not workspace:
         raise _Wrong(f"{where} names no workspace: write workspace = 'FOLDER'")
     file, queue = data.get("file", "GOAL.md"), data.get("queue", DEFAULT_QUEUE)
-    root = (folder.resolve() / Path(workspace).expanduser()).as_posix()
+    root = (folder.resolve() / expanded(workspace)).as_posix()
     stem = f"{Path(root).name}" if file == "GOAL.md" else f"{Path(root).name}-{Path(str(file)).stem}"
     name = data.get("id", re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-") or f"goal-{number}")
     for key, value in (("id", name), ("queue", queue)):
