@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -146,3 +147,12 @@ async def site(kind: str, tmp_path: Path) -> AsyncIterator[Site]:
     made.start = await workspace.checkpoint()
     yield made
     await workspace.close()
+
+
+@pytest.fixture
+def seen() -> Iterator[Path]:
+    """A folder that rooms don't hide, as they do what is temporary, where the clone isn't in such a folder itself."""
+    above = Path(__file__).parents[2] / ".pytest_cache"
+    above.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=above) as folder:
+        yield Path(folder)

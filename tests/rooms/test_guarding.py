@@ -7,8 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -92,15 +91,6 @@ TRY = (
     'cd "$1" 2>/dev/null || { cat "$1"; echo x >> "$1"; exit; }; cat file */file .ssh/file; echo x > new; '
     "echo x >> file; mkdir made; rm -f file; for one in */; do echo x > $one/new; rm -rf $one/file; done"
 )
-
-
-@pytest.fixture
-def seen() -> Iterator[Path]:
-    """A folder that rooms don't hide, as they do what is temporary, where the clone isn't in such a folder itself."""
-    above = Path(__file__).parents[2] / ".pytest_cache"
-    above.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=above) as folder:
-        yield Path(folder)
 
 
 @pytest.mark.parametrize("kind", SLICE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import shutil
 import stat
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Literal, Protocol, Unpack
 
 from donewhen.ports import Processes, ProcessOptions, ProcessResult
-from donewhen.regular import read_text
+from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.rooms.home import (
     elsewhere,
     home_of,
@@ -147,22 +148,54 @@ def of_others(mounts: Sequence[Mount]) -> list[Mount]:
     """What is covered in a room with these mounts since it is somebody else's: the sockets with a path and mounted
     sockets, where whoever listens is outside of the room, and the names of the kernel's keys."""
     covered = [place for place in _KEYS if is_there(place)]
-    with contextlib.suppress(OSError):
-        lines = read_text("/proc/net/unix", "utf-8", "surrogateescape").splitlines()
-        paths = {line.split(" ", 7)[-1].strip() for line in lines[1:]}
-        paths |= {str(place) for place in mount_places()}
-        for path in sorted(paths):
-            with contextlib.suppress(OSError):
-                if path.startswith("/") and stat.S_ISSOCK(os.lstat(path).st_mode):
-                    place = Path(os.path.realpath(path))
-                    covered += [place] if _visible(place, mounts) else []
+    bound = _paths_of_sockets()
+    for path in sorted(bound.union(map(str, mount_places()))):
+        with contextlib.suppress(OSError):
+            if stat.S_ISSOCK(os.lstat(path).st_mode):
+                place = Path(os.path.realpath(path))
+                covered += [place] if _visible(place, mounts) else []
+    # One may have been renamed, or have a second name. Where a room can't write, no socket is its own.
+    for folder in sorted({os.path.realpath(os.path.dirname(path)) for path in bound}):  # noqa: PTH120  # thousands
+        if _visible(Path(folder), mounts, _SHOWN):
+            with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                places = [
+                    Path(entry.path) for entry in entries if stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode)
+                ]
+                covered += [place for place in places if _visible(place, mounts)]
     return [Mount("masked", place) for place in dict.fromkeys(covered)]
 
 
-def _visible(place: Path, mounts: Sequence[Mount]) -> bool:
-    """Whether a file outside of a room is visible in it."""
+_ROW = re.compile(rb"\n\S+: (?:[0-9A-F]+ ){5} *\d+(?: |(?=\n|\Z))")
+"""A row of /proc/net/unix up to the name, which goes on in the next line if it holds the end of one."""
+
+
+def _paths_of_sockets() -> set[str]:
+    """The paths at which sockets may have been bound, in every network namespace that may be looked at. Nothing says by
+    which process, so a name counts from the root, or the working folder, of each."""
+    known, names, roots, folders = set[str](), set[bytes](), {"/"}, set[str]()
+    for process in ("self", *filter(str.isdecimal, os.listdir("/proc"))):  # noqa: PTH208  # names are all that is needed
+        with contextlib.suppress(OSError):  # it has ended, or is somebody else's
+            network = os.readlink(f"/proc/{process}/ns/net")  # noqa: PTH115  # thousands of them
+            if network not in known:
+                names.update(_ROW.split(read_bytes(f"/proc/{process}/net/unix").removesuffix(b"\n"))[1:])
+                known.add(network)
+            roots.add(os.readlink(f"/proc/{process}/root"))  # noqa: PTH115  # as above
+            folders.add(os.readlink(f"/proc/{process}/cwd"))  # noqa: PTH115  # as above
+    return {
+        f"{above.rstrip('/')}/{name.lstrip('/')}"
+        for name in map(os.fsdecode, names - {b""})
+        for above in (roots if name.startswith("/") else folders)
+    }
+
+
+_SHOWN = ("vain", "seen")
+"""The mounts that show what is outside, and let nobody change it."""
+
+
+def _visible(place: Path, mounts: Sequence[Mount], kinds: Sequence[str] = (*_SHOWN, "written", "layered")) -> bool:
+    """Whether a file outside of a room is visible in it, by mounts of these kinds or by none."""
     last = next((mount for mount in reversed(mounts) if place.is_relative_to(mount.place)), None)
-    return last is None or (last.kind in ("vain", "seen", "written", "layered") and last.source is None)
+    return last is None or (last.kind in kinds and last.source is None)
 
 
 def showing(shape: Shape, command: str, home: Path | None) -> Shape:

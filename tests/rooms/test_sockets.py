@@ -1,0 +1,101 @@
+"""Sockets with a path, of processes outside of a room: whatever name they have, no command in a room reaches them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from donewhen.ports import Checker, Grants, Processes
+from donewhen.workspace.processes.running import SystemProcesses
+from donewhen.workspace.rooms.mounting import Mounts
+from donewhen.workspace.rooms.overlay import LAYERS, OverlayRooms
+from tests.rooms.conftest import mounter
+from tests.rooms.test_live import CONTAINED, Live, live_at
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
+
+LISTENS = """
+import os, socket, sys
+listening = []
+def bound(name, kind=socket.SOCK_STREAM):
+    listening.append(socket.socket(socket.AF_UNIX, kind))
+    listening[-1].bind(name)
+    if kind == socket.SOCK_STREAM:
+        listening[-1].listen()
+here = os.getcwd()
+os.mkdir(sys.argv[1])
+bound(f'{here}/{sys.argv[1]}/absolute')
+bound(f'{sys.argv[1]}/relative')
+bound(f'{sys.argv[1]}/datagram', socket.SOCK_DGRAM)
+bound(f'{sys.argv[1]}/@')
+bound(f'{here}/{sys.argv[1]}/new\\nline\\n')
+bound(f'{sys.argv[1]}/ other \\r\\v\\x85ends ')
+bound(f'{sys.argv[1]}/first name')
+os.rename(f'{sys.argv[1]}/first name', f'{sys.argv[1]}/second name')
+bound(f'{here}/{sys.argv[1]}/linked')
+os.link(f'{sys.argv[1]}/linked', f'{sys.argv[1]}/link')
+print('ready', flush=True)
+sys.stdin.read()
+"""
+REACHES = """
+import os, socket, sys
+for folder in ('here', 'elsewhere'):
+    os.chdir(f'{sys.argv[1]}/{folder}')
+    for name in sorted(os.listdir()):
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            try:
+                socket.socket(socket.AF_UNIX, kind).connect(name)
+                print(folder, ascii(name))
+            except OSError:
+                pass
+"""
+NAMES = 9
+
+
+@pytest.fixture
+def listened(seen: Path) -> Iterator[Path]:
+    """A folder with the sockets of two processes, one of them in a network namespace of its own."""
+    beside = seen / "beside"
+    beside.mkdir()
+    apart = ("unshare", "--user", "--map-root-user", "--net")
+    listeners = [
+        subprocess.Popen([*words, sys.executable, "-c", LISTENS, name], cwd=beside, stdin=-1, stdout=-1, text=True)
+        for words, name in (((), "here"), (apart, "elsewhere"))
+    ]
+    for one in listeners:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "ready\n"
+    yield beside
+    for one in listeners:
+        one.communicate(timeout=30)
+
+
+@pytest.mark.parametrize("kind", [CONTAINED[0], CONTAINED[2]])
+async def test_no_name_of_a_socket_leads_to_who_listens_outside(seen: Path, listened: Path, kind: str) -> None:
+    live = live_at(seen, kind)
+    (live.root / "reach.py").write_text(REACHES)
+    command = f"{sys.executable} reach.py {listened}"
+    outside = await SystemProcesses().run(command, cwd=live.root, environment=live.variables, token="token")
+    assert len(outside.output.splitlines()) == 2 * NAMES
+    inside = await live.once(command, Grants())
+    assert (inside.output, inside.exit_code) == ("", 0)
+    tried = await trials(live, kind).run(command, cwd=live.root, environment=live.variables, token="token")
+    assert (tried.output, tried.exit_code) == ("", 0)
+
+
+def trials(live: Live, kind: str) -> Processes:
+    """What runs commands in a room in which checks are tried."""
+    folder = live.state / "rooms" / "trial"
+    for name in LAYERS:
+        (folder / name).mkdir(parents=True)
+
+    def inside(processes: Processes, at: Path, scratch: Path, written: Path | None) -> Checker:
+        raise NotImplementedError
+
+    contained = Mounts(hidden=(live.state,), network=False, contained=True)
+    rooms = OverlayRooms(mounter(kind), folder.parent, SystemProcesses(), inside, lambda: live.variables, contained)
+    return rooms.inside(live.root, folder)
