@@ -406,6 +406,20 @@ def test_what_the_person_has_there_is_never_ours(tmp_path: Path) -> None:
     assert list(records.iterdir()) == []
 
 
+def test_no_path_is_too_long_to_be_held(tmp_path: Path) -> None:
+    root, records = tmp_path / "root", tmp_path / "records"
+    deep = "x/" * 100 + "é" * 60
+    for folder in (root / deep, records):
+        folder.mkdir(parents=True)
+    held = hold(records, root, f"{deep}/hooks")
+    assert held is not None
+    assert (root / deep / "hooks").is_dir()
+    let_go(held)
+    assert not (root / deep / "hooks").exists()
+    assert hold(records, root, "x" * 300) is None, "nobody else can make it either"
+    assert list(records.iterdir()) == []
+
+
 KILLED = """
 import asyncio, sys
 from pathlib import Path

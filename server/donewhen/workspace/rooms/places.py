@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import hashlib
 import os
 import secrets
 import shutil
@@ -20,7 +21,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.workspace.checkpoints import has_real_folders
@@ -88,8 +88,7 @@ async def place_in(rooms: Path) -> AsyncGenerator[Path]:
 
 def sweep(rooms: Path) -> None:
     """Removes the rooms whose process is gone, and what nobody holds any more in the workspace."""
-    # A folder of ours may be in another one: the longer name of its record shows it.
-    for file in sorted(rooms.glob(f"*{_HELD}"), key=lambda file: len(file.name), reverse=True):
+    for file in sorted(rooms.glob(f"*{_HELD}"), reverse=True):  # a folder of ours may be in another one
         with contextlib.suppress(OSError):
             let_go(Held(file, open_lock_file(file)))
     for file in rooms.glob(f"*{_LOCK}"):
@@ -125,9 +124,15 @@ class Held:
 
 
 def hold(records: Path, root: Path, path: str) -> Held | None:
-    """Holds the place of something that is missing at a path of the workspace; None if the person has something there.
-    In place of git's `commondir`, a file, nothing is made: if a command makes it, it is removed. Raises OSError."""
-    record, place = records / f"{quote(path, safe='')}{_HELD}", root / path
+    """Holds the place of something that is missing at a path of the workspace; None if the person has something there,
+    or if nobody can make anything there. In place of git's `commondir`, a file, nothing is made: if a command makes it,
+    it is removed. Raises OSError."""
+    place = root / path
+    if _is_too_long(place):
+        return None
+    # Deeper places come later by name, and no path makes the name too long.
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()
+    record = records / f"{path.count('/'):04}-{digest[:32]}{_HELD}"
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         if os.path.lexists(place) and not record.exists():
@@ -152,6 +157,15 @@ def hold(records: Path, root: Path, path: str) -> Held | None:
         os.close(held.lock)
         time.sleep(_PAUSE)
     raise OSError(errno.EAGAIN, "other rooms are opened and closed at the same time: try again", os.fspath(place))
+
+
+def _is_too_long(place: Path) -> bool:
+    """Whether the system knows no file by such a long path or name."""
+    try:
+        place.lstat()
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    return False
 
 
 def let_go(held: Held) -> None:
