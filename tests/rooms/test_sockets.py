@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Unpack
 
 import pytest
 
-from donewhen.ports import Checker, Grants, Processes
+from donewhen.ports import Checker, Grants, Processes, ProcessOptions, ProcessResult
 from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.rooms.mounting import Mounts
+from donewhen.workspace.rooms.mounting import Bubblewrap, Inside, Mount, Mounts, Shape
 from donewhen.workspace.rooms.overlay import LAYERS, OverlayRooms
 from tests.rooms.conftest import mounter
 from tests.rooms.test_live import CONTAINED, Live, live_at
@@ -99,3 +100,30 @@ def trials(live: Live, kind: str) -> Processes:
     contained = Mounts(hidden=(live.state,), network=False, contained=True)
     rooms = OverlayRooms(mounter(kind), folder.parent, SystemProcesses(), inside, lambda: live.variables, contained)
     return rooms.inside(live.root, folder)
+
+
+class Mounting:
+    """Processes that say what bubblewrap does where a socket goes while it mounts, as often as there are some."""
+
+    def __init__(self, *sockets: Path) -> None:
+        self.sockets = list(sockets)
+        self.ran = 0
+
+    async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
+        self.ran += 1
+        if not self.sockets:
+            return ProcessResult(0, "done", 4, "", 0.0, 0.0)
+        self.sockets.pop().unlink(missing_ok=True)
+        return ProcessResult(1, "bwrap: Can't mkdir parents for /x/y", 35, "", 0.0, 0.0)
+
+
+async def test_a_command_begins_though_a_covered_socket_goes_meanwhile(tmp_path: Path) -> None:
+    first, second, gone = (tmp_path / name for name in ("first", "second", "gone"))
+    for place in (first, second):
+        place.touch()
+    shape = Shape(tmp_path, tuple(Mount("masked", place) for place in (first, second)), False, {})
+    options = ProcessOptions(cwd=tmp_path, environment={}, token="")
+    for sockets, output, ran in (((first, second), "done", 3), ((gone,), "bwrap: Can't mkdir parents for /x/y", 1)):
+        mounting = Mounting(*sockets)
+        result = await Inside(mounting, Bubblewrap(Path("bwrap")), shape).run("true", **options)
+        assert (result.output, mounting.ran) == (output, ran)

@@ -464,5 +464,23 @@ class Inside:
     async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
         """See `ports.Processes`."""
         words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+        for _ in range(_TRIES - 1):
+            covered = self._covered()
+            result = await self._run_once(words, options)
+            begun = result.exit_code == 0 or not result.output.startswith(_NOT_MOUNTED)
+            if begun or options.get("dialogue") is not None or covered == self._covered():
+                return result
+        return await self._run_once(words, options)
+
+    async def _run_once(self, words: Sequence[str], options: ProcessOptions) -> ProcessResult:
         inside = self._mounter.words(self._shape, options["cwd"], [*self._before, *words])
         return await self._processes.run([*self._around, *inside], **options)
+
+    def _covered(self) -> list[Path]:
+        """The files of others that a room covers, as far as they are there: their owners may remove them any time."""
+        return [one.place for one in self._shape.mounts if one.kind == "masked" and os.path.lexists(one.place)]
+
+
+_TRIES = 3
+_NOT_MOUNTED = "bwrap: Can't "
+"""How bubblewrap begins to say that it ran nothing, since it could not mount something."""
