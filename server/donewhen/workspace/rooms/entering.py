@@ -79,9 +79,10 @@ def _counts_processes() -> bool:
 def _mount_one(folder: str, kind: str, place: str, shown: str, size: int) -> None:
     """Mounts one thing. The current folder is the root of the old tree, in which everything looks as before."""
     source = f".{shown}"
-    if kind == "masked" and not os.path.lexists(place):
-        return  # a socket may be gone by now
-    if kind in ("empty", "vain", "layered") or (kind != "masked" and os.path.isdir(source)):  # noqa: PTH112
+    if kind == "masked":
+        _mask(place)
+        return
+    if kind in ("empty", "vain", "layered") or os.path.isdir(source):  # noqa: PTH112
         os.makedirs(place, exist_ok=True)  # noqa: PTH103
     elif not os.path.lexists(place):
         os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120
@@ -96,9 +97,18 @@ def _mount_one(folder: str, kind: str, place: str, shown: str, size: int) -> Non
     elif kind == "layered":
         _overlay([f".{folder}/layer", source], f".{folder}/upper", f".{folder}/work", place)
     else:
-        _mount("./dev/null" if kind == "masked" else source, place, _BIND | _RECURSIVE)
+        _mount(source, place, _BIND | _RECURSIVE)
         if kind != "written":
             _make_read_only(place)
+
+
+def _mask(place: str) -> None:
+    if os.path.lexists(place):
+        try:
+            _mount("./dev/null", place, _BIND | _RECURSIVE)
+            _make_read_only(place)
+        except FileNotFoundError:
+            pass  # a socket may be gone by now
 
 
 def _cover(root: str, place: str, kind: str) -> None:
