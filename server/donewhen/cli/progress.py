@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from donewhen.cli.formatting import SYMBOLS, bounded, duration, one_line, plain, shown_path, spending
-from donewhen.core.decide import held_out_untried
+from donewhen.core.decide import with_untried
 from donewhen.core.evidence import CheckResult, reason_lines
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import TRIAL_FINDINGS
@@ -147,7 +147,7 @@ def closing(view: RunView) -> list[str]:
         return [f"the check broke off: {one_line(state.lifecycle.reason, 500)}"]
     if state.mode == "audit":
         word = "proven" if _all_settled(view) else "not proven"
-        return [" · ".join((f"{word}: {counts}", *spending(state.spend.judge))) + held_out_untried(state)]
+        return [with_untried(" · ".join((f"{word}: {counts}", *spending(state.spend.judge))), state)]
     spent = [f"{counted(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
     # The run's own reason was true at its end: the counts beside it are the present ones.
     changed = state.status == "complete" and (view.stale or not _all_settled(view))

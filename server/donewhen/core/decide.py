@@ -234,14 +234,19 @@ def _judge_confirms(state: RunState) -> bool:
 def _bare(state: RunState) -> Action | None:
     if state.mode != "audit":
         return None
-    return Stop(None, f"everything is proven{held_out_untried(state)}" if satisfied(state) else UNPROVEN)
+    return Stop(None, with_untried("everything is proven", state) if satisfied(state) else UNPROVEN)
 
 
 def held_out_untried(state: RunState) -> str:
     """What an audit says of the checks that are held out from workers, which only a run tries; empty without any."""
     held = len(state.options.hidden_checks) if state.mode == "audit" else 0
     them = "1 hidden check was" if held == 1 else f"{held} hidden checks were"
-    return f"; {them} not tried: only a run tries {'it' if held == 1 else 'them'}" if held else ""
+    return f"{them} not tried: only a run tries {'it' if held == 1 else 'them'}" if held else ""
+
+
+def with_untried(text: str, state: RunState) -> str:
+    """How something ended, with `held_out_untried`."""
+    return "; ".join(filter(None, (text, held_out_untried(state))))
 
 
 def _person(state: RunState) -> Action | None:

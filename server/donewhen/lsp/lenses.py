@@ -14,6 +14,8 @@ from donewhen.wire.view import repair_lens
 
 GUARD = "Guard"
 RESUME = "donewhen.run.resume"
+_WHOLE = ("running", "waiting", "complete", "cancelled")
+"""Of a run that nothing has to repair: a snapshot of it would be made at every edit for nothing."""
 
 
 async def lenses(client: Client, params: types.CodeLensParams) -> list[types.CodeLens]:
@@ -69,8 +71,10 @@ def run_commands(goal: GoalView) -> list[types.Command]:
 def _repairing(goal: GoalView, commands: list[types.Command]) -> list[types.Command]:
     """With what repairs a run that stands still, before that it goes on."""
     view = goal.view
-    lens = None if view is None or not goal.trusted else repair_lens(snapshot(view, goal.place.root))
-    if view is None or lens is None:
+    if view is None or not goal.trusted or view.state.status in _WHOLE:
+        return commands
+    lens = repair_lens(snapshot(view, goal.place.root))
+    if lens is None:
         return commands
     title, action = lens
     at = next((number for number, one in enumerate(commands) if one.command == RESUME), 0)

@@ -52,9 +52,9 @@ async def bench(call: Call) -> int:
         return await (_quickly if call.arguments.quick else _with_a_model)(call, cases)
     if not (call.json or call.arguments.case or call.arguments.quick):
         raise UsageError(
-            f"`donewhen bench` plays all {len(cases)} cases with scripted judges, which takes minutes: add --json for "
-            "that. To measure a model: donewhen bench --quick --judge-model PROVIDER/NAME; to play some: --case ID; to "
-            "see them: --list"
+            f"`donewhen bench --json` plays all {len(cases)} cases with scripted judges, which takes minutes. To "
+            "measure a model: donewhen bench --quick --judge-model PROVIDER/NAME; to play some: --case ID; to see "
+            "them: --list"
         )
     if call.arguments.quick:
         raise UsageError("--quick measures a model: donewhen bench --quick --judge-model PROVIDER/NAME")

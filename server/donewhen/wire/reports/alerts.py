@@ -70,7 +70,7 @@ def past_alerts(view: RunView, root: Path) -> tuple[Alert, ...]:
 
 def untried_alert(view: RunView, root: Path) -> tuple[Alert, ...]:
     """That an audit tried no hidden check, for a form that has no other place for it; empty where there are none."""
-    said = held_out_untried(view.state).removeprefix("; ")
+    said = held_out_untried(view.state)
     path, line = _in_goal(view, 0)
     return _placed([Alert(UNTRIED, "note", said, said, path, line, None, _fingerprint(UNTRIED))], root) if said else ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from donewhen.core.decide import held_out_untried
+from donewhen.core.decide import with_untried
 from donewhen.core.evidence import Evidence
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.alerts import Alert, Level, alerts, past_alerts
@@ -29,7 +29,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
             lines.append(f"::{command} title=Done When::and {len(same) - len(shown)} more: see the receipt")
     if not found:
         weak = view.state.judge_is_weak and any(one.decided_by == "judge" for one in view.views)
-        told = f"{verdict(view.state)}{held_out_untried(view.state)}, {proven(view)}"
+        told = f"{with_untried(verdict(view.state), view.state)}, {proven(view)}"
         said = f"{view.state.goal.title}: {told}{', by a weak judge' if weak else ''}"
         lines.append(f"::notice title=Done When::{_data(said)}")
     return "\n".join(lines) + "\n"

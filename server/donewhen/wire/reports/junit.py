@@ -55,7 +55,7 @@ def _properties(suite: Element, state: RunState) -> None:
         "tokens": str(usage.tokens) if usage.tokens else None,
         "usd": f"{usage.usd:.6f}" if usage.usd is not None and (usage.tokens or usage.usd) else None,
         "halt": halt_text(halt) if halt is not None else None,
-        "hiddenChecks": held_out_untried(state).removeprefix("; ") or None,
+        "hiddenChecks": held_out_untried(state) or None,
         "pluginsOff": ", ".join(state.plugins.off) or None,
         "startAcceptedBy": state.started if options.summary else None,
     }

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from donewhen.core.acts import REFUSED, ActOnRecord, Where
-from donewhen.core.decide import UNPROVEN, held_out_untried
+from donewhen.core.decide import UNPROVEN, with_untried
 from donewhen.core.evidence import (
     AffectedRun,
     CheckResult,
@@ -137,7 +137,7 @@ def headline(view: RunView) -> str:
     """How it ended; where files changed since, that it was so."""
     said = verdict(view.state).replace("_", " ")
     if not view.stale:
-        return said + held_out_untried(view.state)
+        return with_untried(said, view.state)
     changed = (view.present.changed or ()) if view.present is not None else ()
     names = listed([code(path) for path in changed], 1)
     return f"was {said.removeprefix('check: ')}; stale since {names or 'files'} changed"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from donewhen.core.decide import held_out_untried
+from donewhen.core.decide import with_untried
 from donewhen.core.evidence import Evidence
 from donewhen.core.verdict import GRADES
 from donewhen.engine.api import RunView
@@ -56,7 +56,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
         "properties": {
             "donewhen": {
                 "goal": state.goal.title,
-                "verdict": f"{verdict(state)}{held_out_untried(state)}",
+                "verdict": with_untried(verdict(state), state),
                 "proven": not found and not state.lifecycle.broken,
                 "revision": state.revision,
                 "requirements": _requirement_properties(view),
