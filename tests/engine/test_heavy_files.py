@@ -73,7 +73,8 @@ async def test_heavy_files_do_not_keep_a_run_from_its_end(tmp_path: Path) -> Non
 async def test_heavy_files_do_not_hold_up_a_limit_of_time(tmp_path: Path) -> None:
     async with heavy(tmp_path, "test -f never") as (runs, gaps):
         begun = time.monotonic()
-        options = StartOptions("command", WORK.worker_command, limits=LimitChanges(timeout=2.0))
+        limits = LimitChanges(max_iterations="unlimited", timeout=2.0)  # a fast machine plays ten in that time
+        options = StartOptions("command", WORK.worker_command, limits=limits)
         view = await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)
         assert view.state.status == "timed_out"
         assert time.monotonic() - begun < 15
@@ -82,7 +83,8 @@ async def test_heavy_files_do_not_hold_up_a_limit_of_time(tmp_path: Path) -> Non
 
 async def test_heavy_files_do_not_hold_up_a_stop(tmp_path: Path) -> None:
     async with heavy(tmp_path, "test -f never") as (runs, gaps):
-        run = (await runs.start("GOAL.md", WORK)).state.run_id
+        unlimited = StartOptions("command", WORK.worker_command, limits=LimitChanges(max_iterations="unlimited"))
+        run = (await runs.start("GOAL.md", unlimited)).state.run_id
         await until(runs, run, lambda view: view.state.iteration >= 1)
         begun = time.monotonic()
         await runs.stop(run, "enough")
