@@ -57,9 +57,15 @@ for folder in ('here', 'elsewhere'):
 NAMES = 9
 
 
+@pytest.fixture(params=[CONTAINED[0], CONTAINED[2]])
+def live(seen: Path, request: pytest.FixtureRequest) -> Live:
+    return live_at(seen, str(request.param))
+
+
 @pytest.fixture
-def listened(seen: Path) -> Iterator[Path]:
-    """A folder with the sockets of two processes, one of them in a network namespace of its own."""
+def listened(seen: Path, live: Live) -> Iterator[Path]:
+    """A folder with the sockets of two processes, one of them in a network namespace of its own, on a machine that has
+    such: rooms open there."""
     beside = seen / "beside"
     beside.mkdir()
     apart = ("unshare", "--user", "--map-root-user", "--net")
@@ -75,20 +81,18 @@ def listened(seen: Path) -> Iterator[Path]:
         one.communicate(timeout=30)
 
 
-@pytest.mark.parametrize("kind", [CONTAINED[0], CONTAINED[2]])
-async def test_no_name_of_a_socket_leads_to_who_listens_outside(seen: Path, listened: Path, kind: str) -> None:
-    live = live_at(seen, kind)
+async def test_no_name_of_a_socket_leads_to_who_listens_outside(live: Live, listened: Path) -> None:
     (live.root / "reach.py").write_text(REACHES)
     command = f"{sys.executable} reach.py {listened}"
     outside = await SystemProcesses().run(command, cwd=live.root, environment=live.variables, token="token")
     assert len(outside.output.splitlines()) == 2 * NAMES
     inside = await live.once(command, Grants())
     assert (inside.output, inside.exit_code) == ("", 0)
-    tried = await trials(live, kind).run(command, cwd=live.root, environment=live.variables, token="token")
+    tried = await trials(live).run(command, cwd=live.root, environment=live.variables, token="token")
     assert (tried.output, tried.exit_code) == ("", 0)
 
 
-def trials(live: Live, kind: str) -> Processes:
+def trials(live: Live) -> Processes:
     """What runs commands in a room in which checks are tried."""
     folder = live.state / "rooms" / "trial"
     for name in LAYERS:
