@@ -58,8 +58,13 @@ NAMES = 9
 
 
 @pytest.fixture(params=[CONTAINED[0], CONTAINED[2]])
-def live(seen: Path, request: pytest.FixtureRequest) -> Live:
-    return live_at(seen, str(request.param))
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def live(seen: Path, kind: str) -> Live:
+    return live_at(seen, kind)
 
 
 @pytest.fixture
@@ -81,18 +86,18 @@ def listened(seen: Path, live: Live) -> Iterator[Path]:
         one.communicate(timeout=30)
 
 
-async def test_no_name_of_a_socket_leads_to_who_listens_outside(live: Live, listened: Path) -> None:
+async def test_no_name_of_a_socket_leads_to_who_listens_outside(live: Live, listened: Path, kind: str) -> None:
     (live.root / "reach.py").write_text(REACHES)
     command = f"{sys.executable} reach.py {listened}"
     outside = await SystemProcesses().run(command, cwd=live.root, environment=live.variables, token="token")
     assert len(outside.output.splitlines()) == 2 * NAMES
     inside = await live.once(command, Grants())
     assert (inside.output, inside.exit_code) == ("", 0)
-    tried = await trials(live).run(command, cwd=live.root, environment=live.variables, token="token")
+    tried = await trials(live, kind).run(command, cwd=live.root, environment=live.variables, token="token")
     assert (tried.output, tried.exit_code) == ("", 0)
 
 
-def trials(live: Live) -> Processes:
+def trials(live: Live, kind: str) -> Processes:
     """What runs commands in a room in which checks are tried."""
     folder = live.state / "rooms" / "trial"
     for name in LAYERS:
