@@ -634,6 +634,28 @@ def test_what_a_person_lets_a_revert_overwrite_is_undone_with_the_rest(place: Pl
     assert ((place.root / "a.txt").read_text(), (place.root / "b.txt").exists()) == ("person", True)
 
 
+@posix
+def test_a_revert_keeps_a_folder_that_a_person_replaced_by_a_link(place: Place, tmp_path: Path) -> None:
+    place.goal("`grep worker src/a.txt` passes")
+    source, outside = place.root / "src", tmp_path / "outside"
+    for folder in (source, outside):
+        folder.mkdir()
+        (folder / "a.txt").write_text("first")
+    ran = place.process("run", "--worker-command", "echo worker > src/a.txt; echo worker > b.txt")
+    assert ran.returncode == 0
+    shutil.rmtree(source)
+    source.symlink_to(outside)
+    run_id = place.newest()["runId"]
+    reverted = place.run("revert", run_id, "0")
+    assert (reverted.returncode, "put back: b.txt" in reverted.stdout) == (3, True)
+    assert [line.split(" (")[0] for line in reverted.stdout.splitlines()[1:]] == ["kept: src", "kept: src/a.txt"]
+    assert source.is_symlink()
+    assert not (place.root / "b.txt").exists()
+    assert place.run("revert", run_id, "0", "--force").returncode == 0
+    assert not source.is_symlink()
+    assert [(folder / "a.txt").read_text() for folder in (source, outside)] == ["first"] * 2
+
+
 def _until(master: int, wanted: bytes) -> bytes:
     shown = b""
     until = time.monotonic() + DEADLINE

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from donewhen.core.calls import Message, ToolCall
+from donewhen.core.errors import ModelFailed
 from donewhen.models.hosted import HostedModel, Transport
 from donewhen.ports import ModelFacts
 from tests.models.conftest import ASKED, LOOK, Pauses, model, request, scripted, until
@@ -22,6 +23,16 @@ async def test_a_text_with_its_tokens(way: Transport) -> None:
     assert (reply.message, reply.finish) == (Message("assistant", "The tests."), "stop")
     used = reply.usage
     assert (used.input_tokens, used.output_tokens, used.cached_tokens) == (1200, 30, 1000)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_answer_that_a_filter_held_back_is_a_refusal_and_costs_what_it_did(
+    way: Transport, stream: bool
+) -> None:
+    async with scripted(says("", finish_reason="content_filter").spending(1200, 3)) as server:
+        with pytest.raises(ModelFailed, match="a filter of its provider held back the answer") as failed:
+            await model(way, server).complete(request(stream=stream))
+    assert (failed.value.kind, failed.value.usage.input_tokens) == ("refused", 1200)
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -420,6 +420,17 @@ def test_no_path_is_too_long_to_be_held(tmp_path: Path) -> None:
     assert list(records.iterdir()) == []
 
 
+def test_what_no_command_of_this_user_can_make_is_not_held(tmp_path: Path) -> None:
+    me = os.geteuid()
+    if me == 0:
+        os.seteuid(65534)
+    try:
+        held = [hold(tmp_path, Path("/"), f"etc/{path}") for path in ("hooks.of.no.one", "missing.folder/hooks")]
+    finally:
+        os.seteuid(me)
+    assert held == [None, None]
+
+
 KILLED = """
 import asyncio, sys
 from pathlib import Path

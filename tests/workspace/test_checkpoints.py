@@ -60,9 +60,7 @@ async def test_a_folder_that_became_a_link_is_not_written_through(place: Path, f
     (place / "src").symlink_to(tmp_path / "outside")
     with pytest.raises(WorkspaceError, match=r"src/deep/a\.py") as refused:
         await workspace.restore(checkpoint, keep=["src"])
-    assert str(refused.value).endswith(
-        ": nothing was put back; src, which was kept, is in the way: `revert --force` overwrites it, after a checkpoint"
-    )
+    assert str(refused.value).endswith(": nothing was put back")
     assert (tmp_path / "outside/deep/a.py").read_bytes() == b"mine"
     await workspace.restore(checkpoint)
     assert (place / "src/deep/a.py").read_bytes() == b"2\n"

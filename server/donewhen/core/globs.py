@@ -1,10 +1,22 @@
-"""Globs over workspace paths: `*` and `?` within a folder, `**` over folders, `[...]`."""
+"""Paths of a workspace: the folders that they are in, and globs over them: `*` and `?` within a folder, `**` over
+folders, `[...]`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """The folders that a path (posix, relative) is in, from the inside out."""
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def all_folders(paths: Iterable[str]) -> frozenset[str]:
+    """The folders that any of these is in."""
+    return frozenset(folder for path in paths for folder in folders_above(path))
 
 
 def matches(glob: str, path: str) -> bool:

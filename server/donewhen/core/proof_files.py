@@ -20,7 +20,7 @@ from donewhen.core.commands.wrapped import Segment, folders, segments, verbs_mat
 from donewhen.core.ecosystems import ECOSYSTEMS, Inline, Shared
 from donewhen.core.ecosystems.common import COMMON
 from donewhen.core.ecosystems.shell import SHELL
-from donewhen.core.globs import any_matches, matches
+from donewhen.core.globs import all_folders, any_matches, matches
 from donewhen.core.goal import Check, Goal, Requirement
 
 Side = Literal["proof", "product", "both"]
@@ -672,15 +672,10 @@ class _Place:
         self.proof = proof
         self.known = known
         self.standing = tuple(dict.fromkeys((*(one.path for one in proof), *choosing)))
-        self._folders = {folder for path in known for folder in _above(path)}
+        self._folders = all_folders(known)
 
     def has(self, path: str) -> bool:
         return path in self.known or path in self._folders
-
-
-def _above(path: str) -> list[str]:
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 
 def _own(requirement: Requirement, place: _Place) -> OwnBasis:

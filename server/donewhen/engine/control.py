@@ -24,6 +24,7 @@ from donewhen.core.errors import (
     UsageError,
 )
 from donewhen.core.fold.dispatch import fold
+from donewhen.core.globs import all_folders, folders_above
 from donewhen.core.state import KeptTree, RunState
 from donewhen.core.steering import (
     AcceptFinding,
@@ -265,7 +266,8 @@ class Control(Reading):
         paths: Sequence[str] | None,
         force: bool,
     ) -> ActOutcome:
-        """Files as they were, but for those that a person edited since; what stood there before is kept too."""
+        """Files as they were, but for those that a person edited since, or that have such a one in their way; what
+        stood there before is kept too."""
         state = await self._now(run_id)
         if state.turn is not None and not state.waits_for_person:
             raise UsageError(f"the worker of run {run_id} is at work: pause the run first")
@@ -273,10 +275,10 @@ class Control(Reading):
             before = await workspace.checkpoint()
             changed = set(await workspace.changed_between(source.tree, None))
             wanted = changed if paths is None else changed & set(paths)
-            edited = set[str]() if force else await self._edited(state, source.sequence, workspace, changed)
-            kept = tuple(sorted(wanted & edited))
-            just_saved = await workspace.changed_between(before, None)  # and in no tree yet, whatever is forced
-            kept = (*kept, *(path for path in just_saved if path in wanted and path not in kept))
+            theirs = set[str]() if force else await self._edited(state, source.sequence, workspace, changed)
+            theirs |= set(await workspace.changed_between(before, None))  # just saved and in no tree yet: never forced
+            around = theirs | all_folders(theirs)
+            kept = tuple(sorted(one for one in wanted if one in around or not theirs.isdisjoint(folders_above(one))))
             done = await workspace.restore(source.tree, sorted(wanted), keep=kept)
             reverted = e.FilesReverted(iteration, tuple(done), kept, before, source.tree, person)
             try:

@@ -21,6 +21,7 @@ from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.events import EvidenceRecorded, TrialsAbandoned, TrialsFinished, TrialsStarted
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, Trial, TrialKind
 from donewhen.core.feedback import MOST_LINES
+from donewhen.core.globs import all_folders
 from donewhen.core.goal import Check
 from donewhen.core.integrity import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
 from donewhen.core.proof import tried_checks, work_to_try
@@ -268,8 +269,8 @@ class _Trials:
         standing_files = replace(files, as_they_stand=True)
         came = frozenset(path for path, (before, _) in contents.items() if before is None)
         old = (present | frozenset(changed)) - came
-        stood = old | _above(old)
-        there = (came | (_above(came) - stood), stood, present)
+        stood = old | all_folders(old)
+        there = (came | (all_folders(came) - stood), stood, present)
         return (
             await asyncio.to_thread(_divided, files, changed, contents, *there),
             await asyncio.to_thread(_divided, standing_files, changed, contents, *there),
@@ -691,17 +692,6 @@ def _divided(
     freed = frozenset(path for path in changed if files.changeable(path))
     asking = disguised({path: contents[path] for path, one in parts.items() if one.product})
     return _Tree(changed, parts, freed, contents, came, stood, files.named, asking)
-
-
-def _above(paths: Iterable[str]) -> frozenset[str]:
-    """The folders that these are in, at any depth."""
-    found: set[str] = set()
-    for path in paths:
-        folder = path.rpartition("/")[0]
-        while folder and folder not in found:
-            found.add(folder)
-            folder = folder.rpartition("/")[0]
-    return frozenset(found)
 
 
 def _by_path(came: Sequence[Suppressed]) -> dict[str, list[Suppressed]]:

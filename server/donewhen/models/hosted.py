@@ -141,6 +141,12 @@ class HostedModel:
         self._abilities.streamed = self._abilities.streamed or call.stream
         reply = self._reply(request, answered)
         reply = replace(reply, usage=reply.usage + lost)
+        if reply.finish == "content_filter" and not reply.message.text.strip() and not reply.message.calls:
+            withheld = ModelFailed(
+                f"{self._name} refused the request: a filter of its provider held back the answer", "refused"
+            )
+            withheld.usage = reply.usage
+            raise withheld
         if on_text is not None and request.stream and not call.stream:
             on_text(reply.message.text)
         return reply

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.feedback import changed_lines
-from donewhen.core.words import listed
 from donewhen.regular import LeadsOut, read_bytes
 from donewhen.workspace.manifest import EXECUTABLE, LINK, NESTED, FileEntry, Manifest, encoded
 from donewhen.workspace.objects import FOLDER, STORE, ObjectStore, PackWriter, rows_of
@@ -101,12 +100,7 @@ class Checkpoints:
             await asyncio.to_thread(put_back, self._root, files, failed)
         if failed:
             rest = "nothing was put back" if len(failed) == len(wanted) else "the rest was put back"
-            in_the_way = [path for path in keep if any(one.startswith(f"{path}/") for one in failed)]
-            why = f"; {listed(in_the_way)}, which was kept, is in the way" if in_the_way else ""
-            raise WorkspaceError(
-                f"not restored: {'; '.join(failed[:20])}: {rest}{why}",
-                typed=": `revert --force` overwrites it, after a checkpoint" if in_the_way else "",
-            )
+            raise WorkspaceError(f"not restored: {'; '.join(failed[:20])}: {rest}")
         return tuple(wanted)
 
     async def changed_between(self, before: str, after: str | None, manifest: Manifest) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from donewhen.core.globs import all_folders, folders_above
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.checkpoints import has_real_folders
 from donewhen.workspace.ignoring import CACHE_FOLDERS
@@ -128,10 +129,10 @@ class Guarded:
                 # What stands in for a folder on the way, such as a file, could be replaced by one.
                 (passed if path != way[-1] and is_folder(root / path) else found).append(path)
         kept = {path for path in found if self._is_real(path)}
-        above = {folder for path in kept for folder in _folders_above(path)}
+        above = set(all_folders(kept))
         above.update(path for path in passed if self._is_real(path))
-        outer = sorted(path for path in kept if not kept.intersection(_folders_above(path)))
-        pinned = sorted(path for path in above - kept if not kept.intersection(_folders_above(path)))
+        outer = sorted(path for path in kept if not kept.intersection(folders_above(path)))
+        pinned = sorted(path for path in above - kept if not kept.intersection(folders_above(path)))
         return [*(Mount("written", root / path) for path in pinned), *(Mount("seen", root / path) for path in outer)]
 
     def links(self) -> tuple[str, ...]:
@@ -272,10 +273,3 @@ def _with_home(path: str, home: Path | None) -> str:
 
 def _joined(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
-
-
-def _folders_above(path: str) -> Iterator[str]:
-    """The folders of the workspace that a path is in."""
-    while folder := path.rpartition("/")[0]:
-        yield folder
-        path = folder

@@ -128,7 +128,7 @@ def hold(records: Path, root: Path, path: str) -> Held | None:
     or if nobody can make anything there. In place of git's `commondir`, a file, nothing is made: if a command makes it,
     it is removed. Raises OSError."""
     place = root / path
-    if _is_too_long(place):
+    if not _may_be_made(place):
         return None
     # Deeper places come later by name, and no path makes the name too long.
     digest = hashlib.sha256(os.fsencode(path)).hexdigest()
@@ -159,13 +159,20 @@ def hold(records: Path, root: Path, path: str) -> Held | None:
     raise OSError(errno.EAGAIN, "other rooms are opened and closed at the same time: try again", os.fspath(place))
 
 
-def _is_too_long(place: Path) -> bool:
-    """Whether the system knows no file by such a long path or name."""
+def _may_be_made(place: Path) -> bool:
+    """Whether a command of this user can make it: the system knows files by such a long path, and the folder above is
+    theirs, or they may write to it."""
     try:
         place.lstat()
+    except (FileNotFoundError, PermissionError):
+        try:
+            owner = place.parent.lstat().st_uid
+        except OSError:
+            return _may_be_made(place.parent)
+        return owner == os.geteuid() or os.access(place.parent, os.W_OK | os.X_OK, effective_ids=True)
     except OSError as error:
-        return error.errno == errno.ENAMETOOLONG
-    return False
+        return error.errno != errno.ENAMETOOLONG
+    return True
 
 
 def let_go(held: Held) -> None:
