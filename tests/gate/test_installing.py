@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from donewhen.cli.gate.forms import FORMS
 from donewhen.cli.gate.json_edits import NotJson, with_item, without_items
 from donewhen.cli.parser import AGENTS
+from donewhen.core.globs import any_matches
+from donewhen.core.running_files import RUNNING
 from tests.gate.place import Place
 from tests.tools import each_row, examples
 
@@ -42,6 +44,10 @@ def test_all_else_stays_as_it_was_written(text: str) -> None:
     for comment in re.findall(r"//[^\n]*|/\*.*?\*/", text):
         assert comment in added
     assert without_items(added, ("hooks",), ours) == text
+
+
+def test_no_worker_changes_the_hooks_of_any_agent() -> None:
+    assert all(any_matches(RUNNING, form.project) for form in FORMS.values())
 
 
 def test_what_others_added_later_stays() -> None:

@@ -202,10 +202,14 @@ DEEPER = (
     "a/b/c/repository/.git/config",
     "a/b/c/repository/.husky/pre-commit",
     "a/b/c/repository/own-hooks/pre-commit",
+    "a/b/c/repository/.github/hooks/agent.json",
+    ".github/hooks/agent.json",
     "packages/one/.vscode/tasks.json",
     "packages/one/.envrc",
     "packages/one/one.code-workspace",
     "packages/one/.claude/settings.json",
+    "packages/one/.openhands/hooks.json",
+    "packages/one/opencode.json",
     "githooks/pre-commit",
 )
 

@@ -14,6 +14,7 @@ from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
 from donewhen.core.feedback import MASK, keep_ends
 from donewhen.core.globs import any_matches
 from donewhen.core.plugging import ToolOutcome
+from donewhen.core.running_files import RUNNING
 from donewhen.core.words import counted
 from donewhen.ports import FileText
 from donewhen.workers.activity import activity_line
@@ -239,48 +240,8 @@ WRITE_FILE = Tool(
 # Which files a worker may not change, and which only with a person's permission.
 
 
-ASKED = (
-    "**/.vscode/**",
-    "**/.idea/**",
-    "**/.devcontainer/**",
-    "**/.envrc",
-    "**/.husky/**",
-    "**/.pre-commit-config.yaml",
-    "**/.github/workflows/**",
-    "**/.github/actions/**",
-    "**/.gitlab-ci.yml",
-    "**/.gitlab-ci.yaml",
-    "**/.circleci/**",
-    "**/.buildkite/**",
-    "**/.drone.yml",
-    "**/.travis.yml",
-    "**/.woodpecker.yml",
-    "**/.woodpecker/**",
-    "**/appveyor.yml",
-    "**/.appveyor.yml",
-    "**/azure-pipelines.yml",
-    "**/azure-pipelines.yaml",
-    "**/bitbucket-pipelines.yml",
-    "**/Jenkinsfile",
-    "**/.gitmodules",
-    "**/*.code-workspace",
-    "**/.zed/**",
-    "**/.exrc",
-    "**/.nvimrc",
-    "**/.nvim.lua",
-    "**/.dir-locals.el",
-    "**/.claude/**",
-    "**/.codex/**",
-    "**/.cursor/**",
-    "**/.gemini/**",
-    "**/.mcp.json",
-)
-"""Files that make an editor, a shell, git, a build machine or another agent run something."""
-
 RUNS = "it makes an editor, a shell, git, a build machine or another agent run something"
 MAX_PREVIEW = 20_000
-
-_ASKED = tuple(glob.lower() for glob in ASKED)
 
 
 def protected(context: ToolContext, names: Sequence[str]) -> str | None:
@@ -297,7 +258,7 @@ def sensitive(context: ToolContext, names: Sequence[str]) -> str:
     folded = [name.lower() for name in names]
     if goal is not None and goal.lower() in folded:
         return "it is the goal itself"
-    return RUNS if any(any_matches(_ASKED, name) for name in folded) else ""
+    return RUNS if any(any_matches(RUNNING, name) for name in folded) else ""
 
 
 async def shown_change(path: str, before: str, after: str) -> str:

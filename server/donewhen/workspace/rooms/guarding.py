@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from donewhen.core.globs import all_folders, folders_above
+from donewhen.core.running_files import ANYWHERE, OF_REPOSITORIES, SUFFIX
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.checkpoints import has_real_folders
 from donewhen.workspace.ignoring import CACHE_FOLDERS
@@ -29,34 +30,6 @@ from donewhen.workspace.rooms.places import hold, let_go
 ALWAYS = (".git", ".vscode")
 """Guarded at the top of the workspace even if they don't exist: an empty folder takes their place as long as a room is
 open, so that nobody can create them."""
-ANYWHERE = (
-    *ALWAYS,
-    ".idea",
-    ".zed",
-    ".devcontainer",
-    ".envrc",
-    ".exrc",
-    ".nvimrc",
-    ".nvim.lua",
-    ".dir-locals.el",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".gemini",
-    ".mcp.json",
-)
-"""Guarded where they exist, in whatever folder; `*.code-workspace` too."""
-OF_REPOSITORIES = (
-    ".husky",
-    ".gitmodules",
-    ".pre-commit-config.yaml",
-    ".github/workflows",
-    ".github/actions",
-    ".gitlab-ci.yml",
-    ".circleci",
-    ".buildkite",
-)
-"""Guarded where they exist, at the top of the workspace and of each repository in it."""
 IN_GIT = ("hooks", "config", "config.worktree", "info", "modules", "worktrees")
 """What makes git run something, or read another configuration, if its history may be changed."""
 _ABSENT_IN_GIT = ("hooks", "modules", "worktrees", "commondir")
@@ -229,7 +202,7 @@ def _read_entries(state: tuple[int, int, int, int], entries: Iterable[os.DirEntr
         name = entry.name
         names.add(name)
         own = top and (name == "GOAL.md" or name.endswith(".goal.md"))
-        if own or name in ANYWHERE or name.endswith(".code-workspace"):
+        if own or name in ANYWHERE or name.endswith(SUFFIX):
             guarded.append(name)
         elif name not in CACHE_FOLDERS and name not in _INSTALLED and entry.is_dir(follow_symlinks=False):
             folders.append(name)
