@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from donewhen.core.acts import Seen
+from donewhen.core.acts import ActOutcome, ActReply, AskedAct, RefusedAct, StopRun, line_of
 from donewhen.core.errors import ActRefused, PersonNeeded
-from donewhen.core.steering import ActOutcome, ActReply, AskedAct, RefusedAct, StopRun, line_of
+from donewhen.core.people import Seen
 from donewhen.ports import Owner
 from donewhen.workspace import people
 from donewhen.workspace.door import SocketDoor

@@ -7,8 +7,7 @@ from typing import get_args
 import pytest
 
 from donewhen.core import errors
-from donewhen.core.acts import STEERING, Person, Seen, Where, refusal
-from donewhen.core.steering import (
+from donewhen.core.acts import (
     AcceptFinding,
     Act,
     ActOutcome,
@@ -26,6 +25,7 @@ from donewhen.core.steering import (
     line_of,
     read_line,
 )
+from donewhen.core.people import STEERING, Person, Seen, Where, refusal
 from donewhen.core.work import Answer
 from tests.tools import each_row
 

@@ -168,7 +168,7 @@ def test_doctor_counts_the_goals_below(tmp_path: Path) -> None:
     ],
 )
 def test_doctor_says_whether_commands_are_contained(tmp_path: Path, hindrance: str, said: str, how: str) -> None:
-    call = desk(tmp_path, facts=DoctorFacts(contains=hindrance))
+    call = desk(tmp_path, facts=DoctorFacts(containment_hindrance=hindrance))
     call("doctor")
     assert said in call.out
     assert hindrance in call.out
@@ -179,7 +179,7 @@ def test_doctor_says_whether_commands_are_contained(tmp_path: Path, hindrance: s
 @each_row("sandbox", ["off", "auto", "on"])
 def test_doctor_calls_nothing_contained_where_no_room_opens(tmp_path: Path, sandbox: str, checks: str) -> None:
     environ = {"DONEWHEN_SANDBOX": sandbox, "DONEWHEN_SANDBOX_CHECKS": checks}
-    call = desk(tmp_path, facts=DoctorFacts(contains="bubblewrap is not installed"), environ=environ)
+    call = desk(tmp_path, facts=DoctorFacts(containment_hindrance="bubblewrap is not installed"), environ=environ)
     call("doctor")
     below = call.out.partition("rooms for commands\n")[2]
     assert not re.search(r"(?<!nothing that workers run) (is|are) contained|run in rooms", below)

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from donewhen.core import events as e
-from donewhen.core.acts import Person
 from donewhen.core.decide import Ask, AskJudge, AwaitPerson, Confirm, Pause, RunAudit, RunWorker, Stop, decide
 from donewhen.core.errors import NotResumable
 from donewhen.core.evidence import Evidence, ObservedResponse
 from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.goal import Limits
 from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.people import Person
 from donewhen.core.proof import assess
 from donewhen.core.resume import check_resumable
 from donewhen.core.state import MAX_RAISED, CheckRecord

@@ -1,4 +1,4 @@
-"""The walk of CONTRIBUTING.md, "teach it a tool", as it was tried: bun's test runner is one row of `javascript.py`.
+"""The walk of CONTRIBUTING.md, "A tool is a row", as it was tried: bun's test runner is one row of `javascript.py`.
 
 What it printed is kept as version 1.4.5 printed it.
 """

@@ -330,15 +330,15 @@ async def test_whoever_follows_a_run_is_told_that_its_process_is_gone_and_may_ta
     await world.worker.started.wait()
     other, told = world.supervisor(), asyncio.Queue[RunView]()
     other.subscribe(told.put_nowait)
-    assert not (await other.view(run_id)).bereft
+    assert not (await other.view(run_id)).take_over
     world.held.clear()  # as where the process is gone: the ledger says nothing of it
     async with asyncio.timeout(10):
-        while not (seen := await told.get()).bereft:
+        while not (seen := await told.get()).take_over:
             pass
     assert seen.state.status == "interrupted"
-    assert not (await world.supervisor().view(run_id)).bereft, "it never followed the run"
+    assert not (await world.supervisor().view(run_id)).take_over, "it never followed the run"
     world.worker.gate.set()
-    assert not (await other.resume(run_id)).bereft
+    assert not (await other.resume(run_id)).take_over
     assert (await ended(other, run_id)).state.status == "complete"
 
 

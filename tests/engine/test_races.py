@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from donewhen.core.acts import Person, Seen
+from donewhen.core.acts import Act, ActReply, AskedAct, HintWorker
 from donewhen.core.errors import LedgerUnavailable, UsageError
 from donewhen.core.events import (
     CheckpointTaken,
@@ -24,7 +24,7 @@ from donewhen.core.events import (
     Warned,
 )
 from donewhen.core.fold.dispatch import fold_all
-from donewhen.core.steering import Act, ActReply, AskedAct, HintWorker
+from donewhen.core.people import Person, Seen
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.ports import Owner, Workspace
 from donewhen.store.memory import MemoryLedger

@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from donewhen.core.acts import Seen
+from donewhen.core.acts import Act, ActReply, AskedAct
 from donewhen.core.errors import AlreadyRunning, GoalFileError, WorkerFailed, WorkspaceError
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Problem
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import AddressingFact, FileFact, IntegrityFacts
-from donewhen.core.steering import Act, ActReply, AskedAct
+from donewhen.core.people import Seen
 from donewhen.core.work import TurnResult, Usage
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.runs import Supervisor, changed_limits

@@ -27,14 +27,14 @@ def tree(root: Path) -> dict[str, str]:
 
 
 async def test_what_is_not_out_of_sight_is_told(site: Site, kind: str) -> None:
-    """The person's key, and the one that signs what people ask of runs, which lies in a folder of ours."""
-    ours = site.state / "runtime key"
+    """The person's key, and what lies in a folder of ours."""
+    ours = site.state / "record"
     ours.write_text("secret")
     async with site.rooms.open(site.workspace, []) as room:
         seen = [(await site.run(room, f"cat '{file}'")).output for file in (site.secret, ours)]
     told = await site.rooms.hindrance(site.workspace)
     assert ("secret" in seen[0], "secret" in seen[1]) == (kind == "copy", kind == "copy")
-    assert ("can read your files, your keys and Done When's own" in told) is (kind == "copy")
+    assert ("can read your files, your keys and Done When's records" in told) is (kind == "copy")
 
 
 async def test_files_are_of_the_version_that_was_laid(site: Site) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from donewhen.core import events as e
-from donewhen.core.acts import UNASKED
 from donewhen.core.calls import CallFinished, CallStarted
 from donewhen.core.evidence import CheckResult, Evidence, ObservedDiff, ObservedFile, Outcome
 from donewhen.core.goal import Goal, Limits
+from donewhen.core.hints import UNASKED
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.work import Interrupt, Usage
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from donewhen.core.acts import Seen
+from donewhen.core.acts import Act, ActReply, AskedAct
 from donewhen.core.errors import AlreadyRunning, GoalFileError, PersonNeeded, WorkspaceError
 from donewhen.core.events import Entry, RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import AddressingFact, FileFact, IntegrityFacts
-from donewhen.core.steering import Act, ActReply, AskedAct
+from donewhen.core.people import Seen
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor, changed_limits
 from donewhen.engine.setup import EngineSetup, Start

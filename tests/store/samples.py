@@ -7,7 +7,6 @@ from typing import Any
 from donewhen.core import calls as c
 from donewhen.core import events as e
 from donewhen.core import plugging as p
-from donewhen.core.acts import Person
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.evidence import (
@@ -34,6 +33,7 @@ from donewhen.core.integrity import (
     IntegrityFinding,
     ProgramFact,
 )
+from donewhen.core.people import Person
 from donewhen.core.trouble import FailedTry, ModelTrouble
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Answer, Claim, Interrupt, TurnResult, Usage, WorkerStep

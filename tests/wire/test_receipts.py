@@ -25,9 +25,9 @@ from jsonschema import Draft4Validator, Draft202012Validator
 from markdown_it import MarkdownIt
 from sarif.loader import load_sarif_file
 
-from donewhen.core.acts import ActOnRecord, Person
 from donewhen.core.evidence import CheckResult, Outcome, Problem, Trial
 from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.people import ActOnRecord, Person
 from donewhen.core.proof import Present
 from donewhen.core.state import IterationRecord, KnownFinding, RaisedFinding
 from donewhen.core.verdict import GRADES, Grade

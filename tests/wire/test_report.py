@@ -12,10 +12,10 @@ import pytest
 from junitparser import JUnitXml, TestCase
 
 from donewhen.cli.progress import closing
-from donewhen.core.acts import ActOnRecord, Person
 from donewhen.core.evidence import CheckResult, Outcome, Trial, TrialKind
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.people import ActOnRecord, Person
 from donewhen.core.proof import Present
 from donewhen.core.state import KnownFinding, Spend
 from donewhen.core.verdict import GRADES, Grade

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.core.acts import hint_in, hint_message
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed, OverBudget, WorkerFailed
+from donewhen.core.hints import hint_in, hint_message
 from donewhen.core.trouble import TroubleKind
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import TURN_STATES, Usage

@@ -108,8 +108,8 @@ class PluginFacts:
 
 @dataclass(frozen=True, slots=True)
 class DoctorFacts:
-    """What checks run in here. `interpreter` is the Python that comes first on `path`, and `why` says why; `goals` are
-    the goal files in the workspace folder itself, whose checks are examined."""
+    """What Done When finds on this machine, and in this workspace folder. `interpreter` is the Python that comes first
+    on `path`, and `why` says why; `goals` are the goal files in the folder itself, whose checks are examined."""
 
     interpreter: str | None = None
     why: str = ""
@@ -130,7 +130,7 @@ class DoctorFacts:
     rooms_hindrance: str = ""
     rooms_owners: str = ""
     """The files in the workspace that can't be changed in a room, because somebody else owns them."""
-    contains: str | None = None
+    containment_hindrance: str | None = None
     """Why commands can't be contained in rooms here; empty if they can, None if unknown."""
 
 
@@ -163,7 +163,7 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
             rooms=rooms,
             rooms_hindrance=hindrance,
             rooms_owners=owners,
-            contains=asyncio.run(_contains(root, Path(state or scratch), checker)),
+            containment_hindrance=asyncio.run(_containment_hindrance(root, Path(state or scratch), checker)),
         )
 
 
@@ -181,7 +181,7 @@ async def _rooms(root: Path, state: Path, checker: CommandChecker) -> tuple[str,
         return chosen.kind, best.why, owners
 
 
-async def _contains(root: Path, state: Path, checker: CommandChecker) -> str:
+async def _containment_hindrance(root: Path, state: Path, checker: CommandChecker) -> str:
     """Why commands can't be contained here, found out by opening a room."""
     with tempfile.TemporaryDirectory(prefix="doctor-", dir=state) as folder:
         return await MountedLiveRooms(root, Path(folder), checker.variables).hindrance()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from donewhen.ports import AskEditor, no_editor_to_ask
 
 if TYPE_CHECKING:
-    from donewhen.core.acts import Where
+    from donewhen.core.people import Where
     from donewhen.ports import EditorView
     from donewhen.settings.loading import Approvals
 

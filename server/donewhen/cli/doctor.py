@@ -29,7 +29,7 @@ SYMBOLS: dict[State, str] = {"ok": "✓", "missing": "-", "problem": "✗"}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorLine:
     """One line of the report: `how` says how to get what is missing."""
 
     group: str
@@ -61,58 +61,58 @@ def doctor(call: Call) -> int:
     return 0
 
 
-def _finding_line(finding: Finding) -> str:
+def _finding_line(finding: DoctorLine) -> str:
     detail = f": {plain(finding.detail)}" if finding.detail else ""
     how = f" → {finding.how}" if finding.how else ""
     return f"  {SYMBOLS[finding.state]} {finding.name}{detail}{how}"
 
 
-def _installation() -> Iterator[Finding]:
+def _installation() -> Iterator[DoctorLine]:
     group = "installation"
-    yield Finding(group, "donewhen", "ok", __version__)
-    yield Finding(group, "python", "ok", f"{platform.python_version()} ({sys.executable})")
-    yield Finding(group, "platform", "ok", platform.platform())
+    yield DoctorLine(group, "donewhen", "ok", __version__)
+    yield DoctorLine(group, "python", "ok", f"{platform.python_version()} ({sys.executable})")
+    yield DoctorLine(group, "platform", "ok", platform.platform())
     git = shutil.which("git")
     how = "" if git else "install git: ignore rules are read and files are compared faster with it"
-    yield Finding(group, "git", "ok" if git else "missing", git or "not found", how)
+    yield DoctorLine(group, "git", "ok" if git else "missing", git or "not found", how)
     for package in ("pygls", "watchfiles", "pydantic", "rich"):
         yield _package(group, package)
 
 
-def _package(group: str, name: str) -> Finding:
+def _package(group: str, name: str) -> DoctorLine:
     try:
-        return Finding(group, name, "ok", version(name))
+        return DoctorLine(group, name, "ok", version(name))
     except PackageNotFoundError:
-        return Finding(group, name, "problem", "not installed", "install donewhen again")
+        return DoctorLine(group, name, "problem", "not installed", "install donewhen again")
 
 
-def _workspace_findings(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
+def _workspace_findings(call: Call, facts: DoctorFacts) -> Iterator[DoctorLine]:
     group = "workspace"
-    yield Finding(group, "folder", "ok", str(call.root))
-    yield Finding(group, "watching", "ok" if facts.watcher else "missing", facts.watcher or facts.watcher_hindrance)
+    yield DoctorLine(group, "folder", "ok", str(call.root))
+    yield DoctorLine(group, "watching", "ok" if facts.watcher else "missing", facts.watcher or facts.watcher_hindrance)
     yield _state_folder_finding(group, str(call.state_dir or facts.state_folder))
     yield _goals(group, facts)
     for problem in facts.problems:
-        yield Finding(group, "problem", "problem", problem)
+        yield DoctorLine(group, "problem", "problem", problem)
 
 
-def _goals(group: str, facts: DoctorFacts) -> Finding:
+def _goals(group: str, facts: DoctorFacts) -> DoctorLine:
     named = ", ".join(shown_path(path) for path in facts.goals) or "none here"
     more = f" ({facts.goals_elsewhere} more in folders below)" if facts.goals_elsewhere else ""
-    return Finding(
+    return DoctorLine(
         group, "goal files", "ok" if facts.goals else "missing", named + more, "" if facts.goals else "donewhen init"
     )
 
 
-def _state_folder_finding(group: str, folder: str) -> Finding:
+def _state_folder_finding(group: str, folder: str) -> DoctorLine:
     """Whether runs can be recorded: in the folder, or in the nearest existing one above it."""
     existing = next((p for p in (Path(folder), *Path(folder).parents) if p.is_dir()), None)
     writable = existing is not None and os.access(existing, os.W_OK | os.X_OK)
     how = "" if writable else "make it writable, or give another one with --state-dir"
-    return Finding(group, "state folder", "ok" if writable else "problem", folder, how)
+    return DoctorLine(group, "state folder", "ok" if writable else "problem", folder, how)
 
 
-def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
+def _workers(models: ModelsFacts, call: Call) -> Iterator[DoctorLine]:
     group = "workers, judges and models"
     agents = [one.model for one in models.configured if one.role == "worker"]
     judges = [one.model for one in models.configured if one.role == "judge"]
@@ -134,50 +134,50 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
         if not kind.offered:
             continue
         state, detail, how = found.get(kind.name, ("ok", kind.detail, ""))
-        yield Finding(group, f"worker {kind.name}", state, detail, how)
+        yield DoctorLine(group, f"worker {kind.name}", state, detail, how)
     how = (
         "" if judges else "set one: --judge-model PROVIDER/NAME, DONEWHEN_JUDGE_MODEL or `judge_model` in your settings"
     )
     detail = ", ".join(judges) or "none is set: you are asked about what no check decides"
-    yield Finding(group, "judge", "ok" if judges and "judge" not in lacking else "missing", detail, how)
+    yield DoctorLine(group, "judge", "ok" if judges and "judge" not in lacking else "missing", detail, how)
     if judges:
         yield _measured(group, models, call.settings.pick("judge_model") or "")
     yield _litellm(group, models)
     for one in models.configured:
         yield _model(group, one)
     named = ", ".join(models.keys) or "none is set"
-    yield Finding(group, "keys", "ok" if models.keys else "missing", named, LISTED)
+    yield DoctorLine(group, "keys", "ok" if models.keys else "missing", named, LISTED)
 
 
-def _measured(group: str, models: ModelsFacts, judge: str) -> Finding:
+def _measured(group: str, models: ModelsFacts, judge: str) -> DoctorLine:
     """What the judge's verdicts are worth."""
     name = "judge, measured"
     if models.measured is None:
-        return Finding(group, name, "missing", "not yet", f"donewhen bench --quick --judge-model '{judge}'")
+        return DoctorLine(group, name, "missing", "not yet", f"donewhen bench --quick --judge-model '{judge}'")
     if models.measured.weak:
         how = "choose another judge, or bind checks to what it decides"
-        return Finding(group, name, "problem", f"weak: {models.measured}", how)
-    return Finding(group, name, "ok", str(models.measured))
+        return DoctorLine(group, name, "problem", f"weak: {models.measured}", how)
+    return DoctorLine(group, name, "ok", str(models.measured))
 
 
-def _plugins(plugins: Sequence[PluginFacts]) -> Iterator[Finding]:
+def _plugins(plugins: Sequence[PluginFacts]) -> Iterator[DoctorLine]:
     group = "plugins"
     for one in plugins:
         told = [one.source, ", ".join(one.provides), one.problem]
         detail = " · ".join(part for part in told if part)
-        yield Finding(group, one.name, "problem" if one.problem else "ok", detail, one.how)
+        yield DoctorLine(group, one.name, "problem" if one.problem else "ok", detail, one.how)
 
 
-def _litellm(group: str, models: ModelsFacts) -> Finding:
+def _litellm(group: str, models: ModelsFacts) -> DoctorLine:
     if models.installed is None:
         detail = "not installed: it calls other providers than OpenAI and Anthropic, and knows prices"
-        return Finding(group, "litellm", "missing", detail, how_to_get("litellm"))
+        return DoctorLine(group, "litellm", "missing", detail, how_to_get("litellm"))
     if not models.usable:
-        return Finding(group, "litellm", "problem", f"{models.installed} doesn't work here", how_to_get("litellm"))
-    return Finding(group, "litellm", "ok", models.installed)
+        return DoctorLine(group, "litellm", "problem", f"{models.installed} doesn't work here", how_to_get("litellm"))
+    return DoctorLine(group, "litellm", "ok", models.installed)
 
 
-def _model(group: str, one: ConfiguredModel) -> Finding:
+def _model(group: str, one: ConfiguredModel) -> DoctorLine:
     """Whether the model can be asked, and what is known about it."""
     parts = [f"served at {one.served}"] if one.served else []
     parts += [f"{one.window:,} tokens of context" if one.window is not None else "context unknown"]
@@ -185,16 +185,16 @@ def _model(group: str, one: ConfiguredModel) -> Finding:
     parts += [f"key in {one.key}"] if one.key else []
     name = f"{one.role}'s model {one.model}"
     if one.misnamed:
-        return Finding(group, name, "problem", one.misnamed)
+        return DoctorLine(group, name, "problem", one.misnamed)
     if one.lacks is not None:
-        return Finding(group, name, "missing", f"needs the {one.lacks} extra", how_to_get(one.lacks))
+        return DoctorLine(group, name, "missing", f"needs the {one.lacks} extra", how_to_get(one.lacks))
     if one.key is None and one.needs_key:
-        return Finding(group, name, "problem", ", ".join((*parts, "no key")), f"set {' or '.join(one.wanted)}")
+        return DoctorLine(group, name, "problem", ", ".join((*parts, "no key")), f"set {' or '.join(one.wanted)}")
     how = ""
     if one.price is None:
         lines = price_example(one.model).replace("\n", ", ")
         how = f"for a budget in dollars set its price in {user_settings_file()}: {lines}"
-    return Finding(group, name, "ok", ", ".join(parts), how)
+    return DoctorLine(group, name, "ok", ", ".join(parts), how)
 
 
 def _headless(agent: FoundAgent) -> tuple[State, str, str]:
@@ -227,14 +227,14 @@ def _command_worker(call: Call) -> tuple[str, str]:
     return f"`{command}`{agent} is passed {passed}", "" if names else "--pass-env NAME passes a key to it"
 
 
-def _rooms(group: str, facts: DoctorFacts) -> Finding:
+def _rooms(group: str, facts: DoctorFacts) -> DoctorLine:
     """What checks are tried in before a run completes."""
     if facts.rooms_owners:
-        return Finding(group, "rooms", "missing", f"overlays at the workspace's own path; {facts.rooms_owners}")
+        return DoctorLine(group, "rooms", "missing", f"overlays at the workspace's own path; {facts.rooms_owners}")
     if not facts.rooms_hindrance:
-        return Finding(group, "rooms", "ok", "overlays at the workspace's own path")
+        return DoctorLine(group, "rooms", "ok", "overlays at the workspace's own path")
     detail = f"copies of the workspace, which are slower, prove less and hide nothing of yours: {facts.rooms_hindrance}"
-    return Finding(group, "rooms", "missing", detail, _room_advice(facts.rooms_hindrance))
+    return DoctorLine(group, "rooms", "missing", detail, _room_advice(facts.rooms_hindrance))
 
 
 BETTER = (
@@ -260,17 +260,18 @@ def _room_advice(hindrance: str) -> str:
     return told or ("" if able else how_to_get("rooms"))
 
 
-def _containment(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
+def _containment(call: Call, facts: DoctorFacts) -> Iterator[DoctorLine]:
     """Whether the worker's commands can be contained."""
     group, settings = "rooms for commands", call.settings
-    if facts.contains is None:
+    hindrance = facts.containment_hindrance
+    if hindrance is None:
         return
-    state: State = "missing" if facts.contains else "ok"
-    if facts.contains:
+    state: State = "missing" if hindrance else "ok"
+    if hindrance:
         what_then = "none opens here" if settings.sandbox == "on" else "commands run as you, and need approval"
-        yield Finding(group, "rooms", state, f"{what_then}: {facts.contains}", _room_advice(facts.contains))
+        yield DoctorLine(group, "rooms", state, f"{what_then}: {hindrance}", _room_advice(hindrance))
     else:
-        yield Finding(group, "rooms", state, "they can change the workspace, and nothing else")
+        yield DoctorLine(group, "rooms", state, "they can change the workspace, and nothing else")
     network = "reach the network" if settings.network else 'reach no network (network = "on" in your settings)'
     what = {
         "off": "what workers run is not contained (sandbox is off)",
@@ -281,24 +282,24 @@ def _containment(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
         "auto": "nothing that workers run is contained, since no room opens",
         "on": "no worker starts, since sandbox is on and no room opens",
     }
-    said = (without if facts.contains else {}).get(settings.sandbox, what[settings.sandbox])
-    yield Finding(group, "sandbox", "ok" if settings.sandbox == "off" else state, said)
+    said = (without if facts.containment_hindrance else {}).get(settings.sandbox, what[settings.sandbox])
+    yield DoctorLine(group, "sandbox", "ok" if settings.sandbox == "off" else state, said)
     if not settings.contains_checks:
-        yield Finding(group, "checks", "ok", 'they run as you (sandbox_checks = "on" in your settings)')
-    elif facts.contains:
-        yield Finding(group, "checks", state, "none can run, since sandbox_checks is on and no room opens")
+        yield DoctorLine(group, "checks", "ok", 'they run as you (sandbox_checks = "on" in your settings)')
+    elif facts.containment_hindrance:
+        yield DoctorLine(group, "checks", state, "none can run, since sandbox_checks is on and no room opens")
     else:
-        yield Finding(group, "checks", "ok", "they run in rooms")
+        yield DoctorLine(group, "checks", "ok", "they run in rooms")
 
 
-def _environment(facts: DoctorFacts) -> Iterator[Finding]:
+def _environment(facts: DoctorFacts) -> Iterator[DoctorLine]:
     group = "what checks run in"
     why = f" ({facts.why})" if facts.why else ""
-    yield Finding(group, "python", "ok" if facts.interpreter else "missing", f"{facts.interpreter or 'none'}{why}")
-    yield Finding(group, "PATH", "ok", os.pathsep.join(facts.path))
+    yield DoctorLine(group, "python", "ok" if facts.interpreter else "missing", f"{facts.interpreter or 'none'}{why}")
+    yield DoctorLine(group, "PATH", "ok", os.pathsep.join(facts.path))
     if facts.rooms:
         yield _rooms(group, facts)
     for check in facts.checks:
         state: State = "ok" if check.program else "missing"
         how = "" if check.program else "not installed here: install it, or correct the goal"
-        yield Finding(group, f"`{check.command}`", state, check.program or "no program", how)
+        yield DoctorLine(group, f"`{check.command}`", state, check.program or "no program", how)

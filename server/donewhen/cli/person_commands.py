@@ -11,11 +11,11 @@ from donewhen.cli.formatting import one_line, shown_path
 from donewhen.cli.outcome import COMPLETE, PERSON_NEEDED
 from donewhen.cli.progress import met_of_total
 from donewhen.cli.questions import given_answer
-from donewhen.core.acts import ReadWhen
+from donewhen.core.acts import ActOutcome
 from donewhen.core.errors import UsageError
+from donewhen.core.hints import ReadWhen
 from donewhen.core.resume import of_a_program, resumable
 from donewhen.core.state import RunState
-from donewhen.core.steering import ActOutcome
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import Runs, RunView
 

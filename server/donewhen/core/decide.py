@@ -1,10 +1,9 @@
-"""What happens next: `decide(state, now)`, pure, and short enough to be read in one go."""
+"""What happens next: `decide(state, seconds)`, pure, and short enough to be read in one go."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from donewhen.core.acts import PausedBy
 from donewhen.core.events import EndStatus
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import TRIAL_FINDINGS
@@ -22,6 +21,7 @@ from donewhen.core.proof import (
 )
 from donewhen.core.questions import MAX_LISTED, findings_preview, heard_of_trials, unaccepted, worker_says
 from donewhen.core.state import MAX_OUTAGES, RunState
+from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import PROVEN
 from donewhen.core.words import listed
 from donewhen.core.work import Interrupt

@@ -10,12 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from donewhen.core.acts import FilesReverted as FilesReverted
-from donewhen.core.acts import PauseRequested as PauseRequested
-from donewhen.core.acts import Person
-from donewhen.core.acts import RunInterrupted as RunInterrupted
-from donewhen.core.acts import RunPaused as RunPaused
-from donewhen.core.acts import StopRequested as StopRequested
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import (
     BudgetReached,
@@ -30,7 +24,13 @@ from donewhen.core.calls import (
 from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
+from donewhen.core.people import Person
 from donewhen.core.plugging import HaltResumed, PluginOff, PluginStateSet, RunHalted
+from donewhen.core.steering import FilesReverted as FilesReverted
+from donewhen.core.steering import PauseRequested as PauseRequested
+from donewhen.core.steering import RunInterrupted as RunInterrupted
+from donewhen.core.steering import RunPaused as RunPaused
+from donewhen.core.steering import StopRequested as StopRequested
 from donewhen.core.trials.outcome import CheckGrade
 from donewhen.core.trouble import ModelTrouble
 from donewhen.core.verdict import Verdict

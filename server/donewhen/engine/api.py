@@ -13,17 +13,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from donewhen.core.acts import PausedBy, ReadWhen
+from donewhen.core.acts import ActOutcome
 from donewhen.core.calls import CallRole
 from donewhen.core.events import Approve
 from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.goal import Limits
+from donewhen.core.hints import ReadWhen
 from donewhen.core.integrity import ChangedProof
 from donewhen.core.proof import Present, as_of, assess, locations
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.retention import Because, Going, Retention
 from donewhen.core.state import RunState
-from donewhen.core.steering import ActOutcome
+from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Claim, Usage, WorkerStep
 from donewhen.ports import Live, RunSummary
@@ -105,7 +106,7 @@ class RunView:
     """The proof files that its worker has changed: the originals are tried once everything else is proven. Known to the
     process that supervises it."""
 
-    bereft: bool = False
+    take_over: bool = False
     """True if this process followed the run while another one supervised it, which is gone: whoever looks on may take
     the run over, by `resume`. Not where a person stopped or paused it, nor once anybody has taken it up."""
 

@@ -10,23 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from donewhen.core import events as e
-from donewhen.core.acts import REFUSED, PausedBy, Person, ReadWhen, Seen, refusal
-from donewhen.core.errors import (
-    ActRefused,
-    DoneWhenError,
-    LedgerError,
-    Overtaken,
-    PersonNeeded,
-    RecordChanged,
-    UnknownInterrupt,
-    UnknownRun,
-    UnreadableRun,
-    UsageError,
-)
-from donewhen.core.fold.dispatch import fold
-from donewhen.core.globs import all_folders, folders_above
-from donewhen.core.state import KeptTree, RunState
-from donewhen.core.steering import (
+from donewhen.core.acts import (
     AcceptFinding,
     Act,
     ActOutcome,
@@ -46,6 +30,24 @@ from donewhen.core.steering import (
     known_finding,
     refuse_unsteerable,
 )
+from donewhen.core.errors import (
+    ActRefused,
+    DoneWhenError,
+    LedgerError,
+    Overtaken,
+    PersonNeeded,
+    RecordChanged,
+    UnknownInterrupt,
+    UnknownRun,
+    UnreadableRun,
+    UsageError,
+)
+from donewhen.core.fold.dispatch import fold
+from donewhen.core.globs import all_folders, folders_above
+from donewhen.core.hints import ReadWhen
+from donewhen.core.people import REFUSED, Person, Seen, refusal
+from donewhen.core.state import KeptTree, RunState
+from donewhen.core.steering import PausedBy
 from donewhen.core.work import Answer
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import RunView

@@ -130,7 +130,7 @@ class Reading:
         )
 
     def _offered(self, view: RunView) -> RunView:
-        """The view, with whether the run is to be had: see `RunView.bereft`."""
+        """The view, with whether the run is to be had: see `RunView.take_over`."""
         state = view.state
         if state.active and state.mode == "pursue" and state.run_id not in self._elsewhere:
             owner = self._setup.lock.owner()
@@ -139,7 +139,7 @@ class Reading:
         if state.run_id not in self._elsewhere or state.status != "interrupted" or not resumable(state):
             return view
         of_others = not self._setup.of_program and of_a_program(state, str(self._setup.root)) is not None
-        return view if of_others else replace(view, bereft=True)
+        return view if of_others else replace(view, take_over=True)
 
     # ------------------------------------------------------------------------------------ watching
 

@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from donewhen.core.acts import Person
+from donewhen.core.acts import Act, ActReply
 from donewhen.core.events import AcceptedBy, Entry, RunOptions
 from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Goal
+from donewhen.core.people import Person
 from donewhen.core.retention import Retention
-from donewhen.core.steering import Act, ActReply
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
 from donewhen.ports import (

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.core import events as e
-from donewhen.core.acts import REFUSED, UNASKED, hint_in
 from donewhen.core.answers import WAITS
 from donewhen.core.calls import CallFinished, CallRetried, CallStarted, MessageKept, ToolCall, ToolFinished, ToolStarted
 from donewhen.core.decoding import json_object
@@ -20,7 +19,9 @@ from donewhen.core.evidence import AffectedRun, CheckResult, Trial
 from donewhen.core.feedback import changed_lines, keep_ends
 from donewhen.core.fold.acts import ACTS, Acted, act_words
 from donewhen.core.goal import Goal
+from donewhen.core.hints import UNASKED, hint_in
 from donewhen.core.lost_tests import LOST_TESTS
+from donewhen.core.people import REFUSED
 from donewhen.core.plugging import RunHalted
 from donewhen.core.trials.outcome import TRIED
 from donewhen.core.words import sentence

@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from donewhen.core.acts import unasked
 from donewhen.core.decide import RunWorker, decide
 from donewhen.core.errors import LedgerError, OverBudget, PluginConflict, WorkerFailed, WorkspaceError
 from donewhen.core.events import (
@@ -23,6 +22,7 @@ from donewhen.core.events import (
 )
 from donewhen.core.evidence import Evidence, ObservedResponse
 from donewhen.core.feedback import WANTED, feedback_text, keep_ends, outputs_of
+from donewhen.core.hints import unasked
 from donewhen.core.integrity import ChangedProof, first_change
 from donewhen.core.lost_tests import LOST_TESTS, lost_tests, lost_text
 from donewhen.core.plugging import Halt, Refine, ResumeDirective

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from donewhen.core.acts import PauseRequested
 from donewhen.core.errors import DoneWhenError, GoalFileError
 from donewhen.core.events import CheckFinished, GoalAmended, InterruptClosed, Warned
 from donewhen.core.evidence import EditorReport, Evidence
@@ -18,6 +17,7 @@ from donewhen.core.goal import Goal, Requirement
 from donewhen.core.proof import assess, undecidable
 from donewhen.core.resume import goal_gone
 from donewhen.core.state import RunState
+from donewhen.core.steering import PauseRequested
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.tasks import cancel_all

@@ -149,10 +149,7 @@ class GoalRun:
                 waits = "; ".join(one.title for one in state.interrupts)
                 await session.runs.pause(state.run_id, f"{WAITS}: {waits}", "run")
             else:
-                await self._answer_interrupt(self._on_interrupt, state.interrupts[0])
-
-    async def _answer_interrupt(self, ask: OnInterrupt, interrupt: Interrupt) -> None:
-        await answered(self._session, interrupt, ask)
+                await answered(self._session, state.interrupts[0], self._on_interrupt)
 
 
 class _Events:

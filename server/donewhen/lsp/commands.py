@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
+from donewhen.core.acts import ActOutcome
 from donewhen.core.errors import UnknownName, UnknownRun, UsageError
-from donewhen.core.steering import ActOutcome
 from donewhen.core.work import Answer
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
 from donewhen.extras import EXTRAS, part_of

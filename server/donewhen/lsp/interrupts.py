@@ -95,7 +95,7 @@ class Interrupts:
             offer = self._offers.pop(view.state.run_id, None)
             if offer is not None:
                 offer.cancel()
-        elif view.bereft and self._client.host.trusted:
+        elif view.take_over and self._client.host.trusted:
             self.offer_resume(folder, view)
 
     def offer_overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
@@ -123,7 +123,7 @@ class Interrupts:
     async def _resume(self, folder: Folder, view: RunView) -> None:
         run_id, title = view.state.run_id, _CONTROL.sub("�", view.state.goal.title)
         said, go_on = f"The run of “{title}” was interrupted.", "Resume"
-        if view.bereft:
+        if view.take_over:
             said, go_on = (
                 f"The window or terminal that was running “{title}” is gone. Take the run over here?",
                 "Take over",

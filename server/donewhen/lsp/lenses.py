@@ -50,7 +50,7 @@ def run_commands(goal: GoalView) -> list[types.Command]:
         asked = [{"runId": view.state.run_id, "interruptId": one.id} for one in view.state.interrupts[:1]]
         run = [{"runId": view.state.run_id}]
         pause = types.Command("Pause", "donewhen.run.pause", arguments=list(run))
-        go_on = "Take over" if view.bereft else "Resume"
+        go_on = "Take over" if view.take_over else "Resume"
         if view.state.calls.trouble is not None:
             go_on = f"{view.state.calls.trouble.headline.capitalize()} · {go_on}"
         resume = types.Command(go_on, RESUME, arguments=list(run))

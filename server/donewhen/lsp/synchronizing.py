@@ -113,7 +113,7 @@ def _goals_that_name(session: Session, place: FilePlace) -> set[str]:
     }
 
 
-# What the client forwards besides documents: its trust, its secrets, and its own diagnostics.
+# What other tools say of a document, as the client forwards it.
 
 
 SEVERITIES: dict[int, Severity] = {1: "error", 2: "warning"}

@@ -188,16 +188,12 @@ def _find(text: mmap.mmap | bytes, name: str) -> Mapping[str, Any]:
 @contextmanager
 def _catalogue() -> Generator[mmap.mmap | bytes]:
     """The file's text; empty if litellm isn't installed. It is mapped: a search takes 1 ms, and nothing is kept."""
-    path = _prices_file()
+    path = _of_litellm(_FILE)
     if path is None:
         yield b""
         return
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
         yield text
-
-
-def _prices_file() -> Path | None:
-    return _of_litellm(_FILE)
 
 
 def _of_litellm(file: str) -> Path | None:

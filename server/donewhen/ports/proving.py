@@ -137,7 +137,7 @@ class TurnContext(Protocol):
     @property
     def hints(self) -> Sequence[str]:
         """What a person said unasked since the turn began, and the worker has not read: it is read once it is kept as
-        `core.acts.hint_message`. A worker that can't read it now gets it among the next turn's answers."""
+        `core.hints.hint_message`. A worker that can't read it now gets it among the next turn's answers."""
         ...
 
     async def settled(self) -> TreeState:

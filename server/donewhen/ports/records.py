@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from donewhen.core.acts import Person, Seen
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
+from donewhen.core.people import Person, Seen
 
 if TYPE_CHECKING:
+    from donewhen.core.acts import Act, ActReply, AskedAct
     from donewhen.core.state import RunState
-    from donewhen.core.steering import Act, ActReply, AskedAct
 
 
 class Clock(Protocol):

@@ -10,14 +10,15 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from donewhen.core.acts import ActOnRecord, PausedBy, Where
 from donewhen.core.evidence import Problem
 from donewhen.core.goal import Requirement
+from donewhen.core.people import ActOnRecord, Where
 from donewhen.core.plugging import Halted
 from donewhen.core.proof import proven, satisfied
 from donewhen.core.questions import question_context, runs_command
 from donewhen.core.resume import goal_kept
 from donewhen.core.state import IterationRecord, RaisedFinding, RunState
+from donewhen.core.steering import PausedBy
 from donewhen.core.trouble import CallRole, Repair, TroubleKind
 from donewhen.core.verdict import Grade, RequirementView
 from donewhen.core.work import Interrupt, Usage
@@ -358,7 +359,7 @@ def snapshot(view: RunView, root: Path, characters: Characters = code_points) ->
         sandbox=_sandbox(state),
         acts=[_act(one) for one in state.acts[-MAX_ACTS:]],
         raised=[raised_finding(one) for one in state.raised_findings],
-        take_over=view.bereft,
+        take_over=view.take_over,
         model_trouble=_trouble(state),
         goal_kept=goal_kept(state),
     )

@@ -18,9 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from donewhen.core.acts import Person, Seen, Where
+from donewhen.core.acts import Act, ActReply, AskedAct, RefusedAct, line_of, read_line
 from donewhen.core.errors import ActRefused, PersonNeeded
-from donewhen.core.steering import Act, ActReply, AskedAct, RefusedAct, line_of, read_line
+from donewhen.core.people import Person, Seen, Where
 from donewhen.ports import Owner, TakeAct
 from donewhen.regular import read_bytes
 from donewhen.workspace.door import Door

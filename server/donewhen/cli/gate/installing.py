@@ -38,7 +38,8 @@ async def install(call: Call) -> int:
         return 1
     if form.then:
         call.terminal.message(form.then[0].upper() + form.then[1:])
-    call.terminal.message(f"to remove it again: donewhen gate uninstall {form.name}{_option(call)}")
+    option = " --user" if call.arguments.user else ""
+    call.terminal.message(f"to remove it again: donewhen gate uninstall {form.name}{option}")
     return 0
 
 
@@ -65,10 +66,6 @@ def _chosen(call: Call) -> tuple[Form, Path]:
     if homeless(home):
         raise UsageError("this user has no home folder, where an agent's own settings are: set HOME")
     return form, home / form.user
-
-
-def _option(call: Call) -> str:
-    return " --user" if call.arguments.user else ""
 
 
 def _text_or_empty(file: Path) -> str:

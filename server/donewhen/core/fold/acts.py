@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from donewhen.core import events as e
-from donewhen.core.acts import UNASKED, ActOnRecord
 from donewhen.core.changing import replace
+from donewhen.core.hints import UNASKED
+from donewhen.core.people import ActOnRecord
 from donewhen.core.state import RunState
 
 MAX_ACTS = 200

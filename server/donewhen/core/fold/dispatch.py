@@ -8,7 +8,6 @@ from typing import Any
 from donewhen.core import calls as c
 from donewhen.core import events as e
 from donewhen.core import plugging as p
-from donewhen.core.acts import UNASKED
 from donewhen.core.answers import ANSWERED, WAITS
 from donewhen.core.changing import replace
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
@@ -27,6 +26,7 @@ from donewhen.core.fold.audit import (
 )
 from donewhen.core.fold.turn import turn_abandoned, turn_finished, turn_restored, turn_started
 from donewhen.core.goal import Goal
+from donewhen.core.hints import UNASKED
 from donewhen.core.proof import outdated, revision_unsettled, undecidable
 from donewhen.core.questions import unaccepted
 from donewhen.core.resume import ending_once_resumed

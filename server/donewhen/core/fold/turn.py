@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from donewhen.core import calls as c
 from donewhen.core import events as e
 from donewhen.core import plugging as p
-from donewhen.core.acts import hint_in, without
 from donewhen.core.answers import WAITS
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.changing import replace
+from donewhen.core.hints import hint_in, without
 from donewhen.core.proof import assess, unmet_signature
 from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, KeptTree, OpenTurn, Resuming, RunState
 from donewhen.core.trouble import Retrying

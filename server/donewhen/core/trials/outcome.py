@@ -266,7 +266,7 @@ def _original(stand: TrialInput, trials: Mapping[TrialKind, Trial]) -> Conclusio
             return Conclusion("inconclusive", "untried", reason=reason)
         reason = f"{quoted(trial.rewritten)} was written by the code under test while `{trial.command}` ran"
         return Conclusion("refused", "untried", "proof_rewritten", reason)
-    what = _failures(trial.result) or f"`{trial.command}`"
+    what = quoted(_failed(trial.result)) or f"`{trial.command}`"
     verb = "fails" if len(_failed(trial.result)) < 2 else "fail"
     reason = f"{what} as it was at the start {verb} on this code: {trial.result.reason}"
     return Conclusion("refused", "untried", "original_fails", reason)
@@ -418,10 +418,6 @@ def _room_at_fault(trial: Trial, control: Trial | None) -> str:
 
 def _failed(result: CheckResult) -> list[str]:
     return [test.name for test in result.tests if test.outcome in ("failed", "error")]
-
-
-def _failures(result: CheckResult) -> str:
-    return quoted(_failed(result))
 
 
 # Plants a test that must fail beside others (`ecosystem.Plant`).

@@ -160,17 +160,13 @@ async def _audited_here(call: Call, attempts: Attempts, group: Group) -> int:
         group = await attempts.proven(group)
     if call.json:
         standing = await attempts.standing(group)
-        call.terminal.document({**document(group, standing), "check": _snapshot(call, view)})
+        call.terminal.document({**document(group, standing), "check": json.loads(snapshot_text(view, call.root))})
         return code
     with suppress(OutputClosed):
         display.finish(view)
     if code != COMPLETE:
         call.terminal.message(f"its proof doesn't hold here: all attempts are kept as {group.id}")
     return code
-
-
-def _snapshot(call: Call, view: RunView) -> Any:
-    return json.loads(snapshot_text(view, call.root))
 
 
 # `attempts list|show|diff|apply|resume|drop`

@@ -54,16 +54,13 @@ async def duplicate(source: FolderWorkspace, place: Path, state: Path, *, withou
             await shielded(asyncio.to_thread(remove, target))
     except OSError as error:
         await shielded(asyncio.to_thread(remove, place))
-        raise WorkspaceError(f"the workspace can't be copied to {place} ({_why(error)})") from error
+        why = error.strerror or str(error)[:300]  # shutil's errors are OSErrors with a list of what went wrong
+        raise WorkspaceError(f"the workspace can't be copied to {place} ({why})") from error
     except BaseException:
         await shielded(asyncio.to_thread(remove, place))
         raise
     await shielded(asyncio.to_thread(remove, place))
     raise WorkspaceError(f"the files of {source.root} go on changing while they are copied: try again when they rest")
-
-
-def _why(error: OSError) -> str:
-    return error.strerror or str(error)[:300]  # shutil's errors are OSErrors with a list of what went wrong
 
 
 async def _same(source: FolderWorkspace, root: Path, state: Path) -> bool:

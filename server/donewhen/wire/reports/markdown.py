@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from donewhen.core.acts import REFUSED, ActOnRecord, Where
 from donewhen.core.decide import UNPROVEN, with_untried
 from donewhen.core.evidence import (
     AffectedRun,
@@ -22,6 +21,7 @@ from donewhen.core.evidence import (
     TrialKind,
 )
 from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.people import REFUSED, ActOnRecord, Where
 from donewhen.core.proof import satisfied
 from donewhen.core.state import KnownFinding, RaisedFinding, RunState
 from donewhen.core.summary import room_text

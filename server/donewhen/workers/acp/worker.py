@@ -11,11 +11,11 @@ from typing import Any, cast
 from acp import PROTOCOL_VERSION, RequestError
 from acp.connection import Connection
 
-from donewhen.core.acts import hint_message
 from donewhen.core.agents import agents_in
 from donewhen.core.calls import Message
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
+from donewhen.core.hints import hint_message
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
 from donewhen.ports import (
     FilesOf,
@@ -264,7 +264,8 @@ class _AcpTurn:
         self._raise_failure()
         spent = self._with_spending(usage)
         if stop == "refusal":
-            raise WorkerFailed(f"the agent refused to go on{_after(said)}", usage=spent)
+            why = f": {keep_ends(said, 500)}" if said else ""
+            raise WorkerFailed(f"the agent refused to go on{why}", usage=spent)
         if stop == "cancelled":
             raise WorkerFailed("the agent cancelled its turn by itself", usage=spent)
         return self._result(said, stop, spent)
@@ -428,10 +429,6 @@ def _refusal_text(refused: RequestError) -> str:
         details = text_of(known.get("details")) or text_of(known.get("message"))
     more = f": {details}" if isinstance(details, str) and details and details not in str(refused) else ""
     return without_control(f"{refused}{more}")[:MAX_TAIL]
-
-
-def _after(said: str) -> str:
-    return f": {keep_ends(said, 500)}" if said else ""
 
 
 def _agent_name(command: str) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from donewhen.core.acts import hint_in
 from donewhen.core.approval import DENIED, NOT_RUN, NOT_WRITTEN, SAID
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.feedback import keep_ends
+from donewhen.core.hints import hint_in
 from donewhen.workers.activity import activity_line
 from donewhen.workers.prompt import NOTES_HEADING, answers_of, is_task, item, items
 from donewhen.workers.tools import TOOLS

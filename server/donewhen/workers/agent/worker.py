@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from donewhen.core.acts import hint_message
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed, NoModel, WorkerFailed
 from donewhen.core.events import AgentOptions
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold.turn import pending_calls
+from donewhen.core.hints import hint_message
 from donewhen.core.plugging import ResumeDirective, ToolOutcome
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.pricing import ask

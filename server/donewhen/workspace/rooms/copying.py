@@ -33,7 +33,7 @@ _CHUNK = 1024 * 1024
 
 HIDES_NOTHING = (
     "before completion checks are tried in copies of the workspace, which hide nothing: what runs there can read your"
-    " files, your keys and Done When's own; `donewhen doctor` says how to get better rooms"
+    " files, your keys and Done When's records; `donewhen doctor` says how to get better rooms"
 )
 
 Signature = tuple[int, ...]

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from donewhen.core import events as e
-from donewhen.core.acts import UNASKED, Person
-from donewhen.core.errors import DoneWhenError, UnknownInterrupt, UnknownName, UsageError, WrongAnswer
-from donewhen.core.state import RunState
-from donewhen.core.steering import (
+from donewhen.core.acts import (
     AcceptFinding,
     Act,
     AnswerInterrupt,
@@ -22,6 +19,10 @@ from donewhen.core.steering import (
     events_of,
     hint_is_read,
 )
+from donewhen.core.errors import DoneWhenError, UnknownInterrupt, UnknownName, UsageError, WrongAnswer
+from donewhen.core.hints import UNASKED
+from donewhen.core.people import Person
+from donewhen.core.state import RunState
 from donewhen.core.work import Answer, Interrupt
 from tests.core.builders import Story
 from tests.tools import each_row
