@@ -388,11 +388,13 @@ KEYLESS = replace(KNOWN, key=lambda role, model, options: None)
     "command",
     [
         "'/a folder/my agent' x",
-        "FOO=1 my-agent",
         "cd .. && my-agent",
         "~/bin/my-agent",
         "exec my-agent",
         "env PATH=/a my-agent",
+        "PATH=/a my-agent",
+        "CI=$LEVEL my-agent",
+        "CI=1",
         "env -a x my-agent",
     ],
 )
@@ -421,6 +423,12 @@ def test_an_agents_command_that_only_a_shell_understands_is_left_to_the_shell(co
         (
             replace(KNOWN, program=lambda name: name if name in ("env", "timeout") else None),
             {"worker": "command", "worker_command": "env CI=1 timeout -k 5 600 no-such --now"},
+            "worker",
+            "`no-such` is not installed: install",
+        ),
+        (
+            ABSENT,
+            {"worker": "command", "worker_command": "CI=1 LEVEL=a=b no-such --now"},
             "worker",
             "`no-such` is not installed: install",
         ),
