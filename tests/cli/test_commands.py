@@ -12,7 +12,7 @@ import pytest
 
 from donewhen.core.events import EndStatus
 from donewhen.core.integrity import IntegrityFinding
-from donewhen.core.state import KnownFinding, OpenTurn
+from donewhen.core.state import KnownFinding, TurnState
 from donewhen.core.work import Answer, Interrupt
 from donewhen.engine.api import LimitChanges, StartOptions
 from tests.cli.fakes import GOAL_TEXT, RUN, Desk, FakeAdviser, FakeRuns, approval, complete, desk, lines, question, view
@@ -458,10 +458,16 @@ def test_the_default_worker_is_the_person_and_is_said(tmp_path: Path) -> None:
 
 
 def test_plain_lines_tell_what_changed_once(tmp_path: Path) -> None:
-    turn = OpenTurn(1, None, 0.0)
+    turn = TurnState(1, None, 0.0)
     finding = KnownFinding("F1", IntegrityFinding("k", "test_skipped", "tests/test_x.py", 4, "a test is skipped now"))
     first = view(red=True)
-    call = desk(tmp_path, first, view(red=True, turn=turn), view(red=True, turn=turn, findings=(finding,)), complete())
+    call = desk(
+        tmp_path,
+        first,
+        view(red=True, worker_turn=turn),
+        view(red=True, worker_turn=turn, findings=(finding,)),
+        complete(),
+    )
     assert call("run") == 0
     shown = call.out.splitlines()
     assert shown[0] == "goal: Ship the exporter"

@@ -19,7 +19,7 @@ from donewhen.cli.progress import STILL, Log
 from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import OutputClosed, Terminal, TypedLines
 from donewhen.core.integrity import IntegrityFinding
-from donewhen.core.state import IterationRecord, KnownFinding, OpenTurn, Tried
+from donewhen.core.state import IterationRecord, KnownFinding, Tried, TurnState
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import RunStep, RunView, StepKind, StepState
 from donewhen.wire.reports.markdown import MARKS, REFUSED_MARK
@@ -249,9 +249,9 @@ def test_the_demonstration_says_that_a_finding_is_undone_once_trials_passed(
 
 def test_a_turn_that_waits_for_a_person_is_not_called_failed() -> None:
     log = Log()
-    log.lines(view(turn=OpenTurn(1, None, 0.0)))
+    log.lines(view(worker_turn=TurnState(1, None, 0.0)))
     record = IterationRecord(1, 0.0, 1.0, 0, 2)
-    assert log.lines(view(redo=OpenTurn(1, None, 0.0, suspended=True), iterations=(record,))) == [
+    assert log.lines(view(worker_turn=TurnState(1, None, 0.0, stage="suspended"), iterations=(record,))) == [
         "  the turn waits for a person"
     ]
 

@@ -14,7 +14,7 @@ VIEWS = "_views"
 
 def replace(value: T, **changes: Any) -> T:
     """A copy with these fields changed, as `dataclasses.replace`. A value that keeps its fields in a dict (`RunState`,
-    with some seventy of them) is copied as a whole: several times per event that makes a difference."""
+    with forty of them) is copied as a whole: several times per event that makes a difference."""
     fields = getattr(value, "__dict__", None)
     if fields is None or not _only_sets_fields(type(value)):
         return cast("T", dataclasses.replace(cast("Any", value), **changes))

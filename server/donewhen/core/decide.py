@@ -253,7 +253,7 @@ def _person(state: RunState) -> Action | None:
     """An open interrupt is never skipped by the loop itself; a confirmed ending ends the run."""
     if state.lifecycle.ending is not None:
         return Stop(*state.lifecycle.ending)
-    if state.redo is not None and state.redo.suspended:
+    if state.redo is not None and state.redo.stage == "suspended":
         return None  # the turn goes on, and waits for the answer itself
     if state.interrupts:
         return AwaitPerson()

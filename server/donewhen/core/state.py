@@ -81,15 +81,21 @@ class Spend:
         return replace(self, judge=self.judge + usage, known_usd=self.known_usd + (usage.usd or 0.0))
 
 
+TurnStage = Literal["open", "suspended", "cut off"]
+"""`suspended`: it stands still at a point from which it can go on as it is, at a halt or an open question of one of its
+tools, so nothing is put back; `cut off`: it runs again from its beginning, as the same iteration."""
+
+
 @dataclass(frozen=True, slots=True)
-class OpenTurn:
-    """A turn that has begun and not ended. `checkpoint` is the tree before it. `suspended`: it stands still at a point
-    from which it can go on as it is, at a halt or an open question of one of its tools; nothing is put back."""
+class TurnState:
+    """A worker's turn that has begun and not ended. `checkpoint` is the tree before it, `conversation` what the
+    worker's model had been told and had answered by then."""
 
     iteration: int
     checkpoint: str | None
     started_at: float
-    suspended: bool = False
+    conversation: tuple[Message, ...] = ()
+    stage: TurnStage = "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,15 +497,12 @@ class RunState:
     iteration: int = 0
     turns_ended: int = 0
     progress: IterationsSoFar = field(default_factory=IterationsSoFar)
-    turn: OpenTurn | None = None
-    redo: OpenTurn | None = None
-    """A turn that was cut off: it runs again as the same iteration."""
+    worker_turn: TurnState | None = None
+    """See `turn` and `redo`."""
     last_turn: LastTurn = field(default_factory=LastTurn)
     stall: Stall = field(default_factory=Stall)
     conversation: tuple[Message, ...] = ()
     """What the worker's model was told and answered, as far as it wasn't compacted."""
-    conversation_before: tuple[Message, ...] = ()
-    """As it was when the present turn began: a turn that runs again starts from there."""
     steering: Steering = field(default_factory=Steering)
     undoing: bool = False
     """A person wants the worker to undo the findings: it has one turn for that before they are asked about again."""
@@ -529,6 +532,16 @@ class RunState:
     guarded: bool = False
     """It will be on guard once it is complete, since the run before it was."""
     warnings: tuple[RunWarning, ...] = ()
+
+    @property
+    def turn(self) -> TurnState | None:
+        """The turn that is open."""
+        return self.worker_turn if self.worker_turn is not None and self.worker_turn.stage == "open" else None
+
+    @property
+    def redo(self) -> TurnState | None:
+        """The turn that goes on, or runs again, before there is another one."""
+        return self.worker_turn if self.worker_turn is not None and self.worker_turn.stage != "open" else None
 
     @property
     def judge_is_weak(self) -> bool:

@@ -477,7 +477,7 @@ class ActiveRun:
         self.state = replace(
             self.state,
             lifecycle=replace(self.state.lifecycle, interrupted=str(error), reason=str(error)),
-            turn=None,
+            worker_turn=self.state.redo,
             auditing=replace(self.state.auditing, open=None),
         )
         self.failed = True

@@ -74,11 +74,15 @@ async def _step(run: ActiveRun) -> None:  # noqa: C901  # one branch for each ac
             for interrupt in action.interrupts:
                 await run.append(InterruptOpened(run.numbered(interrupt)))
         case AwaitPerson():
-            await run.unless_preempted(watched(run, run.changed(since)))
+            await run.unless_preempted(_watch_changes(run, since))
         case Pause():
             await run.append(RunPaused(action.reason, action.by))
         case Stop():
             await _stop(run, action)
+
+
+async def _watch_changes(run: ActiveRun, since: int) -> None:
+    await watched(run, run.changed(since))  # made here, so that it is awaited once this runs
 
 
 async def _audited(run: ActiveRun, iteration: int) -> None:

@@ -28,7 +28,7 @@ from donewhen.core.lost_tests import LOST_TESTS, lost_tests, lost_text
 from donewhen.core.plugging import Halt, Refine, ResumeDirective
 from donewhen.core.proof import assess, locations
 from donewhen.core.proof_files import ProofFiles
-from donewhen.core.state import OpenTurn, Resuming
+from donewhen.core.state import Resuming, TurnState
 from donewhen.core.words import listed
 from donewhen.core.work import UNKNOWN, Claim, Interrupt, TurnResult, Usage
 from donewhen.engine.active import MAX_PATHS, ActiveRun
@@ -46,7 +46,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
     if worker is None:
         raise WorkspaceError("the run has no worker")
     redo = run.state.redo
-    suspended = redo is not None and redo.suspended
+    suspended = redo is not None and redo.stage == "suspended"
     ready, checkpoint = await _prepared(run, worker, iteration)
     if not ready:
         return
@@ -91,7 +91,7 @@ async def _prepared(run: ActiveRun, worker: Worker, iteration: int) -> tuple[boo
     """The tree before the turn, kept, and whether the turn still comes next: a person may have to be asked, or may have
     amended the goal meanwhile."""
     redo = run.state.redo
-    if redo is not None and not redo.suspended and not await _put_back(run, worker, redo):
+    if redo is not None and redo.stage == "cut off" and not await _put_back(run, worker, redo):
         return False, None
     kept = redo.checkpoint if redo is not None else None
     checkpoint = await keep_tree(run) if kept is None else kept
@@ -180,7 +180,7 @@ async def _warn_of_workspace(run: ActiveRun) -> None:
             await run.append(Warned(code, message))
 
 
-async def _put_back(run: ActiveRun, worker: Worker, redo: OpenTurn) -> bool:
+async def _put_back(run: ActiveRun, worker: Worker, redo: TurnState) -> bool:
     """Puts the tree back as it was before the turn that was cut off, after keeping the present one. What changed
     later is the person's: it is asked about first, and False says that the answer isn't there yet (product.md,
     "Nothing lost")."""

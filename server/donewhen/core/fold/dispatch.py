@@ -479,7 +479,7 @@ def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
             broken=event.broken,
         ),
         interrupts=(),
-        turn=None,
+        worker_turn=state.redo,
         auditing=replace(state.auditing, open=None),
         judge=replace(state.judge, deciding=()),
         trial=replace(state.trial, running=False),

@@ -12,15 +12,19 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.core.changing import replace
 from donewhen.core.hints import hint_in, without
 from donewhen.core.proof import assess, unmet_signature
-from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, KeptTree, OpenTurn, Resuming, RunState
+from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, KeptTree, Resuming, RunState, TurnState
 from donewhen.core.trouble import Retrying
 from donewhen.core.work import UNKNOWN, Claim, RunWarning, Usage
 
 
 def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
     """A turn that runs again keeps its number; a new one closes the books on the iteration before."""
-    again = state.redo is not None and state.redo.iteration == event.iteration
-    suspended = again and state.redo is not None and state.redo.suspended
+    redo = state.redo if state.redo is not None and state.redo.iteration == event.iteration else None
+    again, suspended = redo is not None, redo is not None and redo.stage == "suspended"
+    # One that runs again goes on from where it began; without preserved context each starts over.
+    began_with = state.conversation if redo is None else redo.conversation
+    if not (suspended or state.options.preserve_context):
+        began_with = ()
     signature = unmet_signature(state)
     repeated = signature == state.stall.signature
     first = state.turns_ended == 0 or again
@@ -33,14 +37,12 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         progress=replace(
             state.progress, met_before=met_before, open=True, began=state.progress.began if again else state.elapsed
         ),
-        turn=OpenTurn(event.iteration, event.checkpoint, at),
-        redo=None,
+        worker_turn=TurnState(event.iteration, event.checkpoint, at, began_with),
         files=replace(state.files, edits_kept=None, first_checkpoint=state.files.first_checkpoint or event.checkpoint),
         last_turn=replace(state.last_turn, fatal=None, claim_judged=None, returned=None, claim=None),
         judge=replace(state.judge, dropped=0),
         evidence=replace(state.evidence, citable=_still_recorded(state)),
-        conversation=state.conversation if suspended else _conversation(state, again),
-        conversation_before=state.conversation_before if suspended else _conversation(state, again),
+        conversation=state.conversation if suspended else began_with,
         plugins=replace(state.plugins, resuming=None),
         trial=replace(
             state.trial, agreed={path: kept or event.checkpoint or "" for path, kept in state.trial.agreed.items()}
@@ -89,7 +91,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
     )
     return replace(
         off,
-        turn=None,
+        worker_turn=None,
         turns_ended=state.turns_ended + 1,
         last_turn=replace(
             off.last_turn,
@@ -139,20 +141,20 @@ def cut_off_turn(state: RunState, reason: str, *, model_failed: bool = False) ->
     answered = state.spend.turn.output_tokens > 0
     counts = answered or not (model_failed or state.options.agent is not None)
     cut = _with_cost_so_far(state, turn, reason) if counts else state
-    cut = replace(cut, turn=None, steering=replace(cut.steering, late_answers={}))
+    cut = replace(cut, steering=replace(cut.steering, late_answers={}))
     if (model_failed and answered) or (not model_failed and standing_still(state)):
-        return replace(cut, redo=replace(turn, suspended=True))
+        return replace(cut, worker_turn=replace(turn, stage="suspended"))
     cut = replace(
         cut,
-        redo=replace(turn, suspended=False),
+        worker_turn=replace(turn, stage="cut off"),
         steering=replace(cut.steering, hints=(*state.steering.hints_read, *state.steering.hints), hints_read=()),
     )
     if counts:
         return cut
-    return replace(cut, redo=replace(turn, checkpoint=None, suspended=False), iteration=turn.iteration - 1)
+    return replace(cut, worker_turn=replace(turn, checkpoint=None, stage="cut off"), iteration=turn.iteration - 1)
 
 
-def _with_cost_so_far(state: RunState, turn: OpenTurn, reason: str) -> RunState:
+def _with_cost_so_far(state: RunState, turn: TurnState, reason: str) -> RunState:
     """What an open turn has cost stands in a record of its iteration; the turn's own record takes its place once the
     turn ran to its end. The records add up to the total but for a turn that is none, until it runs again. One that
     waits for a person has not failed."""
@@ -177,13 +179,6 @@ def _with_cost_so_far(state: RunState, turn: OpenTurn, reason: str) -> RunState:
 
 def _without(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
     return tuple(record for record in state.progress.iterations if record.number != iteration)
-
-
-def _conversation(state: RunState, again: bool) -> tuple[Message, ...]:
-    """A turn that runs again goes on from where it began; without preserved context each starts over."""
-    if not state.options.preserve_context:
-        return ()
-    return state.conversation_before if again else state.conversation
 
 
 def turn_restored(state: RunState, event: e.TurnRestored, at: float) -> RunState:
@@ -314,8 +309,7 @@ def run_halted(state: RunState, event: p.RunHalted, at: float) -> RunState:
         state,
         plugins=replace(state.plugins, halt=event.halt, resuming=None),
         lifecycle=replace(state.lifecycle, reason=event.halt.reason),
-        redo=replace(turn, suspended=True) if turn is not None else state.redo,
-        turn=None,
+        worker_turn=replace(turn, stage="suspended") if turn is not None else state.redo,
         auditing=replace(state.auditing, open=None, due=state.auditing.due or state.auditing.open is not None),
         judge=replace(state.judge, deciding=()),
         steering=replace(state.steering, late_answers={}),
