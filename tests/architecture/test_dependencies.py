@@ -18,7 +18,7 @@ FRONT_END = (*PURE, "app")
 ADAPTER = ("core", "core.ecosystems", "ports", "regular")
 ALLOWED: dict[str, tuple[str, ...]] = {
     # From the ground up. A layer may always import itself.
-    "core.ecosystems": (),
+    "core.ecosystems": ("version",),
     "core": ("core.ecosystems",),
     "version": (),
     "installation": ("version",),

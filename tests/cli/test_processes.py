@@ -635,6 +635,19 @@ def test_what_a_person_lets_a_revert_overwrite_is_undone_with_the_rest(place: Pl
 
 
 @posix
+def test_the_command_that_is_named_puts_back_a_goal_file_that_the_worker_deleted(place: Place) -> None:
+    place.goal("`test -f done.txt` passes")
+    (place.root / "w.sh").write_text("[ -e once ] && rm -f GOAL.md; touch once\n")
+    ran = place.process("run", "--worker-command", "sh w.sh")
+    assert not (place.root / "GOAL.md").exists()
+    (named,) = {line.strip() for line in ran.stderr.splitlines() if line.strip().startswith("donewhen revert")}
+    assert place.newest()["goalKept"] == int(named.split()[3])
+    assert f"`{named}` puts it back" in place.run("resume").stderr
+    assert place.run(*shlex.split(named)[1:]).returncode == 0
+    assert (place.root / "GOAL.md").exists()
+
+
+@posix
 def test_a_revert_keeps_a_folder_that_a_person_replaced_by_a_link(place: Place, tmp_path: Path) -> None:
     place.goal("`grep worker src/a.txt` passes")
     source, outside = place.root / "src", tmp_path / "outside"

@@ -52,6 +52,12 @@ def test_each_cause_names_the_commands_that_help(kind: TroubleKind, expected: li
     assert acts(paused(kind)) == expected
 
 
+def test_a_key_that_was_refused_is_set_where_it_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = paused("key_refused")
+    monkeypatch.setenv("DONEWHEN_API_KEY", "refused")
+    assert acts(refused)[0] == "export DONEWHEN_API_KEY=KEY"
+
+
 def test_every_cause_has_its_commands() -> None:
     assert [kind for kind, _ in ACTS] == list(get_args(TroubleKind))
 

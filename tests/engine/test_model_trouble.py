@@ -29,7 +29,7 @@ from tests.engine.world import GOAL, World, contains, ended, until
 
 REFUSED = Failure("APIConnectionError", "connection refused", network="refused")
 FAULTS: list[tuple[Failure, TroubleKind, int, str]] = [
-    (REFUSED, "unreachable", 2, "can't be reached"),
+    (REFUSED, "unreachable", 1, "can't be reached"),
     (Failure("APIConnectionError", "unknown", network="no_host"), "wrong_address", 1, "correct the address"),
     (Failure("AuthenticationError", "bad key", 401), "key_refused", 1, "was not accepted"),
     (Failure("APIStatusError", "Insufficient credits", 402), "no_credit", 1, "no credit left: Insufficient credits"),

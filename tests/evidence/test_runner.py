@@ -247,6 +247,14 @@ async def test_what_can_not_be_imported_is_said_and_how_to_install_it(run: RunCh
     )
 
 
+async def test_this_package_itself_is_looked_for_in_no_index(run: RunCheck, write: Write) -> None:
+    write("test_a.py", "raise ModuleNotFoundError(\"No module named 'donewhen'\", name='donewhen')\n")
+    reason = (await run("python -m pytest -q")).reason
+    assert "`donewhen` is not installed here: " in reason
+    assert "install it from a clone of it into the workspace's environment" in reason
+    assert "pip install" not in reason
+
+
 async def test_a_linter_says_what_is_wrong_and_where(run: RunCheck, write: Write) -> None:
     write("app.py", "\n" * 9)
     said = "".join(f"app.py:{line}:1: F401 `m{line}` imported but unused\\n" for line in range(1, 8))
@@ -908,6 +916,10 @@ BROKEN_OFF = [
      "mocha broke off before any test: SyntaxError: Unexpected end of input"),
     ("mocha", "\n  1 passing (2ms)\n  1 failing\n\n Exception during run: Error: boom\n", "1 of 2 tests failed"),
     ("make", "\n Exception during run: Error: boom\n", "mocha broke off before any test: Error: boom"),
+    ("make", "TAP version 13\n1..3\nBail out! database is gone\n",
+     "the test run broke off before any test: database is gone"),
+    ("tap", "TAP version 13\n1..4\nok 1 - a\nnot ok 2 - b\nBail out!\n",
+     "tap broke off after 2 tests (1 failed): Bail out!"),
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from donewhen.cli.gate.forms import FORMS, NotAHook, form_of, read_call
+from donewhen.cli.gate.forms import FORMS, NotAHook, block_unread, form_of, read_call
 from donewhen.cli.parser import AGENTS
 from tests.tools import each_row
 
@@ -132,6 +132,13 @@ def test_vs_codes_own_agent_is_held_whosever_settings_it_read(spelt: dict[str, A
     asked = read_call(form, sent)
     assert (asked.event, asked.session, asked.folders, asked.open, asked.again) == ("stop", "abc", ("/w",), True, False)
     assert form.answer("R1", "") == BLOCKS["vscode"]
+
+
+@pytest.mark.parametrize("named", [None, *FORMS])
+def test_what_no_form_knows_is_blocked_in_the_words_of_the_agent_that_asks(named: str | None) -> None:
+    read_by_vscode = named in (None, "vscode", "copilot", "claude")
+    own = FORMS[named or "vscode"].answer("why", "")
+    assert block_unread(named, "why") == {**(FORMS["vscode"].answer("why", "") if read_by_vscode else {}), **own}
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,9 @@ def test_met_without_usable_citations_is_unverified(cited: list[str], says: str)
         ("Unverified users are rejected with 403, as E1 shows.", False),
         ("The CLI lists packages whose dependencies are unmet (E1).", False),
         ("All tests pass; accounts that are unverified get a banner.", False),
+        ("slugify does not handle empty names, so the requirement is not met.", True),
+        ("The requirement is only partially met.", True),
+        ("Without the fix the requirement is not met; E1 shows that it is.", False),
     ],
 )
 def test_met_whose_reason_says_that_it_is_not_is_unverified(reason: str, contradicts: bool) -> None:

@@ -214,7 +214,8 @@ def _to_go_on(state: RunState) -> list[str]:
         return []  # a run with such a record can't continue, and its reason says so
     accept = f"\n  donewhen accept {run_id} --all --reason TEXT" if findings else ""
     undo = f"accept {', '.join(one.id for one in findings)}, or undo what was changed" if findings else ""
-    resume = f"{accept}\n  donewhen resume {run_id}"
+    back = "" if goal_kept(state) is None else f"\n  {putting_back(state)}"
+    resume = f"{accept}{back}\n  donewhen resume {run_id}"
     if state.status in ("capped", "timed_out", "over_budget"):
         spent = "--budget USD" if state.goal.limits.budget is not None else "--token-budget N"
         option = {"capped": "--max-iterations N", "timed_out": "--timeout T"}.get(state.status, spent)

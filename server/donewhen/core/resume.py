@@ -9,7 +9,7 @@ from donewhen.core.errors import NotResumable, UsageError
 from donewhen.core.events import Approve
 from donewhen.core.goal import Limits
 from donewhen.core.proof import satisfied
-from donewhen.core.state import RunState
+from donewhen.core.state import KeptTree, RunState
 
 _LIMIT_OF = {"capped": "max_iterations", "timed_out": "timeout", "over_budget": "budget"}
 _GOES_ON = ("stalled", "crashed", "blocked", "impossible")
@@ -21,14 +21,24 @@ def goal_gone(path: str | None) -> str:
 
 
 def goal_kept(state: RunState) -> int | None:
-    """The iteration whose files have the goal file, while the run stands still because that is gone; else None."""
+    """The iteration whose files have the goal file, while the run stands still and that is gone, or was changed by the
+    worker; else None."""
     gone = state.status == "paused" and state.lifecycle.reason == goal_gone(state.goal.path)
-    return state.files.last_checkpoint.iteration if gone and state.files.last_checkpoint is not None else None
+    changed = any(one.finding.kind == "goal_file" for one in state.open_findings)
+    kept = _with_goal_file(state)
+    stands_still = state.status not in (None, "running", "waiting", "complete", "cancelled")
+    return kept.iteration if kept is not None and (gone or (changed and stands_still)) else None
+
+
+def _with_goal_file(state: RunState) -> KeptTree | None:
+    """The last files that were kept before the worker changed the goal file; else the last ones."""
+    changed = (one.before for one in state.open_findings if one.finding.kind == "goal_file")
+    return next((before for before in changed if before is not None), state.files.last_checkpoint)
 
 
 def putting_back(state: RunState) -> str:
     """The command that puts the goal file back; empty where none was kept."""
-    kept = state.files.last_checkpoint
+    kept = _with_goal_file(state)
     return "" if kept is None else f"donewhen revert {state.run_id} {kept.iteration} {state.goal.path} --force"
 
 

@@ -773,5 +773,7 @@ def _diffs(paths: Sequence[str], tree: _Tree) -> str:
 
 
 def _sentence(text: str) -> str:
+    """With a capital letter, unless it begins with a path, and a full stop."""
     bare = text.strip()
-    return f"{bare[:1].upper()}{bare[1:]}" + ("" if bare.endswith((".", "?", "!")) else ".")
+    begun = bare[:1].upper() + bare[1:] if re.match(r"[a-z]+[ ,:]", bare) else bare
+    return begun if begun.endswith((".", "?", "!")) else f"{begun}."

@@ -23,7 +23,7 @@ class Observed:
     `printed_by` are the forms of the runners whose output it is where no runner was named or reported. `miscounted`
     says that the report contains a different number of tests from the one that its runner counted. `located`: it names
     places, which say what failed. `broke_off` is what ended the `runner` itself, `usage_exit` its exit code where it
-    did not come to any test.
+    did not come to any test; `never_ran` counts the tests that it had promised, which count as failed.
     """
 
     process: ProcessResult
@@ -41,6 +41,7 @@ class Observed:
     printed_by: tuple[str, ...] = ()
     located: bool = False
     broke_off: str = ""
+    never_ran: int = 0
     runner: str = ""
     usage_exit: int | None = None
 
@@ -78,9 +79,9 @@ def _by_totals(seen: Observed, totals: TestTotals) -> Decision:
     if totals.executed == 0 and (_exit_as_expected(seen) or seen.process.exit_code == seen.no_tests_exit):
         skipped = f" ({totals.skipped} skipped)" if totals.skipped else ""
         return Outcome.NO_TESTS, f"no test was executed{skipped}"
+    if seen.broke_off and (totals.failed or not _exit_as_expected(seen)):
+        return Outcome.FAILED, _broke_off(seen, totals if totals.source == "junit" or seen.never_ran else None)
     if not _exit_as_expected(seen):
-        if seen.broke_off:
-            return Outcome.FAILED, _broke_off(seen, totals if totals.source == "junit" else None)
         return Outcome.FAILED, _failures(seen, totals) if totals.failed else _other_exit(seen, totals)
     if totals.failed and seen.expected_exit == 0:
         return Outcome.FAILED, f"{_failures(seen, totals)}, although the exit code is 0"
@@ -131,10 +132,10 @@ def _other_exit(seen: Observed, totals: TestTotals) -> str:
 def _broke_off(seen: Observed, totals: TestTotals | None) -> str:
     if totals is None:
         return f"{seen.runner} broke off before any test: {seen.broke_off}"
-    files = sum(map(is_unloaded_file, seen.tests))
-    ran = totals.executed - files
+    not_run = sum(map(is_unloaded_file, seen.tests)) + seen.never_ran
+    ran = totals.executed - not_run
     when = f"after {counted(ran, 'test')}" if ran else "before any test"
-    failed = f" ({totals.failed - files} failed)" if totals.failed > files else ""
+    failed = f" ({totals.failed - not_run} failed)" if totals.failed > not_run else ""
     return f"{seen.runner} broke off {when}{failed}: {seen.broke_off}"
 
 

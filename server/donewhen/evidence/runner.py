@@ -10,7 +10,7 @@ from pathlib import Path
 
 from donewhen.core.commands.wrapped import Segment, folders
 from donewhen.core.ecosystems import RUNNERS
-from donewhen.core.ecosystems.output import multiline
+from donewhen.core.ecosystems.output import bailed_out, multiline
 from donewhen.core.evidence import (
     CheckResult,
     EditorReport,
@@ -224,6 +224,9 @@ class CommandChecker:
     ) -> Observed:
         runner = plan.runs.runner
         ended, said = _broken_off(plan.runs, output, report, totals)
+        never_ran = 0
+        if report is None and (bailed := bailed_out(output)) is not None:
+            ended, (said, never_ran) = "the test run", bailed
 
         def which(name: str) -> str | None:
             return self._environment.which(name, plan.variables)
@@ -245,6 +248,7 @@ class CommandChecker:
             checked_nothing=checked_nothing(output, plan.parts, totals),
             miscounted=_miscounted(report, output),
             broke_off=said,
+            never_ran=never_ran,
         )
 
 

@@ -241,7 +241,8 @@ def _read_entry(entry: object, citable: Citable) -> tuple[RequirementVerdict, st
 
 
 _OPPOSITE = (
-    r"(?:un(?:met|verified|satisfied|fulfilled)|not (?:yet |fully |actually |really )?(?:met|satisfied|fulfilled))"
+    r"(?:un(?:met|verified|satisfied|fulfilled)|(?:not (?:yet |fully |actually |really )?|(?:only )?part(?:ial)?ly )"
+    r"(?:met|satisfied|fulfilled))"
 )
 _DENIES = re.compile(
     r"\b(?:R\d+|(?:the|this) requirement|it)\s+(?:is|remains|stays)\s+"
@@ -254,6 +255,8 @@ _DENIED_OR_PAST = re.compile(
     r"|whenever|where|while|once|until|that|which|who|whose)\b",
     re.IGNORECASE,
 )
+_SO = re.compile(r"\b(?:so|thus|hence|therefore|consequently)\b", re.IGNORECASE)
+"""What follows says it of the requirement, whatever is said before."""
 _LABEL = re.compile(r"\bR\d+\b")
 
 
@@ -264,7 +267,8 @@ def _contradiction(name: str, missing: str, reason: str) -> str:
     for sentence in re.split(r"(?<=[.;!?])\s+", reason):
         denied = _DENIES.search(sentence)
         labels = set(_LABEL.findall(sentence))
-        if denied and not _DENIED_OR_PAST.search(sentence[: denied.start()]) and (not labels or name in labels):
+        before = _SO.split(sentence[: denied.start()])[-1] if denied else ""
+        if denied and not _DENIED_OR_PAST.search(before) and (not labels or name in labels):
             return f"its reason says that it is not: {_bounded_reason(sentence)}"
     return ""
 

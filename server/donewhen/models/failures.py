@@ -63,7 +63,6 @@ _NOT_JSON = re.compile(r"\(char \d+\)$")
 """How Python's own words for that end."""
 
 TRIES: Mapping[TroubleKind, int] = {
-    "unreachable": 2,
     "starting": 60,
     "overloaded": 5,
     "failing": 5,

@@ -252,9 +252,14 @@ def read_call(form: Form, sent: Mapping[str, Any]) -> HookCall:
     return HookCall(event, session, folders_of(sent), by_itself and asked_for, sent.get("stop_hook_active") is True)
 
 
+_READ_BY_VSCODE = ("vscode", "copilot", "claude")
+"""The agents whose files of hooks VS Code's own agent reads, and calls as its own."""
+
+
 def block_unread(named: str | None, text: str) -> dict[str, Any]:
-    """The answer to a call that no form knows: what holds most agents, and the one that is named."""
-    return {**FORMS["vscode"].answer(text, ""), **FORMS[named or "vscode"].answer(text, "")}
+    """The answer to a call that no form knows: what holds the agent that is named, or most of them."""
+    own = FORMS[named or "vscode"].answer(text, "")
+    return {**FORMS["vscode"].answer(text, ""), **own} if named is None or named in _READ_BY_VSCODE else own
 
 
 def _unnamed(form: Form, sent: Mapping[str, Any]) -> Event | None:

@@ -124,6 +124,7 @@ def json_events(output: str, key: str) -> Iterator[Mapping[str, object]]:
 
 _TAP_LINE = re.compile(r"^(?P<indent> *)(?P<not>not )?ok\b *(?P<number>\d+)?(?: *-)? *(?P<name>.*)$")
 _TAP_PLAN = re.compile(r"^1\.\.(\d+)", re.MULTILINE)
+_TAP_END = re.compile(r"^Bail out!(?:[ \t]+(?P<said>\S.*))?$", re.MULTILINE)
 _TAP_DIRECTIVE = re.compile(r"\s+#\s*(skip|todo)\S*", re.IGNORECASE)
 
 
@@ -150,6 +151,15 @@ def _of_tap(match: re.Match[str]) -> Named:
     if word == "skip" or (word == "todo" and negated):
         return title, "skip"
     return title, "fail" if negated else "pass"
+
+
+def bailed_out(output: str) -> tuple[str, int] | None:
+    """What a TAP stream that ended before its plan says of that, and how many of its tests never ran; None for any
+    other output."""
+    end, tests = _TAP_END.search(output), read_tap(output)
+    if end is None or tests is None:
+        return None
+    return end["said"] or "Bail out!", [word for _, word in tests].count("never ran")
 
 
 def tap_counts(output: str) -> Counts | None:

@@ -27,6 +27,7 @@ from donewhen.core.ecosystems.table import (
     matcher,  # fmt: skip
     pip,
 )
+from donewhen.version import PUBLISHED
 
 _OF_TESTS = '__import__("re").search("(?i)test|pluggy|nose|^CI$|^PYTHON|^__main__$", {})'
 """What in the names of variables, modules and arguments tells of a test."""
@@ -170,6 +171,8 @@ def _python_module(match: re.Match[str], command: str) -> str:
 
 def _add(name: str, command: str) -> str:
     """How to install a distribution where the command runs."""
+    if name == "donewhen" and not PUBLISHED:
+        return "install it from a clone of it into the workspace's environment"
     if re.search(r"\buv run\b", command):
         return f"`uv sync`, or `uv add {name}` where the project doesn't list it"
     if re.search(r"\bpoetry run\b", command):

@@ -289,7 +289,7 @@ def _rejoined(
 
 
 def _doubtful(path: str) -> Divided:
-    doubt = f"{path} contains both tests and product code, and nothing here tells which of the two changed"
+    doubt = f"{path} can't be divided into tests and product code, so nothing here tells which of the two changed"
     return Divided(path, True, True, original=Same(), reverted=Before(), doubt=doubt)
 
 
