@@ -3,6 +3,7 @@ import { currentWorker, type FoundAgent, prepareWorker, workerItems } from './ch
 import { OWN_SOURCE } from './editorProblems';
 import { isGoalFile } from './goalFiles';
 import { say } from './notices';
+import { OfferedChecks } from './offeredChecks';
 import { harmless, label } from './plainText';
 import type { CommandResults, GoalProposeArgument, GoalSetArgument, SeenProblemArgument } from './protocol';
 import { Back, type Choice, choicesStep, editButton, type Live, type Proposed, textStep } from './quickSteps';
@@ -11,7 +12,6 @@ import { hasFolder } from './targets';
 
 type SetGoalServices = Pick<Services, 'request' | 'keys' | 'log' | 'context'>;
 
-type OfferedCheck = CommandResults['donewhen.goal.detect']['checks'][number];
 type Proposal = CommandResults['donewhen.goal.propose']['proposals'][number];
 
 const TICKED = new vscode.ThemeIcon('pass-filled');
@@ -226,9 +226,7 @@ interface GoalChoice extends Choice {
 class NewGoal implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly trying = new vscode.CancellationTokenSource();
-  private readonly left = new Set<string>();
-  private readonly added: OfferedCheck[] = [];
-  private offered: readonly OfferedCheck[] = [];
+  private readonly checks: OfferedChecks;
   private likely: readonly Proposal[] = [];
   private waiting: 'looking' | 'trying' | undefined = 'looking';
   /** Settles once it is known which checks there are; rejects with why they can't be. */
@@ -246,16 +244,14 @@ class NewGoal implements vscode.Disposable {
     private readonly services: SetGoalServices,
     readonly folder: vscode.WorkspaceFolder,
     public worker: string,
-    private readonly known?: Proposal,
+    known?: Proposal,
   ) {
     this.typed = known?.objective ?? '';
     this.objective = this.typed;
     this.requirements = known?.requirements ?? [];
+    this.checks = new OfferedChecks(this.requirements, known?.checks ?? [], vscode.l10n.t('your own'));
     this.objectives = this.live(() => this.proposed());
     this.choices = this.live(() => [...this.endings(), ...this.requirementRows(), ...this.checkRows(), ...this.workerRows()]);
-    known?.checks.forEach((check) => {
-      this.add(check);
-    });
     this.detected = this.detect();
     // What goes wrong is told at the step that needs it, which a person may never come to.
     this.detected.catch(() => undefined);
@@ -264,25 +260,16 @@ class NewGoal implements vscode.Disposable {
 
   /** The commands that are to prove it. */
   get picked(): readonly string[] {
-    return this.ticked().map((check) => check.command);
+    return this.checks.taken.map((check) => check.command);
   }
 
   /** Whether a run can begin with it, and would show something. */
   get starts(): boolean {
-    return vscode.workspace.isTrusted && this.shows;
-  }
-
-  /** A run of checks that all pass already would be complete at once. */
-  private get shows(): boolean {
-    return this.requirements.length > 0 || this.ticked().some(({ standing }) => standing !== 'green');
+    return vscode.workspace.isTrusted && this.checks.shows;
   }
 
   add(command: string): void {
-    this.left.delete(command);
-    if (!this.all().some((check) => check.command === command)) {
-      const why = vscode.l10n.t('your own');
-      this.added.push({ command, why, state: why, suggested: true, standing: null, reason: null });
-    }
+    this.checks.add(command);
     this.changed.fire();
   }
 
@@ -301,15 +288,6 @@ class NewGoal implements vscode.Disposable {
     return { items, busy: () => this.waiting !== undefined, onDidChange: this.changed.event };
   }
 
-  private all(): readonly OfferedCheck[] {
-    const found = new Set(this.offered.map((check) => check.command));
-    return [...this.offered, ...this.added.filter((check) => !found.has(check.command))];
-  }
-
-  private ticked(): readonly OfferedCheck[] {
-    return this.all().filter((check) => !this.left.has(check.command));
-  }
-
   private async look(): Promise<void> {
     try {
       this.likely = (await this.services.request('donewhen.goal.propose', await seenHere(this.folder))).proposals;
@@ -322,54 +300,39 @@ class NewGoal implements vscode.Disposable {
   private async detect(): Promise<void> {
     const { checks, agents } = await this.services.request('donewhen.goal.detect', { workspaceUri: this.folder.uri.toString() });
     this.agents = agents;
-    this.leaveOut(checks);
-    this.take(checks, vscode.workspace.isTrusted ? 'trying' : undefined);
+    this.checks.take(checks);
+    this.wait(vscode.workspace.isTrusted ? 'trying' : undefined);
     if (vscode.workspace.isTrusted) {
       void this.tryThem();
     }
-  }
-
-  /** What is known to decide it is ticked, and nothing else; the project's own checks are offered beside it. */
-  private leaveOut(checks: readonly OfferedCheck[]): void {
-    const decided = this.requirements.length + (this.known?.checks.length ?? 0) > 0;
-    const offered = new Set(this.all().map((check) => check.command));
-    checks
-      .filter((check) => !check.suggested || (decided && !offered.has(check.command)))
-      .forEach((check) => this.left.add(check.command));
   }
 
   private async tryThem(): Promise<void> {
     const argument = { workspaceUri: this.folder.uri.toString(), tryChecks: true };
     try {
       const { checks } = await this.services.request('donewhen.goal.detect', argument, this.trying.token);
-      // What can't be run here turns out when it is tried; what would do instead is offered, and ticked.
-      const known = new Set(this.offered.map((check) => check.command));
-      checks.filter((check) => check.suggested && !known.has(check.command)).forEach((check) => this.left.delete(check.command));
-      this.leaveOut(checks);
-      this.take(checks, undefined);
+      this.checks.take(checks);
+      this.wait(undefined);
     } catch (problem) {
       if (!this.trying.token.isCancellationRequested) {
         this.services.log.warn(`the checks were not tried: ${String(problem)}`);
-        this.take(this.offered, undefined);
+        this.wait(undefined);
       }
     }
   }
 
-  private take(checks: readonly OfferedCheck[], waiting: 'trying' | undefined): void {
-    this.offered = checks;
+  private wait(waiting: 'trying' | undefined): void {
     this.waiting = waiting;
     this.changed.fire();
   }
 
   /** What a check that fails now asks for, then what else is likely. */
   private proposed(): Proposed[] {
-    const failing = this.offered
-      .filter(({ standing }) => standing === 'red')
-      .map(({ command, reason }) => ({
-        objective: vscode.l10n.t('Make `{0}` pass', command),
-        source: reason ?? vscode.l10n.t('a check that fails now'),
-        icon: 'beaker',
-      }));
+    const failing = this.checks.failing.map(({ command, reason }) => ({
+      objective: vscode.l10n.t('Make `{0}` pass', command),
+      source: reason ?? vscode.l10n.t('a check that fails now'),
+      icon: 'beaker',
+    }));
     return [...failing, ...this.likely].map(({ objective, source, icon }) => ({
       label: label((objective.split('\n', 1)[0] ?? '').slice(0, MOST_IN_LABEL)),
       description: label(source),
@@ -390,7 +353,7 @@ class NewGoal implements vscode.Disposable {
 
   /** What Enter does, in a few words. */
   private summary(): string {
-    const { length } = this.ticked();
+    const { length } = this.checks.taken;
     const worker = workerItems(this.agents).find((item) => item.worker === this.worker)?.label ?? this.worker;
     if (this.waiting === 'looking') {
       return vscode.l10n.t('Looking for checks in this project…');
@@ -400,7 +363,7 @@ class NewGoal implements vscode.Disposable {
         ? vscode.l10n.t('{0}; the Problems panel proves it', worker)
         : vscode.l10n.t('no check yet: type a command, or write one in the goal file');
     }
-    if (!this.shows) {
+    if (!this.checks.shows) {
       return vscode.l10n.t('all checks pass already: add one that fails until it is done');
     }
     return length === 1 ? vscode.l10n.t('{0}; 1 check proves it', worker) : vscode.l10n.t('{0}; {1} checks prove it', worker, length);
@@ -412,8 +375,9 @@ class NewGoal implements vscode.Disposable {
   }
 
   private checkRows(): GoalChoice[] {
-    const rows = this.all().map(({ command, standing, suggested, state: known, why }): GoalChoice => {
-      const out = this.left.has(command);
+    const rows = this.checks.all.map((check): GoalChoice => {
+      const { command, standing, suggested, state: known, why } = check;
+      const out = !this.checks.isTaken(check);
       const tried = this.waiting === 'trying' && standing === null && suggested;
       const state = tried ? `${vscode.l10n.t('being tried…')} · ${why}` : known;
       return {
@@ -421,9 +385,7 @@ class NewGoal implements vscode.Disposable {
         description: label(out ? vscode.l10n.t('left out · {0}', state) : state),
         iconPath: out ? OPEN : TICKED,
         toggle: () => {
-          if (!this.left.delete(command)) {
-            this.left.add(command);
-          }
+          this.checks.toggle(check);
           this.changed.fire();
         },
       };

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 interface Property {
@@ -21,13 +21,16 @@ interface Manifest {
     readonly commands: readonly { readonly command: string; readonly category: string; readonly title: string }[];
     readonly configuration: readonly { readonly properties: Readonly<Record<string, Property>> }[];
     readonly menus: Readonly<Record<string, readonly MenuItem[]>>;
+    readonly walkthroughs: readonly {
+      readonly steps: readonly { readonly description: string; readonly media: { readonly markdown: string } }[];
+    }[];
   };
 }
 
 const text = readFileSync('package.json', 'utf8');
 const manifest = JSON.parse(text) as Manifest;
 const nls = JSON.parse(readFileSync('package.nls.json', 'utf8')) as Record<string, string>;
-const { commands, configuration, menus } = manifest.contributes;
+const { commands, configuration, menus, walkthroughs } = manifest.contributes;
 const settings = Object.fromEntries(configuration.flatMap((group) => Object.entries(group.properties)));
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
@@ -50,6 +53,53 @@ test('every command has the one category, unless its title names the extension, 
 test('menus offer only commands that there are', () => {
   const known = new Set(commands.map((one) => one.command));
   expect(Object.values(menus).flat().filter((item) => !known.has(item.command))).toEqual([]);
+});
+
+test('the palette offers what concerns a run where there is one, and what runs something where the workspace is trusted', () => {
+  const conditions = new Map((menus['commandPalette'] ?? []).map(({ command, when }) => [command, when ?? '']));
+  const ofRuns = ['pause', 'resume', 'takeOver', 'stop', 'answer', 'report', 'revertToIteration', 'waive', 'showTimeline'];
+  for (const name of ofRuns) {
+    expect(conditions.get(`donewhen.${name}`), name).toMatch(/donewhen\.(active|resumable|takeOver|asks|runs)/);
+  }
+  for (const name of ['start', 'checkNow', 'resume', 'takeOver', 'answer', 'revertToIteration', 'dispute', 'guard']) {
+    expect(conditions.get(`donewhen.${name}`), name).toContain('isWorkspaceTrusted');
+  }
+  // Without a goal, or a folder, these say what to do first.
+  for (const name of ['setGoal', 'goalStatus', 'chooseModels', 'restartServer', 'showLogs']) {
+    expect(commands.map(({ command }) => command)).toContain(`donewhen.${name}`);
+    expect(conditions.has(`donewhen.${name}`), name).toBe(false);
+  }
+});
+
+test('a goal that is open has a button that starts it', () => {
+  expect((menus['editor/title'] ?? []).map(({ command }) => command)).toContain('donewhen.start');
+});
+
+test('each step of the walkthrough has a picture that is said in words, and offers commands that there are', () => {
+  const steps = walkthroughs.flatMap((one) => one.steps);
+  expect(steps).toHaveLength(4);
+  const known = [...commands.map(({ command }) => command), 'donewhen.goals.focus', 'workbench.action.closeSidebar'];
+  for (const { description, media } of steps) {
+    const pictures = [...readFileSync(media.markdown, 'utf8').matchAll(/!\[([^\]]*)\]\(([^)]+)\)/g)];
+    expect(pictures, media.markdown).toHaveLength(1);
+    for (const [, said = '', file = ''] of pictures) {
+      expect(said.length, file).toBeGreaterThan(20);
+      expect(existsSync(`walkthrough/${file}`), file).toBe(true);
+    }
+    const offered = [...(nls[description.replaceAll('%', '')] ?? '').matchAll(/\(command:([\w.]+)\)/g)].map((match) => match[1]);
+    expect(offered.length, media.markdown).toBeGreaterThan(0);
+    expect(offered.filter((command) => !known.includes(command ?? ''))).toEqual([]);
+  }
+});
+
+test('the page of the extension says what it promises without a picture', () => {
+  const readme = readFileSync('README.md', 'utf8');
+  const text = readme.replaceAll(/!\[[^\]]*\]\([^)]*\)/g, '');
+  for (const promise of ['Quick start', '✔ met', '✘ unmet', 'vscode.dev and github.dev', 'Linux x64 and arm64']) {
+    expect(text).toContain(promise);
+  }
+  const pictures = [...readme.matchAll(/!\[([^\]]*)\]\(([^)]*)\)/g)];
+  expect(pictures.filter(([, said = '', file = '']) => said === '' || !existsSync(file))).toEqual([]);
 });
 
 test('whatever a row offers as a button, its context menu offers too, where keyboards reach it', () => {

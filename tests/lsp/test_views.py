@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from donewhen.lsp.positions import file_path
 
 from .editor import Editor
 
+TEST = "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self): self.assertEqual(NUMBER, 1)\n"
+WORDS = "# Make it nice\n\n- [ ] The code is a pleasure to read\n"
 WRONG = "---\nmax_iterations: none\n---\n# Ship it\n\n- [ ] `true` passes\n"
 
 
@@ -85,9 +89,10 @@ def test_an_error_says_which_line_of_the_goal_file_is_wrong_and_what_is_lacking(
     lacking = own_editor.execute_error("donewhen.run.start", {"goalUri": uri, "worker": "agent"})
     assert lacking["data"] == {"lacks": "model"}
     (tmp_path / "w" / "GOAL.md").write_text(WRONG, encoding="utf-8")
-    wrong = own_editor.execute_error("donewhen.run.start", {"goalUri": uri})
-    assert wrong["data"] == {"line": 1}
-    assert "line 2" in wrong["message"]
+    for command in ("donewhen.run.start", "donewhen.goal.check"):
+        wrong = own_editor.execute_error(command, {"goalUri": uri})
+        assert wrong["data"] == {"line": 1}
+        assert wrong["message"].startswith("GOAL.md, line 2: max_iterations")
 
 
 def test_an_error_names_the_run_that_stands_in_the_way(own_editor: Editor, tmp_path: Path) -> None:
@@ -105,3 +110,57 @@ def test_what_is_before_a_person_says_what_they_want(own_editor: Editor, tmp_pat
     test = {"name": "test_add", "id": "/w/test_a.py::test_add", "path": "test_a.py"}
     (one,) = own_editor.execute("donewhen.goal.propose", {"test": test})["proposals"]
     assert one["checks"] == ["python -m pytest -q test_a.py::test_add"]
+    problem = {"path": "data.json", "line": 2, "message": "Expected comma"}
+    (one,) = own_editor.execute("donewhen.goal.propose", {"problem": problem})["proposals"]
+    assert one["objective"] == "Fix in data.json: Expected comma"
+    assert one["requirements"] == ["No errors in Problems for `data.json`"]
+
+
+@pytest.mark.parametrize(("number", "state"), [(1, "passes now"), (2, "fails now: 1 of 1 test failed")])
+def test_a_check_that_is_offered_says_how_it_stands_once_it_was_tried(
+    own_editor: Editor, tmp_path: Path, number: int, state: str
+) -> None:
+    started(own_editor, tmp_path / "w")
+    (tmp_path / "w" / "test_it.py").write_text(TEST.replace("NUMBER", str(number)), encoding="utf-8")
+    (untried,) = own_editor.execute("donewhen.goal.detect", {})["checks"]
+    assert (untried["standing"], untried["state"]) == (None, untried["why"])
+    (tried,) = own_editor.execute("donewhen.goal.detect", {"tryChecks": True})["checks"]
+    assert tried["command"] == untried["command"] == "python -m unittest"
+    assert tried["state"].startswith(state)
+    set_goal = {"objective": "Make it right", "checks": [tried["command"]], "worker": "human", "tryChecks": False}
+    made = own_editor.execute("donewhen.goal.set", set_goal)
+    drafted = file_path(made["goalUri"])
+    assert drafted is not None
+    text = Path(drafted).read_text(encoding="utf-8")
+    assert text.startswith("---\nworker: human\n---\n# Make it right\n\n- [ ] `python -m unittest` passes\n")
+
+
+def test_a_check_that_a_button_asks_for_decides_what_the_run_asked_about(own_editor: Editor, tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    goal = root / "GOAL.md"
+    goal.write_text(WORDS, encoding="utf-8")
+    options = {"clientFeatures": {"interrupts": True, "views": True}}
+    own_editor.start(root=root, options=options, capabilities={"workspace": {"applyEdit": True}})
+    uri = own_editor.open(goal)
+    run_id = own_editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
+    (asked,) = own_editor.snapshot(run_id, lambda s: bool(s["interrupts"]))["interrupts"]
+    assert asked["title"].startswith("Nothing can decide R1: The code is a pleasure to read")
+    lines = WORDS.splitlines(keepends=True)
+    for more, wanted in (
+        ({"judgeModel": "openai/judge"}, "---\njudge_model: openai/judge\n---\n"),
+        ({"requirementId": "R1", "check": "test -f STYLE.md"}, "  - check: `test -f STYLE.md`\n"),
+    ):
+        command = {"command": "donewhen.goal.amend", "arguments": [{"goalUri": uri, **more}]}
+        number = own_editor.begin("workspace/executeCommand", command)
+        request = own_editor.expect("workspace/applyEdit")
+        ((edit,),) = request["params"]["edit"]["changes"].values()
+        assert edit["newText"] == wanted
+        own_editor.reply(request, {"applied": True})
+        assert own_editor.response(number)["result"] == {"goalUri": uri}
+    at = edit["range"]["start"]["line"]
+    own_editor.save(goal, "".join([*lines[:at], edit["newText"], *lines[at:]]))
+    now = own_editor.snapshot(run_id, lambda s: not s["interrupts"] and s["requirements"][0]["status"] == "unmet")
+    assert now["status"] == "running"
+    (root / "STYLE.md").touch()
+    own_editor.snapshot(run_id, lambda s: s["status"] == "complete")

@@ -58,11 +58,6 @@ class Editors:
         sides = [self._lines(f".monaco-diff-editor .editor.{side}") for side in ("original", "modified")]
         return "\n".join(sides[0]), "\n".join(sides[1])
 
-    def actions(self) -> list[str]:
-        """The buttons beside the tabs of the active group."""
-        labels = self._screen.read(".editor-group-container.active .editor-actions .action-label", "e.ariaLabel ?? ''")
-        return [str(label).removeprefix("Done When: ") for label in labels]
-
     def tabs(self) -> list[str]:
         return self._screen.read(".tabs-container .tab", "e.dataset.resourceName")
 

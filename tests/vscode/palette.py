@@ -46,9 +46,6 @@ class Palette:
         """The entries in view, as a screen reader says them."""
         return self._screen.read(".quick-input-widget .monaco-list-row", "e.ariaLabel ?? e.textContent")
 
-    def message(self) -> str:
-        return " ".join(self._screen.read(".quick-input-widget .quick-input-message", "e.innerText"))
-
     # ------------------------------------------------------------------------------ what a person does
 
     def run(self, title: str, within: float = PATIENCE) -> None:

@@ -18,7 +18,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 @pytest.fixture(scope="module")
 def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[CodeServer]:
-    with installed(vsix, tmp_path_factory.mktemp("vscode"), models.settings()) as server:
+    settings = {**models.settings(), "donewhen.tickBoxes": True, "donewhen.inlayHints": True}
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), settings) as server:
         yield server
 
 
@@ -69,5 +70,17 @@ def test_consent_is_a_dialog_and_a_question_needs_no_notification(
     assert "Review Changes" in told
     assert "Commit…" in told
     window.screenshot(tmp_path / "proven.png")
+    window.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     window.notices.press("Proven: 1 of 1 in", "Copy Receipt")
+    clipboard = "navigator.clipboard.readText()"
+    window.until(lambda: "| `python -m pytest -q` passes |" in window.page.evaluate(clipboard), "the receipt")
     window.notices.gone("Proven: 1 of 1 in")
+
+    # Its box ticks itself: saved, as nothing else was unsaved, and nothing turns stale by it.
+    goal = folder / "GOAL.md"
+    window.until(lambda: "- [x] " in goal.read_text(encoding="utf-8"), "ticked on the disk")
+    window.until(lambda: any(one.startswith("Met") for one in window.editor.lenses()), "still met")
+    window.until(lambda: "passes ✓ met" in window.editor.text(), "the same at the end of the line, after a space")
+    window.editor.open("GOAL.md")
+    window.page.keyboard.press("Control+z")
+    window.until(lambda: any("- [ ]" in line for line in window.editor.lines()), "undone")

@@ -14,6 +14,9 @@ from tests.vscode.site import BAR, project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 GOAL = """\
+---
+max_iteration: 3
+---
 # Say where
 
 - [ ] `python where.py` passes
@@ -35,6 +38,18 @@ def test_a_check_runs_in_the_interpreter_that_is_selected(
         server.install(python_extension(tmp_path / "python.vsix"))
         window = open_window(server, folder)
         window.notices.wait_bar(BAR, "Goal")
+
+        # What is wrong in a goal file opens at its line.
+        window.palette.run("Done When: Check Now")
+        said = window.notices.wait("GOAL.md, line 2: ")
+        assert "max_iteration" in said
+        assert "Show Logs" not in said
+        window.notices.press("GOAL.md, line 2: ", "Open Goal File")
+        window.editor.shown("GOAL.md")
+        window.until(lambda: "Ln 2, Col 1" in window.notices.bar("status.editor.selection"), "at the line")
+        window.editor.replace_line(2, "max_iterations: 3")
+        window.editor.save()
+
         for each in environments:
             selected.write_text(str(each / "bin" / "python"), encoding="utf-8")
 

@@ -77,12 +77,6 @@ class Views:
         else:
             row.get_by_role("button", name=action, exact=True).click()
 
-    def press_spoken(self, view: str, text: str, action: str) -> None:
-        """One of the buttons of the node of which a screen reader says the text."""
-        row = self._screen.page.locator(f"{_rows(view)}[aria-label*={json.dumps(text)}]").first
-        row.hover()
-        row.get_by_role("button", name=action, exact=True).click()
-
     def badge(self, container: str) -> str:
         """What the icon of a container in the activity bar says with its badge; empty without one."""
         icons = ".activitybar .action-item:has(.badge:not([style*='none'])) .action-label"
@@ -118,10 +112,6 @@ class Views:
 
     def welcome(self) -> str:
         return " ".join(self._screen.read(".pane-body .welcome-view", "e.innerText"))
-
-    def output(self) -> str:
-        """The name of the channel that the output panel shows, with what it holds."""
-        return " ".join(self._screen.read(".part.panel .content, .part.panel .title select", "e.value ?? e.innerText"))
 
     # -------------------------------------------------------------------------------------- webviews
 

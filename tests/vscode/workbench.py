@@ -6,7 +6,6 @@ import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
@@ -99,14 +98,6 @@ class Workbench:
                 return
             self.reload()
         raise AssertionError(f"VS Code knows no folder of the workspace file: {self.screen.state()}")
-
-    def in_frames(self, script: str) -> list[Any]:
-        """What a function of JavaScript returns in each frame; one that is being drawn anew is left out."""
-        found: list[Any] = []
-        for frame in self.page.frames:
-            with contextlib.suppress(PlaywrightError):
-                found.append(frame.evaluate(script))
-        return found
 
     def trust(self) -> None:
         """Out of Restricted Mode, as a person gets out of it."""
