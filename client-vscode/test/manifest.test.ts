@@ -21,13 +21,15 @@ interface Manifest {
     readonly commands: readonly { readonly command: string; readonly category: string; readonly title: string }[];
     readonly configuration: readonly { readonly properties: Readonly<Record<string, Property>> }[];
     readonly menus: Readonly<Record<string, readonly MenuItem[]>>;
+    readonly viewsWelcome: readonly { readonly view: string; readonly contents: string; readonly when: string }[];
+    readonly walkthroughs: readonly { readonly steps: readonly { readonly description: string }[] }[];
   };
 }
 
 const text = readFileSync('package.json', 'utf8');
 const manifest = JSON.parse(text) as Manifest;
 const nls = JSON.parse(readFileSync('package.nls.json', 'utf8')) as Record<string, string>;
-const { commands, configuration, menus } = manifest.contributes;
+const { commands, configuration, menus, viewsWelcome, walkthroughs } = manifest.contributes;
 const settings = Object.fromEntries(configuration.flatMap((group) => Object.entries(group.properties)));
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
@@ -50,6 +52,26 @@ test('every command has the one category, unless its title names the extension, 
 test('menus offer only commands that there are', () => {
   const known = new Set(commands.map((one) => one.command));
   expect(Object.values(menus).flat().filter((item) => !known.has(item.command))).toEqual([]);
+});
+
+/** The commands that a text of the manifest has as links, which the editor draws as buttons where a line holds nothing else. */
+function linked(text: string): string[] {
+  return [...(nls[text.replaceAll('%', '')] ?? '').matchAll(/\]\(command:([\w.]+)\)/g)].map((match) => match[1] ?? '');
+}
+
+test('an empty view says what to do, with one button', () => {
+  const offered = viewsWelcome.map(({ view, contents, when }) => [view, when, linked(contents)]);
+  expect(offered).toEqual([
+    ['donewhen.goals', 'workspaceFolderCount > 0', ['donewhen.setGoal']],
+    ['donewhen.goals', 'workspaceFolderCount == 0', ['workbench.action.files.openFolder']],
+  ]);
+});
+
+test('each step of the walkthrough has a button for what it is about, and leads to commands that there are', () => {
+  const known = new Set([...commands.map(({ command }) => command), 'donewhen.goals.focus', 'workbench.action.closeSidebar']);
+  const steps = walkthroughs.flatMap((one) => one.steps).map(({ description }) => linked(description));
+  expect(steps.filter((one) => one.length === 0 || one.some((command) => !known.has(command)))).toEqual([]);
+  expect(steps.map(([first]) => first)).toEqual(['donewhen.setGoal', 'donewhen.start', 'donewhen.goals.focus', 'donewhen.chooseWorker']);
 });
 
 test('whatever a row offers as a button, its context menu offers too, where keyboards reach it', () => {
