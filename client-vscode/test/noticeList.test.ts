@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { Endings, IN_VIEW, type Notice, noticesOf, Turns } from '../src/noticeList';
+import { Endings, IN_VIEW, type Notice, noticesOf, Once, Turns } from '../src/noticeList';
 import type { Snapshot } from '../src/protocol';
 import { openOf, waiting } from '../src/questions';
 import { asked, choice, interrupt, snapshot } from './samples';
@@ -186,4 +186,15 @@ test('what is open is asked in the order in which it came up, also while nobody 
   const standing = asking('later', { status: 'interrupted', askedAt: '2026-01-01T00:00:09.000Z', view: { active: false } });
   expect(openOf([standing, asking('earlier')]).map(({ interrupt: { id } }) => id)).toEqual(['earlier', 'later']);
   expect(openOf([asking('I1', { view: { asking: false } }), asking('I2', { view: { asked: [] } })])).toEqual([]);
+});
+
+test('what goes wrong in the same way is told once while its words stand there, and anew to whoever tries again', () => {
+  const once = new Once();
+  expect([once.tells('no file'), once.tells('no file'), once.tells('no Python')]).toEqual([true, false, true]);
+  once.closed('no file');
+  expect(once.tells('no Python')).toBe(false);
+  once.closed('no Python');
+  expect(once.tells('no Python')).toBe(true);
+  once.again();
+  expect(once.tells('no Python')).toBe(true);
 });

@@ -77,24 +77,10 @@ class Views:
         else:
             row.get_by_role("button", name=action, exact=True).click()
 
-    def press_spoken(self, view: str, text: str, action: str) -> None:
-        """One of the buttons of the node of which a screen reader says the text."""
-        row = self._screen.page.locator(f"{_rows(view)}[aria-label*={json.dumps(text)}]").first
-        row.hover()
-        row.get_by_role("button", name=action, exact=True).click()
-
     def badge(self, container: str) -> str:
         """What the icon of a container in the activity bar says with its badge; empty without one."""
         icons = ".activitybar .action-item:has(.badge:not([style*='none'])) .action-label"
         return " ".join(one for one in self._screen.read(icons, "e.ariaLabel ?? ''") if one.startswith(container))
-
-    def aria(self, view: str) -> str:
-        """What assistive technology sees of a tree."""
-        return self._screen.page.locator(_tree(view)).aria_snapshot()
-
-    def focused(self, view: str) -> str:
-        """The row on which the keys act, as a screen reader says it."""
-        return " ".join(self._screen.read(f"{_rows(view)}.focused", "e.ariaLabel"))
 
     def menu(self) -> list[str]:
         """The entries of the context menu that is open."""
@@ -112,12 +98,6 @@ class Views:
 
         self._screen.until(there, f"at {entry} in the menu")
         self._screen.page.keyboard.press("Enter")
-
-    def welcome_buttons(self) -> list[Locator]:
-        return self._screen.page.locator(".pane-body .welcome-view .monaco-button").all()
-
-    def welcome(self) -> str:
-        return " ".join(self._screen.read(".pane-body .welcome-view", "e.innerText"))
 
     def output(self) -> str:
         """The name of the channel that the output panel shows, with what it holds."""
