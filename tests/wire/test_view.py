@@ -477,6 +477,12 @@ def test_a_model_that_can_not_be_asked_is_said_in_the_bar_and_in_every_line() ->
     assert stands.outcome is not None
 
 
+def test_what_a_model_that_says_nothing_was_asked_for_is_said_with_the_seconds() -> None:
+    reading = run(activity="thinking (reading 1,234 tokens), 5 s")
+    assert "· thinking (reading 1,234 tokens), 5 s ·" in view_of(reading, silent=True).status.text
+    assert "thinking" not in view_of(reading).status.text
+
+
 def test_a_sparse_view_leaves_out_what_is_seen_once_a_row_is_opened() -> None:
     place = {"uri": "file:///w/a.py", "range": NOWHERE, "message": "wrong"}
     given: dict[str, Any] = {"iterationsTotal": 130, "iterations": [iteration(n) for n in range(111, 131)]}
