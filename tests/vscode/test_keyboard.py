@@ -115,13 +115,17 @@ def test_the_views_are_walked_through_and_used_with_keys_alone(
     window.views.pick_menu("Open Goal")
     window.editor.shown("GOAL.md")
 
-    # A place in a file, a level below.
+    # A place in a file, and the evidence, a level below.
     keys.show("Done When: Focus on Goals View")
     keys.go("ArrowDown", "Requirement 1")
     keys.press("ArrowRight")
     keys.go("ArrowDown", "test_calc.py, line 5: ")
     keys.press("Enter")
     window.editor.shown("test_calc.py")
+    keys.show("Done When: Focus on Goals View")
+    keys.go("ArrowDown", "Evidence E")
+    keys.press("Enter")
+    window.until(lambda: "**failed**" in window.editor.text(), "the evidence")
 
     # Its filter has the focus first.
     keys.command("Testing: Focus on Test Explorer View")
