@@ -4,7 +4,7 @@ import { completeWithEditorModel } from './editorModels';
 import type { EditorModelAsked } from './editorModelWords';
 import type { ConnectionEvents } from './connection';
 import type { Activity, CommandArguments, CommandName, CommandResults, SentSnapshot, Snapshot } from './protocol';
-import { Backoff, type Remedy, type ServerCommand, sameCommand, SetupProblem } from './serverCommand';
+import { Backoff, type Remedy, type ServerCommand, SetupProblem, taken } from './serverCommand';
 import type { ServerState } from './services';
 import { completed } from './snapshots';
 
@@ -116,10 +116,11 @@ export class Server implements vscode.Disposable {
       return this.relaunch();
     }
     const wanted = await this.around.command().catch(() => undefined);
-    const outdated = this.running !== undefined && !sameCommand(wanted, this.running);
-    if (outdated && this.around.mayRestart()) {
+    const how = taken(wanted, this.running, this.around.mayRestart());
+    if (how === 'restarted') {
       return this.relaunch();
     }
+    const outdated = how === 'later';
     if (outdated !== this.outdated) {
       this.outdated = outdated;
       this.stateChanged.fire(this.state);

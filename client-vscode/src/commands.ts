@@ -14,7 +14,7 @@ import { copyReceipt, saveReceipt } from './receipts';
 import { keyName } from './secrets';
 import type { Offer, Services } from './services';
 import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
-import { asksElsewhere, FITTING, pursuit } from './snapshots';
+import { actionsOf, asksElsewhere, FITTING } from './snapshots';
 import { currentRun } from './status';
 import { askNumber, askReason, goalUri, pickRequirement, pickRun, type Target, trusted } from './targets';
 import { dataOf } from './trouble';
@@ -180,7 +180,7 @@ async function showActions(services: Services, target: Target | undefined): Prom
 async function possible(services: Services, run: Snapshot | undefined): Promise<string[]> {
   const all = services.snapshots.all();
   const { isTrusted } = vscode.workspace;
-  const found = run === undefined ? await withoutRun() : withRun(run, pursuit(run, all));
+  const found = run === undefined ? await withoutRun() : actionsOf(run, all);
   const elsewhere = run !== undefined && asksElsewhere(all, run) !== undefined ? ['answer'] : [];
   const allowed = [...elsewhere, ...found].filter((action) => isTrusted || !EXECUTING.has(action));
   return [...(isTrusted ? [] : ['trust']), ...allowed, 'setGoal', 'showLogs'];
@@ -190,12 +190,6 @@ async function withoutRun(): Promise<string[]> {
   const active = vscode.window.activeTextEditor?.document.uri;
   const goals = (active !== undefined && isGoalFile(active)) || (await findGoals()).length > 0;
   return goals ? ['start', 'checkNow'] : [];
-}
-
-/** A check has nothing to go on with: the run that was checked has. What is open is as the check found it. */
-function withRun(run: Snapshot, pursued: Snapshot): string[] {
-  const found = pursued.view.actions.filter((action) => action !== 'waive');
-  return run.view.actions.includes('waive') ? [...found, 'waive'] : found;
 }
 
 /** As the manifest has it; commands that concern the run get it, those that concern goals in general choose for themselves. */

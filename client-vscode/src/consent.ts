@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
-import { isOpen, type Open, openIn, send } from './interrupts';
+import { isOpen, send } from './interrupts';
 import { confirm } from './notices';
 import { visible } from './plainText';
 import type { RunLimitsArgument, Snapshot } from './protocol';
+import { type Open, openIn } from './questions';
 import type { Services } from './services';
 import { askNumber } from './targets';
 

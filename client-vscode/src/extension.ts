@@ -17,7 +17,7 @@ import { ProjectInterpreter } from './projectInterpreter';
 import { Secrets } from './secrets';
 import { serverSettings } from './serverCommand';
 import type { Services } from './services';
-import { SnapshotStore } from './snapshots';
+import { inProgress, SnapshotStore } from './snapshots';
 import { registerStatus } from './status';
 import { registerTerminal } from './terminal';
 import { registerTestExplorer } from './testExplorer';
@@ -53,7 +53,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
       // The client library is loaded here: activating does not wait for it.
       connect: async (command, events) => (await import('./connection')).makeClient(command, connecting, log, events),
       secrets: () => secrets.all(),
-      mayRestart: () => !snapshots.all().some(({ view }) => view.active),
+      mayRestart: () => !inProgress(snapshots.all()),
       offerRestart: () => { trouble.tellOutdated(); },
     },
     snapshots,

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { goalTree, treeChanges } from './goalTree';
 import type { Node, Range, Snapshot } from './protocol';
+import { waiting } from './questions';
 import type { Services } from './services';
 import { Throttle } from './throttle';
 
@@ -35,7 +36,7 @@ export function registerGoalsView(services: GoalsViewServices): vscode.Disposabl
 
 /** How many questions wait for a person, on the icon of the view. */
 function setBadge(view: vscode.TreeView<Element>, { snapshots }: GoalsViewServices): void {
-  const value = snapshots.all().reduce((sum, snapshot) => sum + snapshot.interrupts.length, 0);
+  const value = waiting(snapshots.all());
   const tooltip = value === 1 ? vscode.l10n.t('1 question is waiting for you') : vscode.l10n.t('{0} questions are waiting for you', value);
   if ((view.badge?.value ?? 0) !== value) {
     view.badge = value === 0 ? undefined : { value, tooltip };

@@ -1,38 +1,15 @@
 import * as vscode from 'vscode';
 import { say, ask } from './notices';
 import { harmless, label } from './plainText';
-import type { Asked, Choice, Interrupt, RunAnswerArgument, Snapshot } from './protocol';
+import type { Choice, RunAnswerArgument } from './protocol';
+import { isOpenIn, type Open, openOf } from './questions';
 import type { Offer, Services } from './services';
-import { FITTING } from './snapshots';
 import { pickOne, type Target, trusted } from './targets';
 
 type InterruptServices = Pick<Services, 'request' | 'snapshots'>;
 
-/** An interrupt with the run that it belongs to, and how it is asked and answered. */
-export interface Open {
-  readonly run: Snapshot;
-  readonly interrupt: Interrupt;
-  readonly asked: Asked;
-}
-
-/** What is open in all runs, the oldest first; an answer counts also while nobody goes on with the run. */
-export function openInterrupts(services: InterruptServices): Open[] {
-  return services.snapshots
-    .all()
-    .filter(FITTING.asks)
-    .flatMap(openIn)
-    .sort((one, other) => one.interrupt.askedAt.localeCompare(other.interrupt.askedAt));
-}
-
-export function openIn(run: Snapshot): Open[] {
-  return run.interrupts.flatMap((interrupt) => {
-    const asked = run.view.asked.find(({ id }) => id === interrupt.id);
-    return asked === undefined ? [] : [{ run, interrupt, asked }];
-  });
-}
-
-export function isOpen(services: InterruptServices, open: Open): boolean {
-  return openInterrupts(services).some(({ run, interrupt }) => run.runId === open.run.runId && interrupt.id === open.interrupt.id);
+export function isOpen({ snapshots }: InterruptServices, open: Open): boolean {
+  return isOpenIn(snapshots.all(), open);
 }
 
 /** From the palette: chooses what to answer, then asks how. */
@@ -179,7 +156,7 @@ async function pickOpen(services: InterruptServices, target: Target | undefined)
   const { runId, interruptId } = target ?? {};
   const fits = ({ run, interrupt }: Open): boolean =>
     (runId === undefined || run.runId === runId) && (interruptId === undefined || interrupt.id === interruptId);
-  return pickOne(openInterrupts(services).filter(fits), {
+  return pickOne(openOf(services.snapshots.all()).filter(fits), {
     none: vscode.l10n.t('There are no open questions.'),
     title: vscode.l10n.t('Which question?'),
     item: ({ run, asked }) => ({ label: label(asked.title), description: run.title }),

@@ -73,8 +73,12 @@ export function differenceOf(own: string, server: string | undefined): 'older' |
   return difference === undefined ? undefined : difference < 0 ? 'older' : 'newer';
 }
 
-export function sameCommand(one: ServerCommand | undefined, other: ServerCommand | undefined): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+/** What settings are to a server that runs: taken as it runs, or by another program, now or once that interrupts no run. */
+export function taken(wanted: ServerCommand | undefined, running: ServerCommand | undefined, mayRestart: boolean): 'asItRuns' | 'restarted' | 'later' {
+  if (running === undefined || JSON.stringify(wanted) === JSON.stringify(running)) {
+    return 'asItRuns';
+  }
+  return mayRestart ? 'restarted' : 'later';
 }
 
 /** Settings that only this side reads; the server has an `interpreter` of its own: the one of the project. */

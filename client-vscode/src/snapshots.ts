@@ -115,6 +115,12 @@ export function pursuit(shown: Snapshot, newestFirst: readonly Snapshot[]): Snap
   return shown.status === null ? (newestFirst.find(same) ?? shown) : shown;
 }
 
+/** What can be done: a check has nothing to go on with, the run that was checked has. What is open is as the check found it. */
+export function actionsOf(shown: Snapshot, newestFirst: readonly Snapshot[]): string[] {
+  const found = pursuit(shown, newestFirst).view.actions.filter((action) => action !== 'waive');
+  return shown.view.actions.includes('waive') ? [...found, 'waive'] : found;
+}
+
 /**
  * Of the snapshots, newest first, the one that a person wants to see: the one in the folder that they look at, else one
  * elsewhere. In the folder, what waits for them comes first, then what runs, then the goal that they look at.
@@ -125,6 +131,11 @@ export function mostRelevant(newestFirst: readonly Snapshot[], folderUri?: strin
   return (
     here.find(asks) ?? here.find(isActive) ?? goal ?? here[0] ?? newestFirst.find(asks) ?? newestFirst.find(isActive) ?? newestFirst[0]
   );
+}
+
+/** Whether a run is in progress, which a restart of the server would interrupt. */
+export function inProgress(runs: readonly Snapshot[]): boolean {
+  return runs.some(({ view }) => view.active);
 }
 
 /** A run that waits for a person while another one is shown, which does not. */

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { Once } from './noticeList';
 import { say } from './notices';
 import { harmless, messageOf, sentence } from './plainText';
 import { differenceOf, type Remedy, SetupProblem } from './serverCommand';
@@ -42,8 +43,7 @@ export function dataOf(problem: unknown): ErrorData {
 
 /** How problems are told: a sentence, and buttons for what can be done about it. */
 export class Trouble {
-  /** The problem whose message stands there and waits for an answer. */
-  private telling: string | undefined;
+  private readonly once = new Once();
   private toldVersion: string | undefined;
 
   constructor(
@@ -167,26 +167,20 @@ export class Trouble {
 
   /** A person asks for it: what fails as it did before is said again, though the words of before may still be listed. */
   restart(): Promise<void> {
-    this.telling = undefined;
+    this.once.again();
     return this.server.restart();
   }
 
   private tellServer(): void {
     const problem = this.problem();
     const message = problem?.message ?? this.server.failure?.message ?? '';
-    if (this.telling === message) {
+    if (!this.once.tells(message)) {
       return;
     }
-    this.telling = message;
     say('error', message, {
       buttons: [...(problem?.offers ?? []), this.button(showLogs())],
       holds: () => this.server.failure?.message === message,
-      closed: () => {
-        // It stands there no more: what fails in the same way again is told again.
-        if (this.telling === message) {
-          this.telling = undefined;
-        }
-      },
+      closed: () => { this.once.closed(message); },
     });
   }
 
@@ -195,7 +189,7 @@ export class Trouble {
   }
 
   private async perform(remedy: Remedy): Promise<void> {
-    this.telling = undefined;
+    this.once.again();
     try {
       await remedy.perform();
     } catch (problem) {

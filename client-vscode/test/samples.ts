@@ -1,4 +1,4 @@
-import type { Interrupt, Node, Requirement, Row, Snapshot, View } from '../src/protocol';
+import type { Asked, Choice, Interrupt, Node, Requirement, Row, Snapshot, View } from '../src/protocol';
 
 export function interrupt(given: Partial<Interrupt> = {}): Interrupt {
   return {
@@ -8,6 +8,30 @@ export function interrupt(given: Partial<Interrupt> = {}): Interrupt {
     preview: 'git push',
     askedAt: '2026-01-01T00:00:00.000Z',
     about: 'tool:run_command',
+    ...given,
+  };
+}
+
+export function choice(label: string, response: Choice['response']): Choice {
+  return { label, detail: '', response, remember: null, instead: null, text: '' };
+}
+
+/** How an interrupt of this id is asked. */
+export function asked(id: string, given: Partial<Asked> = {}): Asked {
+  return {
+    id,
+    notice: `Run this command? ${id}`,
+    title: 'Run this command?',
+    context: [],
+    choices: [choice('Approve', 'approve'), choice('Deny', 'deny')],
+    listed: [0, 1],
+    edits: 'command',
+    words: false,
+    open: false,
+    document: '',
+    extension: 'sh',
+    path: null,
+    node: node(id),
     ...given,
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Backoff, commandOfPath, commandOfPython, differenceOf, isNamed, namingSetting, sameCommand, serverSettings } from '../src/serverCommand';
+import { Backoff, commandOfPath, commandOfPython, differenceOf, isNamed, namingSetting, serverSettings, taken } from '../src/serverCommand';
 
 test('a server path wins over an interpreter, and that over an environment of the extension', () => {
   expect(namingSetting({ serverPath: '/bin/donewhen', interpreter: '/bin/python' })).toBe('serverPath');
@@ -12,10 +12,14 @@ test('Python never looks for modules in the folder that is open', () => {
   expect(commandOfPython('py', false).args[0]).toBe('-P');
 });
 
-test('commands are compared by what they say', () => {
-  expect(sameCommand(commandOfPath('/a'), commandOfPath('/a'))).toBe(true);
-  expect(sameCommand(commandOfPath('/a'), commandOfPath('/b'))).toBe(false);
-  expect(sameCommand(undefined, commandOfPath('/b'))).toBe(false);
+test.each([
+  ['say the same', commandOfPath('/a'), true, 'asItRuns'],
+  ['name another program', commandOfPath('/b'), true, 'restarted'],
+  ['name another program while a run is in progress', commandOfPath('/b'), false, 'later'],
+  ['name none that can be found', undefined, false, 'later'],
+] as const)('settings that %s', (_, wanted, mayRestart, how) => {
+  expect(taken(wanted, commandOfPath('/a'), mayRestart)).toBe(how);
+  expect(taken(wanted, undefined, mayRestart)).toBe('asItRuns');
 });
 
 test('the server gets what is said, and the interpreters of the folders', () => {

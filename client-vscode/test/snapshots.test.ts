@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { asksElsewhere, completed, mostRelevant, shownRuns, SnapshotStore } from '../src/snapshots';
+import { actionsOf, asksElsewhere, completed, inProgress, mostRelevant, shownRuns, SnapshotStore } from '../src/snapshots';
 import { interrupt, requirement, snapshot } from './samples';
 
 test('the newest state of a run stays, in whatever order it arrives', () => {
@@ -127,4 +127,20 @@ test('what a sent snapshot leaves out is as it was in the one before', () => {
   expect(now.sequence).toBe(2);
   expect(now.requirements.map(({ id, status }) => [id, status])).toEqual([['a', 'unmet'], ['b', 'met']]);
   expect(now.requirements[0]).toBe(before.requirements[0]);
+});
+
+test('a check since leaves what the run can go on with, and waives what it found', () => {
+  const run = snapshot({ runId: 'run', status: 'capped', view: { actions: ['resume', 'checkNow', 'start', 'waive'] } });
+  const check = (...actions: string[]) => snapshot({ runId: 'check', status: null, view: { actions } });
+  const waiving = check('start', 'checkNow', 'waive');
+  expect(actionsOf(waiving, [waiving, run])).toEqual(['resume', 'checkNow', 'start', 'waive']);
+  const proven = check('start', 'checkNow');
+  expect(actionsOf(proven, [proven, run])).toEqual(['resume', 'checkNow', 'start']);
+  expect(actionsOf(proven, [proven])).toEqual(['start', 'checkNow']);
+});
+
+test('a run that works or waits is in progress, and keeps the server from being restarted', () => {
+  const stands = ['paused', 'interrupted', 'complete', 'capped', null].map((status) => snapshot({ status }));
+  expect(inProgress(stands)).toBe(false);
+  expect(['running', 'waiting'].map((status) => inProgress([...stands, snapshot({ status })]))).toEqual([true, true]);
 });

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, calls_all, says, tool
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, calls_all, fails, says, tool
 
 from .editor import Editor
 from .rawclient import Message
@@ -194,3 +196,48 @@ def test_whoever_follows_a_run_is_told_each_step_and_a_hint_reaches_the_next_cal
     assert steps["end"]["title"].startswith("Complete")
     refused = editor.execute_error("donewhen.run.hint", {"runId": run_id, "text": "too late"})
     assert "has ended" in refused["message"]
+
+
+def shown(view: Message) -> list[str]:
+    """What is in view of a run at work: in the status bar, in the timeline, and under its goal."""
+    return [view["status"]["text"], view["timeline"]["activity"], *[one["label"] for one in view["node"]["children"]]]
+
+
+@pytest.mark.slow
+def test_a_model_that_does_not_answer_is_told_of_at_once_wherever_a_person_looks(editor: Editor, root: Path) -> None:
+    read = threading.Event()
+    parts: list[Callable[[ModelCall], Reply]] = []
+
+    def reading(call: ModelCall) -> Reply:
+        assert read.wait(60)
+        return fails(429, "Rate limit reached")
+
+    parts.append(reading)
+    with ScriptedModels({"worker": lambda call: parts[-1](call)}) as models:
+        run_id = start(editor, root, models, clientFeatures={"interrupts": True, "views": True})
+        accept_start(editor, run_id)
+
+        def everywhere(pattern: str) -> Callable[[Message], bool]:
+            return lambda snapshot: sum(bool(re.search(pattern, one)) for one in shown(snapshot["view"])) >= 3
+
+        editor.snapshot(run_id, everywhere(r"thinking \(reading [\d,]+ tokens\), \d+ s"), timeout=60)
+        read.set()
+        editor.snapshot(run_id, everywhere("the model answers 429, trying again"), timeout=60)
+        parts.append(lambda call: fails(401, "No such key"))
+        view = editor.snapshot(run_id, lambda s: s["status"] == "paused", timeout=60)["view"]
+        assert ("model unreachable" in view["status"]["text"], view["state"]) == (True, "model unreachable")
+        assert "No such key" in view["outcome"]
+        assert "--" not in view["outcome"]  # nobody in an editor has a command line or an environment before them
+        assert "API_KEY" not in view["outcome"]
+        assert view["repairs"][0]["label"] == "Set API Key…"
+        parts.append(
+            lambda call: (
+                calls("report", state="finished", text="It says hi.")
+                if any(one.role == "tool" for one in call.messages)
+                else calls("write_file", path="done.txt", content="hi\n")
+            )
+        )
+        editor.notify("donewhen/setSecret", {"name": "DONEWHEN_API_KEY", "value": KEY})
+        editor.execute("donewhen.run.resume", {"runId": run_id})
+        editor.snapshot(run_id, lambda s: s["status"] == "complete", timeout=60)
+    assert editor.goodbye() == 0

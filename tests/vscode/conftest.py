@@ -83,23 +83,8 @@ def models() -> Iterator[Models]:
 @pytest.fixture
 def open_window(chrome: Browser, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     """Opens windows; after the test each leaves a picture, and none may have asked another host for anything."""
-    with _windows(chrome, request.node, tmp_path) as opener:
-        yield opener
-
-
-@pytest.fixture(scope="module")
-def keep_open(
-    chrome: Browser, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Opener]:
-    """The same for windows that several tests of a module look at, one after the other: each takes long to open."""
-    with _windows(chrome, request.node, tmp_path_factory.mktemp("pictures")) as opener:
-        yield opener
-
-
-@contextmanager
-def _windows(chrome: Browser, node: pytest.Item | pytest.Module, place: Path) -> Iterator[Opener]:
     opened = importlib.import_module("tests.vscode.workbench").opened
-    pictures = Path(os.environ.get("DONEWHEN_VSCODE_PICTURES") or place) / Path(node.name).stem
+    pictures = Path(os.environ.get("DONEWHEN_VSCODE_PICTURES") or tmp_path) / Path(request.node.name).stem
     windows: list[Workbench] = []
     with ExitStack() as stack:
 
@@ -108,7 +93,7 @@ def _windows(chrome: Browser, node: pytest.Item | pytest.Module, place: Path) ->
             windows.append(window)
             return window
 
-        node.stash[WINDOWS] = windows
+        request.node.stash[WINDOWS] = windows
         yield opener
         for number, window in enumerate(windows):
             window.screenshot(pictures / f"last-{number}.png")
@@ -123,9 +108,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """A test that fails tells what the windows showed and what the extension hosts logged."""
     report = yield
     if call.when == "call" and report.failed:
-        module = item.getparent(pytest.Module)
-        kept = [] if module is None else module.stash.get(WINDOWS, [])
-        for window in item.stash.get(WINDOWS, []) + kept:
+        for window in item.stash.get(WINDOWS, []):
             logs = window.server.logs().items()
             said = {name: text for name, text in logs if re.search("donewhen|exthost.log", name) and text}
             said["window"] = f"{window.screen.state()}\n" + "\n".join(window.console[-20:])

@@ -13,7 +13,7 @@ from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, Part, in_turn
 from tests.vscode.packages import offering_extension
-from tests.vscode.site import BAR, OBJECTIVE, RIGHT, project
+from tests.vscode.site import BAR, RIGHT, project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 GOAL = """\
@@ -72,26 +72,3 @@ def test_an_editors_models_are_chosen_then_one_repairs_and_the_other_judges(
     assert (folder / "calc.py").read_text() == RIGHT
     asked = {one.body["model"] for one in models.served.requests}
     assert asked == {"worker", "judge"}
-
-
-def test_set_goal_offers_them_where_the_agent_has_no_model_yet(
-    vsix: Path, offering: Path, open_window: Opener, models: Models,
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path,
-) -> None:  # fmt: skip
-    folder = project(tmp_path / "adder")
-    models.play(worker=repairing())
-    with installed(vsix, tmp_path_factory.mktemp("vscode"), SETTINGS) as server:
-        server.install(offering)
-        window = open_window(server, folder)
-        window.palette.run("Done When: Set Goal")
-        window.palette.answer(OBJECTIVE)
-        window.until(lambda: any("python -m pytest" in one for one in window.palette.options()), "the detected check")
-        window.palette.pick("The built-in agent")
-        ready = "The built-in agent; 1 check proves it"
-        window.until(lambda: any(ready in one for one in window.palette.options()), "the worker")
-        window.palette.accept()
-        window.until(lambda: "built-in agent" in window.palette.title(), "the question for its model")
-        window.palette.pick("Scripted worker")
-        window.notices.press_dialog("Start this run?", "Start", 90)
-        window.notices.wait("is complete", 90)
-        assert (folder / "calc.py").read_text() == RIGHT

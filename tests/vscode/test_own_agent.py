@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -131,23 +130,3 @@ def test_an_agent_that_lies_is_sent_back_and_may_stop_once_the_goal_is_proven(
     said = hooked(server)
     assert '"decision":"block"' in said
     assert "R1 (unmet)" in said
-
-
-def test_an_agent_that_only_lies_may_stop_in_the_end_and_the_run_says_so(
-    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
-) -> None:
-    folder = project(tmp_path / "liar", PYTEST)
-    donewhen(server, folder, "gate", "install", "copilot", "--yes")  # it reads that file, too
-
-    def liar(call: ModelCall) -> Reply:
-        return says("I looked again: all tests pass." if sent_back(call) else "All tests pass now.")
-
-    models.play(worker=liar, judge=liar)
-    window = open_window(server, folder)
-    ask_agent(window, models, "Make the tests pass")
-    window.until(lambda: "the agent stopped unproven at" in donewhen(server, folder, "status"), "it was let go", 90)
-    warned = "Warning from Stop hook"  # folded: VS Code shows a hook's message so
-    chat = ".interactive-session"
-    window.until(lambda: any(warned in one for one in window.screen.read(chat, "e.innerText")), warned)
-    assert "NOT proven (0 of 1 requirements proven)" in hooked(server)
-    assert json.loads(donewhen(server, folder, "list", "--json"))[0]["status"] == "paused"

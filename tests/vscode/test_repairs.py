@@ -17,7 +17,7 @@ from tests.vscode.site import BAR, HUMAN, RIGHT, WRONG, project
 if TYPE_CHECKING:
     from tests.vscode.workbench import Workbench
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 IDLE = calls("report", state="finished", text="Nothing to do.")
 NOWHERE = "http://127.0.0.1:9/v1"
 
@@ -28,18 +28,6 @@ def server(vsix: Path, models: Models, tmp_path_factory: pytest.TempPathFactory)
     settings |= {"donewhen.judgeModel": "", "donewhen.judgeApiBase": ""}
     with installed(vsix, tmp_path_factory.mktemp("vscode"), settings) as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return project(tmp_path_factory.mktemp("repairs") / "adder")
-
-
-@pytest.fixture(scope="module")
-def window(server: CodeServer, keep_open: Opener, folder: Path) -> Workbench:
-    """One for all flows; each has a goal of its own."""
-    (folder / "address.goal.md").write_text(goal("address"), encoding="utf-8")
-    return keep_open(server, folder)
 
 
 def goal(title: str, front: str = "") -> str:
@@ -74,7 +62,22 @@ def repairing() -> Part:
     )
 
 
-def test_an_address_is_set_and_the_run_asks_there(window: Workbench, folder: Path, models: Models) -> None:
+def test_each_button_does_what_it_promises_for_a_run_that_stands_still(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    """One window for all; each button has a goal of its own."""
+    folder = project(tmp_path / "adder")
+    (folder / "address.goal.md").write_text(goal("address"), encoding="utf-8")
+    window = open_window(server, folder)
+    an_address_is_set_and_the_run_asks_there(window, folder, models)
+    another_model_is_chosen_and_a_new_run_begins_with_it(window, folder, models)
+    a_key_is_set_and_the_run_goes_on(window, folder, models)
+    a_limit_is_raised(window, folder, models)
+    a_goal_file_that_is_gone_is_put_back(window, folder)
+    where_support_is_not_installed_from_here_it_says_what_does_help(window, folder, models)
+
+
+def an_address_is_set_and_the_run_asks_there(window: Workbench, folder: Path, models: Models) -> None:
     models.play(worker=repairing())
     begin(window, folder, "address")
     told = window.notices.wait("“Address” is paused", 60)
@@ -86,7 +89,7 @@ def test_an_address_is_set_and_the_run_asks_there(window: Workbench, folder: Pat
     proven(window, folder, "Address")
 
 
-def test_another_model_is_chosen_and_a_new_run_begins_with_it(window: Workbench, folder: Path, models: Models) -> None:
+def another_model_is_chosen_and_a_new_run_begins_with_it(window: Workbench, folder: Path, models: Models) -> None:
     models.play(worker=lambda call: fails(404, "The model `worker` does not exist"), other=repairing())
     begin(window, folder, "model")
     window.notices.wait("“Model” is paused", 60)
@@ -101,7 +104,22 @@ def test_another_model_is_chosen_and_a_new_run_begins_with_it(window: Workbench,
     proven(window, folder, "Model")
 
 
-def test_a_limit_is_raised(window: Workbench, folder: Path, models: Models) -> None:
+def a_key_is_set_and_the_run_goes_on(window: Workbench, folder: Path, models: Models) -> None:
+    play(models, lambda call: fails(401, "No such key"))
+    begin(window, folder, "key")
+    told = window.notices.wait("“Key” is paused", 60)
+    assert "No such key" in told
+    # Nothing of a command line or of an environment, which nobody has here.
+    assert "--" not in told
+    assert "API_KEY" not in told
+    window.editor.wait_lens("Model unreachable · Set API key… | Resume")
+    play(models, repairing())
+    window.notices.press("“Key” is paused", "Set API Key…")
+    window.palette.answer("sk-the-right-one")
+    proven(window, folder, "Key")
+
+
+def a_limit_is_raised(window: Workbench, folder: Path, models: Models) -> None:
     play(models, lambda call: IDLE)
     begin(window, folder, "limit", "max_iterations: 1\n")
     window.notices.wait("“Limit” ended with", 60)
@@ -113,7 +131,7 @@ def test_a_limit_is_raised(window: Workbench, folder: Path, models: Models) -> N
     proven(window, folder, "Limit")
 
 
-def test_a_goal_file_that_is_gone_is_put_back(window: Workbench, folder: Path) -> None:
+def a_goal_file_that_is_gone_is_put_back(window: Workbench, folder: Path) -> None:
     (folder / "calc.py").write_text(WRONG, encoding="utf-8")
     text = HUMAN.replace("Make add right", "File")
     file = folder / "file.goal.md"
@@ -135,7 +153,7 @@ def test_a_goal_file_that_is_gone_is_put_back(window: Workbench, folder: Path) -
     proven(window, folder, "File")
 
 
-def test_where_support_is_not_installed_from_here_it_says_what_does_help(
+def where_support_is_not_installed_from_here_it_says_what_does_help(
     window: Workbench, folder: Path, models: Models
 ) -> None:
     play(models, lambda call: fails(500, "No module named 'boto3'"))

@@ -1,4 +1,4 @@
-"""The timeline in a real window: live, by keyboard, in every theme, and with nothing of a worker's but text."""
+"""The timeline in a real window: by keyboard, in every theme, and with nothing of a worker's but text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tests.vscode.workbench import Workbench
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-PUSH = "git push origin main"
 GOAL = """\
 # Make add right
 
@@ -42,78 +41,6 @@ def started(server: CodeServer, opener: Opener, folder: Path) -> Workbench:
     window.palette.run("Done When: Start")
     window.notices.press_dialog("Start this run?", "Start")
     return window
-
-
-@pytest.fixture(scope="module")
-def complete(
-    server: CodeServer, keep_open: Opener, models: Models, tmp_path_factory: pytest.TempPathFactory
-) -> Workbench:
-    """A run of two iterations that is complete."""
-    models.play(
-        worker=one_by_one(
-            calls("read_file", path="calc.py"),
-            calls("write_file", path="calc.py", content=WRONG + "\n"),
-            says("I believe that it is right."),
-            calls("read_file", path="calc.py"),
-            calls("write_file", path="calc.py", content=RIGHT),
-            calls("report", state="finished", text="add adds now."),
-        )
-    )
-    window = started(server, keep_open, project(tmp_path_factory.mktemp("complete") / "adder", GOAL))
-    window.notices.wait_bar(BAR, "1 of 1 met", 60)
-    return window
-
-
-@pytest.fixture
-def finished(complete: Workbench) -> Iterator[Workbench]:
-    """Its window, without any editor."""
-    yield complete
-    complete.palette.run("View: Close All Editors")
-
-
-def test_an_open_timeline_follows_the_run_and_takes_nothing_away(
-    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
-) -> None:
-    from tests.vscode.timeline import Timeline
-
-    models.play(
-        worker=one_by_one(
-            calls("report", state="finished", text="I believe that it is right."),
-            calls("run_command", command=PUSH),
-            calls("read_file", path="calc.py"),
-            calls("write_file", path="calc.py", content=RIGHT),
-            calls("report", state="finished", text="add adds now."),
-        )
-    )
-    window = started(server, open_window, project(tmp_path / "adder", GOAL))
-    window.notices.wait(PUSH)
-    timeline = Timeline(window).open()
-    assert "waiting for you" in timeline.row(2).inner_text()
-    assert "over 1 iteration:" in timeline.said()
-    timeline.expand(1, "python -m pytest -q")
-    assert timeline.evaluate("() => document.querySelectorAll('[aria-live], [role=alert], [role=log]').length") == 2
-    timeline.evaluate("""() => {
-      const status = document.querySelector('[role=status]');
-      window.heard = [];
-      new MutationObserver(() => window.heard.push(status.textContent)).observe(status, { childList: true });
-      window.before = document.activeElement;
-    }""")
-
-    window.notices.press(PUSH, "Deny")
-    window.notices.wait_bar(BAR, "1 of 1 met", 60)
-    window.until(lambda: "1 of 1 met" in timeline.row(2).inner_text(), "in the open timeline: the next iteration")
-    window.until(lambda: "over 2 iterations: the score went from 0 % to 100 %" in timeline.said(), "in the chart too")
-    assert "The cost is not known." in timeline.said()
-    assert not any("cost unknown" in timeline.row(number).inner_text() for number in (1, 2))
-    # Neither what has the focus nor what is open was taken away; a screen reader heard of the end, not of every step.
-    assert timeline.evaluate("() => document.activeElement === window.before")
-    assert timeline.row(1).get_attribute("aria-expanded") == "true"
-    window.until(
-        lambda: "Iteration 2 has ended: 1 of 1 met" in "".join(timeline.evaluate("() => window.heard")[-1:]), "heard"
-    )
-    assert len(timeline.evaluate("() => window.heard")) <= 5
-    timeline.expand(2, PUSH)
-    assert "run_command failed: " in (timeline.detail(2).text_content() or "")
 
 
 def test_what_a_worker_says_is_text_in_notification_timeline_and_tooltip(
@@ -153,13 +80,38 @@ def test_what_a_worker_says_is_text_in_notification_timeline_and_tooltip(
     hover.wait_for()
     assert HOSTILE in " ".join(hover.inner_text().split())
     assert hover.locator("img, b, a").count() == 0
+    assert "1 of 1 met" in window.notices.bar_tooltip(BAR, "Make add right")
 
 
-def test_it_can_be_used_with_the_keyboard_alone(finished: Workbench, tmp_path: Path) -> None:
+def test_the_timeline_is_read_with_keys_alone_and_in_every_theme_and_loads_its_own_files_alone(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    models.play(
+        worker=one_by_one(
+            calls("read_file", path="calc.py"),
+            calls("write_file", path="calc.py", content=WRONG + "\n"),
+            says("I believe that it is right."),
+            calls("read_file", path="calc.py"),
+            calls("write_file", path="calc.py", content=RIGHT),
+            calls("report", state="finished", text="add adds now."),
+        )
+    )
+    window = started(server, open_window, project(tmp_path / "adder", GOAL))
+    window.notices.wait_bar(BAR, "1 of 1 met", 60)
+    it_can_be_used_with_the_keyboard_alone(window, tmp_path)
+    window.palette.run("View: Close All Editors")
+    it_is_accessible_in_every_theme(window)
+    window.palette.run("View: Close All Editors")
+    nothing_runs_or_loads_in_it_but_its_own_files(window)
+
+
+def it_can_be_used_with_the_keyboard_alone(window: Workbench, pictures: Path) -> None:
     from tests.vscode.timeline import Timeline
 
-    window = finished
     timeline = Timeline(window).open()
+    # It was opened once all was over, and has what happened before.
+    window.until(lambda: "+" in "".join(timeline.step("edits")[-1:]), "what was edited")
+    assert "over 2 iterations: the score went from 0 % to 100 %" in timeline.said()
     keys = window.page.keyboard
     timeline.chart.focus()
     assert timeline.chart.get_attribute("aria-valuetext") == "Iteration 2: 100 % · 1 of 1 met"
@@ -179,7 +131,7 @@ def test_it_can_be_used_with_the_keyboard_alone(finished: Workbench, tmp_path: P
     timeline.chart.focus()
     keys.press("Home")
     assert timeline.chart.get_attribute("aria-valuetext") == "Before the first iteration: 0 % · 0 of 1 met"
-    window.screenshot(tmp_path / "chart-baseline.png")
+    window.screenshot(pictures / "chart-baseline.png")
     keys.press("ArrowRight")
     keys.press("Enter")
     assert timeline.row(1).get_attribute("aria-expanded") == "true"
@@ -199,10 +151,9 @@ def test_it_can_be_used_with_the_keyboard_alone(finished: Workbench, tmp_path: P
     )
 
 
-def test_it_is_accessible_in_every_theme(finished: Workbench) -> None:
+def it_is_accessible_in_every_theme(window: Workbench) -> None:
     from tests.vscode.timeline import Timeline
 
-    window = finished
     timeline = Timeline(window).open()
     timeline.expand(1, "python -m pytest -q")
     timeline.expand(2, "add adds now.")
@@ -215,10 +166,10 @@ def test_it_is_accessible_in_every_theme(finished: Workbench) -> None:
         timeline.frame.get_by_role("button", name="Show as chart").click()
 
 
-def test_nothing_runs_or_loads_in_it_but_its_own_files(finished: Workbench) -> None:
+def nothing_runs_or_loads_in_it_but_its_own_files(window: Workbench) -> None:
     from tests.vscode.timeline import Timeline
 
-    timeline = Timeline(finished).open()
+    timeline = Timeline(window).open()
     policy = timeline.evaluate("() => document.querySelector('meta[http-equiv=Content-Security-Policy]').content")
     parts = dict(part.strip().split(" ", 1) for part in policy.rstrip("; ").split(";"))
     assert parts["default-src"] == "'none'"

@@ -90,7 +90,7 @@ def test_what_is_new_moves_nothing_that_somebody_reads(page: Page) -> None:
     chosen.focus()
     chosen.press("Enter")
     line = {"lead": "", "text": "calc.py", "note": "", "tone": "plain",
-            "action": {"kind": "change", "number": 950, "uri": "file:///w/calc.py"}}  # fmt: skip
+            "evidenceId": None, "uri": "file:///w/calc.py"}  # fmt: skip
     detail = {"kind": "detail", "runId": "r1", "number": 950, "sections": [{"title": "Changed files", "lines": [line]}]}
     post(page, detail)
     page.get_by_role("button", name="calc.py").focus()
@@ -103,11 +103,14 @@ def test_what_is_new_moves_nothing_that_somebody_reads(page: Page) -> None:
     assert page.evaluate("document.activeElement === window.before")
     assert page.evaluate(where) == top
     # The open iteration is read again, and says more than before: what had the focus has it still.
-    longer = {**detail, "sections": [{"title": "Changed files", "lines": [line, {**line, "text": "b.py"}]}]}
+    failed = {**line, "lead": "run_command", "text": "b.py", "tone": "bad"}
+    longer = {**detail, "sections": [{"title": "Changed files", "lines": [line, failed]}]}
     post(page, longer)
     page.get_by_role("button", name="b.py").wait_for()
     assert page.evaluate("document.activeElement.textContent") == "calc.py"
     assert page.evaluate(where) == top
+    # Whoever doesn't see the sign of what failed hears it.
+    assert page.locator(".detail li.bad").text_content() == "run_command failed: b.py"
 
 
 def test_the_table_stays_where_it_was_scrolled_to(page: Page) -> None:

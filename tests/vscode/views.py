@@ -82,14 +82,6 @@ class Views:
         icons = ".activitybar .action-item:has(.badge:not([style*='none'])) .action-label"
         return " ".join(one for one in self._screen.read(icons, "e.ariaLabel ?? ''") if one.startswith(container))
 
-    def aria(self, view: str) -> str:
-        """What assistive technology sees of a tree."""
-        return self._screen.page.locator(_tree(view)).aria_snapshot()
-
-    def focused(self, view: str) -> str:
-        """The row on which the keys act, as a screen reader says it."""
-        return " ".join(self._screen.read(f"{_rows(view)}.focused", "e.ariaLabel"))
-
     def menu(self) -> list[str]:
         """The entries of the context menu that is open."""
         return [one.strip() for one in self._screen.page.locator(".monaco-menu .action-label").all_inner_texts()]
@@ -106,12 +98,6 @@ class Views:
 
         self._screen.until(there, f"at {entry} in the menu")
         self._screen.page.keyboard.press("Enter")
-
-    def welcome_buttons(self) -> list[Locator]:
-        return self._screen.page.locator(".pane-body .welcome-view .monaco-button").all()
-
-    def welcome(self) -> str:
-        return " ".join(self._screen.read(".pane-body .welcome-view", "e.innerText"))
 
     # -------------------------------------------------------------------------------------- webviews
 

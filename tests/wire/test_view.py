@@ -10,7 +10,7 @@ import pytest
 
 from donewhen.core.trouble import REPAIRS, TroubleKind
 from donewhen.core.verdict import RequirementView
-from donewhen.core.work import Claim, Usage
+from donewhen.core.work import Claim, Usage, WorkerStep
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
 from donewhen.wire.snapshot import Snapshot
 from donewhen.wire.view import (
@@ -477,6 +477,12 @@ def test_a_model_that_can_not_be_asked_is_said_in_the_bar_and_in_every_line() ->
     assert stands.outcome is not None
 
 
+def test_what_a_model_that_says_nothing_was_asked_for_is_said_with_the_seconds() -> None:
+    reading = run(activity="thinking (reading 1,234 tokens), 5 s")
+    assert "· thinking (reading 1,234 tokens), 5 s ·" in view_of(reading, silent=True).status.text
+    assert "thinking" not in view_of(reading).status.text
+
+
 def test_a_sparse_view_leaves_out_what_is_seen_once_a_row_is_opened() -> None:
     place = {"uri": "file:///w/a.py", "range": NOWHERE, "message": "wrong"}
     given: dict[str, Any] = {"iterationsTotal": 130, "iterations": [iteration(n) for n in range(111, 131)]}
@@ -698,7 +704,7 @@ def test_an_iteration_in_full_says_what_was_done_checked_found_changed_and_paid(
         seconds=12.0,
         claim=Claim("blocked", "no key"),
         error=None,
-        steps=(),
+        steps=(WorkerStep("read_file", "read calc.py", True), WorkerStep("run_command", "`git push`: not run", False)),
         checks=(CheckSummary("c", "pytest -q", True, "", "E4"),),
         verdict=(RequirementView("r", 1, "met", "ok", ("E4",), "check"),),
         changed=("src/a b.py",),
@@ -711,10 +717,16 @@ def test_an_iteration_in_full_says_what_was_done_checked_found_changed_and_paid(
         ),
     )
     said = {
-        section.title: [" | ".join([line.text, line.note, line.tone]) for line in section.lines]
+        section.title: [
+            " | ".join([*filter(None, [line.lead]), line.text, line.note, line.tone]) for line in section.lines
+        ]
         for section in iteration_sections(detail, tmp_path)
     }
     assert said == {
+        "What the worker did": [
+            "read_file | read calc.py |  | plain",
+            "run_command | `git push`: not run |  | bad",
+        ],
         "What the worker says": ["no key | blocked | plain"],
         "Checks": ["pytest -q | passed | good"],
         "Verdict": ["R1 met | ok | good"],
