@@ -34,12 +34,6 @@ class Views:
             f"a problem with {texts}", within,
         )  # fmt: skip
 
-    def press_problem(self, text: str) -> None:
-        """Opens the first entry that holds the text: a problem, or a place that it refers to."""
-        self.wait_problem(text)
-        rows = self._screen.page.locator(f".markers-panel-container [role=treeitem][aria-label*={json.dumps(text)}]")
-        rows.first.click()
-
     # ----------------------------------------------------------------------------------------- trees
 
     def tree(self, view: str) -> list[str]:
@@ -76,12 +70,6 @@ class Views:
             row.locator(".monaco-icon-label").first.click()
         else:
             row.get_by_role("button", name=action, exact=True).click()
-
-    def press_spoken(self, view: str, text: str, action: str) -> None:
-        """One of the buttons of the node of which a screen reader says the text."""
-        row = self._screen.page.locator(f"{_rows(view)}[aria-label*={json.dumps(text)}]").first
-        row.hover()
-        row.get_by_role("button", name=action, exact=True).click()
 
     def badge(self, container: str) -> str:
         """What the icon of a container in the activity bar says with its badge; empty without one."""
