@@ -3,6 +3,7 @@ import type { LanguageClient } from 'vscode-languageclient/node';
 import { completeWithEditorModel } from './editorModels';
 import type { EditorModelAsked } from './editorModelWords';
 import type { ConnectionEvents } from './connection';
+import { within } from './patience';
 import type { Activity, CommandArguments, CommandName, CommandResults, SentSnapshot, Snapshot } from './protocol';
 import { Backoff, type Remedy, type ServerCommand, SetupProblem, taken } from './serverCommand';
 import type { ServerState } from './services';
@@ -243,18 +244,13 @@ export class Server implements vscode.Disposable {
     client.onRequest('donewhen/model/complete', (asked: EditorModelAsked, token: vscode.CancellationToken) =>
       completeWithEditorModel(asked, token),
     );
-    const timer = setTimeout(() => {
-      refuse(new Error(`no answer within ${START_MS / 1000} s`));
-    }, START_MS);
     try {
-      await Promise.race([this.greet(client), refused]);
+      await within(START_MS, this.greet(client), refused);
     } catch (problem) {
       this.log.error(String(problem));
       await endedClient(client);
       const told = vscode.l10n.t('The Done When server {0} could not be started. The log says more.', command.command);
       throw new SetupProblem(told, this.around.remedies());
-    } finally {
-      clearTimeout(timer);
     }
     this.client = client;
   }

@@ -1,14 +1,15 @@
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { Bundle } from './bundle';
 import { programSettings, setForUser, text } from './configuration';
+import { namedInterpreter, unfitPath } from './configuredProgram';
 import { EDITOR } from './editorModelWords';
 import { type Made, pipInstall } from './installing';
 import { type Contents, ManagedEnvironments } from './managedEnvironment';
 import { cleanEnvironment, type Ran, run } from './processes';
-import { askPython, isNewEnough, LEAST } from './pythons';
-import { commandOfPath, commandOfPython, isNamed, namingSetting, type ProgramSettings, type Remedy, type ServerCommand, SetupProblem } from './serverCommand';
+import { LEAST } from './pythons';
+import { commandOfPath, commandOfPython, namingSetting, type ProgramSettings, type Remedy, type ServerCommand, SetupProblem } from './serverCommand';
 import { terminalFolder } from './terminal';
 import { writeProgram } from './terminalProgram';
 
@@ -88,38 +89,36 @@ export class Environment {
 
   private async ofPath(program: string): Promise<ServerCommand> {
     const others = [openSettings('serverPath'), useOwn('serverPath')];
-    if (!isNamed(program)) {
-      const message = vscode.l10n.t('{0} is configured to be Done When’s server, but is not an absolute path.', program);
-      throw new SetupProblem(message, others);
+    switch (await unfitPath(program)) {
+      case 'not-absolute':
+        throw new SetupProblem(vscode.l10n.t('{0} is configured to be Done When’s server, but is not an absolute path.', program), others);
+      case 'not-a-file':
+        throw new SetupProblem(vscode.l10n.t('{0} is configured to be Done When’s server, but is not a file.', program), others);
+      case undefined:
+        return commandOfPath(program);
     }
-    if (path.isAbsolute(program) && (await stat(program).catch(() => undefined))?.isFile() !== true) {
-      const message = vscode.l10n.t('{0} is configured to be Done When’s server, but is not a file.', program);
-      throw new SetupProblem(message, others);
-    }
-    return commandOfPath(program);
   }
 
   private async ofInterpreter(interpreter: string): Promise<ServerCommand> {
     const others = [useOwn('interpreter'), openSettings('interpreter')];
-    if (!isNamed(interpreter)) {
-      const message = vscode.l10n.t('{0} is configured to run Done When, but is not an absolute path.', interpreter);
-      throw new SetupProblem(message, others);
+    const named = await namedInterpreter(interpreter, this.storage, process.env);
+    switch (named.kind) {
+      case 'not-absolute':
+        throw new SetupProblem(vscode.l10n.t('{0} is configured to run Done When, but is not an absolute path.', interpreter), others);
+      case 'not-a-python':
+        throw new SetupProblem(vscode.l10n.t('{0} is configured to run Done When, but is not a Python.', interpreter), others);
+      case 'too-old': {
+        const version = named.python.version.join('.');
+        throw new SetupProblem(vscode.l10n.t('{0} is Python {1}; Done When needs {2}.', interpreter, version, LEAST.join('.')), others);
+      }
+      case 'without-donewhen': {
+        const message = vscode.l10n.t('{0} is configured to run Done When, but doesn’t have donewhen installed.', interpreter);
+        throw new SetupProblem(message, [this.installThere(interpreter), ...others]);
+      }
+      case 'fit':
+        this.log.info(`donewhen ${named.python.donewhen} of ${interpreter}`);
+        return commandOfPython(interpreter, false);
     }
-    const python = await askPython([interpreter], this.storage, process.env);
-    if (python === undefined) {
-      throw new SetupProblem(vscode.l10n.t('{0} is configured to run Done When, but is not a Python.', interpreter), others);
-    }
-    if (!isNewEnough(python)) {
-      const version = python.version.join('.');
-      const message = vscode.l10n.t('{0} is Python {1}; Done When needs {2}.', interpreter, version, LEAST.join('.'));
-      throw new SetupProblem(message, others);
-    }
-    if (python.donewhen === null) {
-      const message = vscode.l10n.t('{0} is configured to run Done When, but doesn’t have donewhen installed.', interpreter);
-      throw new SetupProblem(message, [this.installThere(interpreter), ...others]);
-    }
-    this.log.info(`donewhen ${python.donewhen} of ${interpreter}`);
-    return commandOfPython(interpreter, false);
   }
 
   /** What calls models is large and wanted by some alone: it is installed when a model is chosen. */

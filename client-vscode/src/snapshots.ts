@@ -143,6 +143,13 @@ export function asksElsewhere(newestFirst: readonly Snapshot[], shown: Snapshot)
   return shown.view.asking ? undefined : newestFirst.find(asks);
 }
 
+/** What the status bar shows of a run, and which other one waits for a person meanwhile. */
+export function statusOf(shown: Snapshot, newestFirst: readonly Snapshot[]): { icon: string; text: string; other: Snapshot | undefined } {
+  const { icon, text, elsewhere } = shown.view.status;
+  const other = asksElsewhere(newestFirst, shown);
+  return other === undefined ? { icon, text, other } : { icon: 'bell-dot', text: elsewhere, other };
+}
+
 /** It goes on once a person has answered. */
 function asks({ interrupts, view }: Snapshot): boolean {
   return interrupts.length > 0 && view.active;

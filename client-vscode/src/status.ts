@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { GOAL_DOCUMENTS } from './goalFiles';
 import type { Snapshot } from './protocol';
 import type { ServerState, Services } from './services';
-import { asksElsewhere, FITTING, mostRelevant } from './snapshots';
+import { FITTING, mostRelevant, statusOf } from './snapshots';
 
 type StatusServices = Pick<Services, 'serverState' | 'onDidChangeState' | 'snapshots' | 'problem'>;
 
@@ -65,18 +65,16 @@ function show(item: vscode.StatusBarItem, services: StatusServices): void {
     item.accessibilityInformation = { label: item.tooltip };
     return;
   }
-  const { icon, text, elsewhere, tooltip, spoken } = run.view.status;
-  const other = asksElsewhere(services.snapshots.all(), run);
-  if (other === undefined) {
-    item.text = `$(${icon}) ${text}`;
-    item.tooltip = new vscode.MarkdownString(tooltip, true);
-    item.accessibilityInformation = { label: spoken };
-    return;
+  const { tooltip, spoken } = run.view.status;
+  const { icon, text, other } = statusOf(run, services.snapshots.all());
+  item.text = `$(${icon}) ${text}`;
+  item.tooltip = new vscode.MarkdownString(tooltip, true);
+  item.accessibilityInformation = { label: spoken };
+  if (other !== undefined) {
+    const waits = vscode.l10n.t('“{0}” is waiting for you', other.view.title);
+    item.tooltip = new vscode.MarkdownString(`${tooltip}\n\n$(bell-dot) `, true).appendText(waits);
+    item.accessibilityInformation = { label: `${spoken}, ${waits}` };
   }
-  const waits = vscode.l10n.t('“{0}” is waiting for you', other.view.title);
-  item.text = `$(bell-dot) ${elsewhere}`;
-  item.tooltip = new vscode.MarkdownString(`${tooltip}\n\n$(bell-dot) `, true).appendText(waits);
-  item.accessibilityInformation = { label: `${spoken}, ${waits}` };
 }
 
 function showServer(item: vscode.LanguageStatusItem, { serverState, problem: problemOf }: StatusServices): void {

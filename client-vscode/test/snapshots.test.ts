@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { actionsOf, asksElsewhere, completed, inProgress, mostRelevant, shownRuns, SnapshotStore } from '../src/snapshots';
+import { actionsOf, asksElsewhere, completed, inProgress, mostRelevant, shownRuns, SnapshotStore, statusOf } from '../src/snapshots';
 import { interrupt, requirement, snapshot } from './samples';
 
 test('the newest state of a run stays, in whatever order it arrives', () => {
@@ -103,6 +103,12 @@ test('what another run asks is known, unless the one that is shown asks itself',
   expect(asksElsewhere([there, asking, here], here)?.runId).toBe('asks');
   expect(asksElsewhere([there, asking, here], { ...asking, runId: 'mine' })).toBeUndefined();
   expect(asksElsewhere([there, here], here)).toBeUndefined();
+});
+
+test('the status bar is about the run that is shown, and says beside it that another one asks', () => {
+  const shown = snapshot({ ...here, view: { status: { icon: 'pass', text: 'Goal · 2 of 2 met', elsewhere: 'Goal · waiting for you · 2 of 2 met', tooltip: '', spoken: '' } } });
+  expect(statusOf(shown, [there, shown])).toEqual({ icon: 'pass', text: 'Goal · 2 of 2 met', other: undefined });
+  expect(statusOf(shown, [asking, shown])).toEqual({ icon: 'bell-dot', text: 'Goal · waiting for you · 2 of 2 met', other: asking });
 });
 
 test('the goal that is looked at matters more than one that runs elsewhere', () => {

@@ -244,6 +244,17 @@ def _resumed_by_the_next_server(tmp_path: Path, root: Path, run_id: str) -> None
         editor.close()
 
 
+def test_stop_ends_what_a_check_has_started(editor: Editor, tmp_path: Path, root: Path) -> None:
+    started = tmp_path / "pid"
+    (root / "GOAL.md").write_text(SLOW.format(started))
+    editor.start(root=root)
+    run_id = start(editor, root)
+    wait_until(started.exists)
+    assert editor.execute("donewhen.run.stop", {"runId": run_id})["status"] == "cancelled"
+    wait_until(lambda: not runs(int(started.read_text())))
+    assert editor.goodbye() == 0
+
+
 def test_a_folder_that_disappears_breaks_nothing(editor: Editor, root: Path) -> None:
     editor.start(root=root)
     run_id = start(editor, root)

@@ -383,6 +383,9 @@ def test_an_iteration_can_be_read_and_reverted(editor: Editor, goal: Path) -> No
     editor.snapshot(run_id, lambda s: s["lastRevertible"] == 2)
     earlier = {"runId": run_id, "iteration": 1, "uri": words.as_uri()}
     assert editor.execute("donewhen.run.file", earlier) == {"text": "two\n"}
+    for number, text in enumerate(("one\n", "two\n", "three\n")):
+        side = {"kind": "file", **earlier, "iteration": number}
+        assert editor.execute("donewhen.run.document", side)["text"] == text
     assert editor.execute_error("donewhen.run.file", earlier | {"uri": "file:///etc/passwd"})["code"] == -32602
     given = {"runId": run_id, "iteration": 1, "uris": [words.as_uri()], "force": True}
     assert editor.execute("donewhen.run.revert", given)["changedFiles"] == [words.as_uri()]

@@ -96,9 +96,6 @@ class Hovers:
         """Takes an entry of the menu that is open."""
         self._screen.until(lambda: self._screen.page.evaluate(FIX, title), f"{title!r} among the quick fixes")
 
-    def press_lens(self, words: str) -> None:
-        self._screen.page.locator(f"{ACTIVE} .codelens-decoration a").filter(has_text=words).first.click()
-
     def refusal(self) -> str:
         """What is said at the cursor, such as that a document can't be edited."""
         return " ".join(self._screen.page.locator(".monaco-editor-overlaymessage").all_inner_texts())

@@ -1,9 +1,8 @@
-"""Extensions that are put together here: another version of ours, and those that stand for others in an editor."""
+"""Extensions that are put together here, which stand for others in an editor."""
 
 from __future__ import annotations
 
 import json
-import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -147,35 +146,3 @@ def _package(target: Path, given: dict[str, Any], program: str) -> Path:
         package.writestr("extension/package.json", json.dumps(described))
         package.writestr("extension/extension.js", program)
     return target
-
-
-def of_version(vsix: Path, target: Path, version: str) -> Path:
-    """The extension as it would be with another version, its wheel included."""
-    with zipfile.ZipFile(vsix) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
-        manifest = json.loads(old.read("extension/package.json"))
-        was: str = manifest["version"]
-        for name in old.namelist():
-            content: Any = old.read(name)
-            if name == "extension/package.json":
-                content = json.dumps({**manifest, "version": version})
-            elif name == "extension.vsixmanifest":
-                content = re.sub(rf'(<Identity[^>]* Version="){re.escape(was)}"', rf'\g<1>{version}"', content.decode())
-            elif name.endswith(".whl"):
-                wheel = target.with_suffix(".whl")
-                repacked(vsix, name, wheel, was, version)
-                name, content = name.replace(was, version), wheel.read_bytes()
-            new.writestr(name, content)
-    return target
-
-
-def repacked(vsix: Path, name: str, target: Path, was: str, version: str) -> None:
-    """A wheel under another version: its metadata, and what the package says of itself."""
-    inner = target.with_suffix(".inner")
-    with zipfile.ZipFile(vsix) as package:
-        inner.write_bytes(package.read(name))
-    with zipfile.ZipFile(inner) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
-        for entry in old.namelist():
-            content = old.read(entry)
-            if entry.endswith(("METADATA", "RECORD", "donewhen/version.py")):
-                content = content.replace(was.encode(), version.encode())
-            new.writestr(entry.replace(f"-{was}.dist-info", f"-{version}.dist-info"), content)

@@ -59,20 +59,3 @@ def test_an_error_in_problems_is_unmet_until_the_file_is_mended_and_saved(
     window.editor.save()
     window.notices.wait_bar(BAR, "1 of 1 met")
     window.until(lambda: not window.views.problems(), "without problems")
-
-
-def test_unsaved_text_proves_nothing(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
-    folder = broken(tmp_path / "unsaved")
-    window = open_window(server, folder)
-    window.editor.open("data.json")
-    window.views.wait_problem("Expected comma")
-    window.editor.replace_line(2, MENDED)
-    window.until(lambda: not window.views.problems(), "without problems")
-    window.editor.open("GOAL.md")
-    window.palette.run("Done When: Check Now")
-    window.editor.wait_marked(SENTENCE, severity="info")
-    window.views.wait_problem("unsaved text in `data.json`")
-    window.editor.open("data.json")
-    window.editor.save()
-    window.palette.run("Done When: Check Now")
-    window.until(lambda: not window.views.problems(), "proven")

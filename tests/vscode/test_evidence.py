@@ -9,7 +9,7 @@ import pytest
 
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener
-from tests.vscode.site import ASSERTION, BAR, RIGHT_LINE, project
+from tests.vscode.site import ASSERTION, BAR, project
 
 if TYPE_CHECKING:
     from tests.vscode.workbench import Workbench
@@ -52,6 +52,8 @@ def test_hovers_and_related_places_lead_to_the_evidence_and_quick_fixes_waive(
     window.hovers.press(name)
     evidence_is_shown(window, f"{name}.md", "said.txt")
     nobody_can_edit_it(window)
+    kept, evidence = window.editor.name(), window.editor.text()
+    window.palette.run("View: Keep Editor")
 
     window.editor.open("test_calc.py")
     window.editor.wait_marked(ASSERTION)
@@ -60,6 +62,12 @@ def test_hovers_and_related_places_lead_to_the_evidence_and_quick_fixes_waive(
     window.hovers.press(name)
     evidence_is_shown(window, name.partition("(")[0], "pytest")
     quick_fixes_waive_with_a_reason(window)
+
+    window.remembers(kept)
+    window.reload()
+    window.editor.press_tab(kept)
+    window.until(lambda: window.editor.text() == evidence, "the evidence as it was")
+    nobody_can_edit_it(window)
 
 
 def evidence_is_shown(window: Workbench, name: str, text: str) -> None:
@@ -73,55 +81,6 @@ def nobody_can_edit_it(window: Workbench) -> None:
     window.page.keyboard.type("x")
     window.until(lambda: "read-only" in window.hovers.refusal(), "told that it can't be edited")
     assert window.editor.text() == before
-
-
-def test_documents_come_back_after_a_reload(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
-    window = started(open_window, server, project(tmp_path / "adder", GOAL))
-    window.palette.run("View: Show Done When")
-    window.views.expand("Goals", "said.txt")
-    window.views.press_row("Goals", "Evidence ")
-    window.until(lambda: "# Evidence E" in window.editor.text(), "the evidence")
-    name, evidence = window.editor.name(), window.editor.text()
-    window.palette.run("View: Keep Editor")
-    window.views.wait_tree("Goals", "waiting for your edits")
-    window.editor.open("calc.py")
-    window.editor.replace_line(2, RIGHT_LINE)
-    window.editor.save()
-    window.notices.wait_bar(BAR, "1 of 2 met")
-    changes_of_an_iteration(window)
-    window.palette.run("View: Keep Editor")
-    window.palette.run("Done When: Report")
-    the_report_is_shown(window)
-
-    window.remembers(name, "calc.py (iteration 1)", "report.md?")  # a page knows what it shows by its uri
-    window.reload()
-    the_report_is_shown(window)
-    window.editor.press_tab("calc.py (iteration 1)")
-    window.until(lambda: "return a - b" in "".join(window.editor.sides()[:1]), "as it was before")
-    window.until(lambda: RIGHT_LINE in "".join(window.editor.sides()[1:]), "as it was after")
-    window.editor.press_tab(name)
-    window.until(lambda: window.editor.text() == evidence, "the evidence as it was")
-    nobody_can_edit_it(window)
-
-    # Without what is kept of the runs, what they showed says so.
-    state = server.folder / "xdg_state_home"
-    state.rename(state.with_name("put_aside"))
-    window.reload()
-    window.editor.press_tab(name)
-    window.until(lambda: "This can’t be shown: there is no run" in window.editor.text(), "why it isn't shown")
-
-
-def changes_of_an_iteration(window: Workbench) -> None:
-    window.views.expand("Goals", "Iterations")
-    window.views.wait_tree("Goals", "Iteration 1")
-    window.views.expand("Goals", "Iteration 1")
-    window.views.press_row("Goals", "calc.py")
-    window.until(lambda: len(window.editor.sides()) == 2, "a diff editor")
-
-
-def the_report_is_shown(window: Workbench) -> None:
-    page = window.views.webview().locator("body")
-    window.until(lambda: "Make add right" in page.inner_text(), "the report as a page")
 
 
 def quick_fixes_waive_with_a_reason(window: Workbench) -> None:

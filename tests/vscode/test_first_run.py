@@ -6,7 +6,9 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from tests.agent.site import judge_says
@@ -14,11 +16,21 @@ from tests.scripted_models import fails
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, environment
 from tests.vscode.models import Models
-from tests.vscode.packages import of_version
 from tests.vscode.site import BAR, project
+
+if TYPE_CHECKING:
+    from tests.vscode.workbench import Workbench
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 GOAL = "# Notes\n\n- [ ] `test -f NOTES.md` passes\n"
+OLDER = """\
+import sys
+import donewhen.version
+donewhen.version.__version__ = "0.0.7"
+from donewhen.__main__ import main
+sys.argv[0] = "donewhen"
+sys.exit(main())
+"""
 LONG = 150
 ALL_OF_IT = 400
 """Model support is 450 MB: a minute on a machine that does nothing else."""
@@ -81,12 +93,16 @@ def test_each_thing_that_is_missing_is_told_with_what_to_do(
     vsix: Path, wheelhouse: Path, open_window: Opener, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
     folder = project(tmp_path / "adder", GOAL)
+    # What a stranger would like to have run instead.
+    strange = folder / ".venv" / "bin"
+    for name in ("python3", "python"):
+        program(strange / name, f": > {folder}/ran.txt; exit 1")
     place = tmp_path_factory.mktemp("vscode")
     path, pip = place / "programs", place / "pip.conf"
     path.mkdir()
     pip.write_text("[global]\nno-index = true\n", encoding="utf-8")
-    own = {"PATH": str(path), "PIP_CONFIG_FILE": str(pip), "PIP_NO_INDEX": "", "PIP_FIND_LINKS": ""}
-    with CodeServer(place, env={**environment(place), **own}) as server:
+    own = {"PATH": f"{strange}:{path}", "PIP_CONFIG_FILE": str(pip), "PIP_NO_INDEX": "", "PIP_FIND_LINKS": ""}
+    with CodeServer(place, env={**environment(place), **own}, trust=False) as server:
         server.install(vsix)
         server.start()
         window = open_window(server, folder)
@@ -113,37 +129,27 @@ def test_each_thing_that_is_missing_is_told_with_what_to_do(
         window.notices.press("was cancelled", "Try Again")
         window.until(server.language_servers, "a language server", LONG)
         window.notices.wait_bar(BAR, "Goal")
-
-
-def test_an_update_brings_another_environment_and_the_one_before_stays(
-    vsix: Path, wheelhouse: Path, open_window: Opener, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
-    folder = project(tmp_path / "adder", GOAL)
-    # What a stranger would like to have run instead.
-    for name in ("python3", "python"):
-        program(folder / ".venv" / "bin" / name, f"touch {folder}/ran.txt; exit 1")
-    place = tmp_path_factory.mktemp("vscode")
-    own = environment(place)
-    own |= {"PATH": f"{folder}/.venv/bin:{own['PATH']}", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheelhouse)}
-    with CodeServer(place, env=own, trust=False) as server:
-        server.install(vsix)
-        server.start()
-        window = open_window(server, folder)
-        (first,) = window.until(server.language_servers, "a language server", LONG)
-        program_of_first = first.cmdline()[0]
-
-        server.install(of_version(vsix, tmp_path / "newer.vsix", "0.1.1"))
-        window.reload()
-
-        def updated() -> str | None:
-            programs = [one.cmdline()[0] for one in server.language_servers()]
-            return next((one for one in programs if one != program_of_first), None)
-
-        second = window.until(updated, "the server of the newer extension", LONG)
-        said = subprocess.run(
-            [second, "-I", "-c", "from donewhen.version import __version__; print(__version__)"],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert said.stdout.strip() == "0.1.1"
-        assert Path(program_of_first).exists()
         assert not (folder / "ran.txt").exists()
+        a_server_that_is_none_is_told_and_ended(window, server, place)
+        a_server_of_another_version_is_told_and_used(window, server, place)
+
+
+def a_server_that_is_none_is_told_and_ended(window: Workbench, server: CodeServer, place: Path) -> None:
+    chatty = program(place / "chatty", "printf 'hello\\r\\n\\r\\n'; exec /bin/sleep 300.25")
+    server.configure(machine={"donewhen.serverPath": str(chatty)})
+    told = window.notices.wait("chatty could not be started. The log says more.")
+    assert all(button in told for button in ("Try Again", "Open Settings", "Use an Environment of Its Own"))
+    window.until(lambda: not sleepers(), "rid of the program that was no server")
+
+
+def sleepers() -> list[psutil.Process]:
+    return [one for one in psutil.process_iter(["cmdline"]) if "300.25" in (one.info["cmdline"] or [])]
+
+
+def a_server_of_another_version_is_told_and_used(window: Workbench, server: CodeServer, place: Path) -> None:
+    script = place / "donewhen_0_0_7.py"
+    script.write_text(OLDER, encoding="utf-8")
+    older = program(place / "older", f'exec "{sys.executable}" -P {script} "$@"')
+    server.configure(machine={"donewhen.serverPath": str(older)})
+    assert "0.0.7" in window.notices.wait("older than")
+    assert window.until(server.language_servers, "a language server")

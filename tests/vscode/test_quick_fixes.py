@@ -1,4 +1,4 @@
-"""Quick fixes: what a person decides about findings and verdicts, on the very line, while the run goes on."""
+"""Quick fixes: what a person decides about findings, on the very line, while the run goes on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.agent.site import judge_says
-from tests.scripted_models import ModelCall, Reply
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models
@@ -30,17 +29,17 @@ protect: [test_*.py]
 - [ ] `cat said.txt && false` passes
 - [ ] The code is a pleasure to read
 """
-REASON = "calc.py is short and plain"
 PASSING = "def test_{0}():\n    assert {0!r}.isalpha()\n"
 SKIPPED = "import pytest\n\n\n@pytest.mark.skip\n" + PASSING
 MARK = "import pytest"
-CHEAT = "cp skipped_one.txt test_one.py\ncp skipped_two.txt test_two.py\n"
 WORK = """\
 if [ -f began ]; then
   while [ ! -f go_on ]; do sleep 0.1; done
   exit 0
 fi
 touch began
+cp skipped_one.txt test_one.py
+cp skipped_two.txt test_two.py
 """
 
 
@@ -58,15 +57,15 @@ def begun(window: Workbench) -> None:
     window.notices.wait_bar(BAR, "2/5")
 
 
-def adder(folder: Path, work: str = "") -> Path:
-    """Two tests that pass; the worker has them in another form at hand."""
+def adder(folder: Path) -> Path:
+    """Two tests that pass; the worker puts them in another form."""
     project(folder, GOAL)
     (folder / "test_calc.py").unlink()
     (folder / "said.txt").write_text("so far\n", encoding="utf-8")
     for name in ("one", "two"):
         (folder / f"test_{name}.py").write_text(PASSING.format(name), encoding="utf-8")
         (folder / f"skipped_{name}.txt").write_text(SKIPPED.format(name), encoding="utf-8")
-    (folder / "work.sh").write_text(WORK + work, encoding="utf-8")
+    (folder / "work.sh").write_text(WORK, encoding="utf-8")
     return folder
 
 
@@ -74,7 +73,7 @@ def test_findings_are_accepted_and_reverted_where_they_stand(
     server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
 ) -> None:
     models.play(judge=judge_says("unmet"))
-    folder = adder(tmp_path / "adder", CHEAT)
+    folder = adder(tmp_path / "adder")
     window = open_window(server, folder)
     begun(window)
 
@@ -100,38 +99,3 @@ def test_findings_are_accepted_and_reverted_where_they_stand(
     window.hovers.fix(revert)
     window.until(lambda: (folder / "test_two.py").read_text() == PASSING.format("two"), "the file as it was")
     window.until(lambda: MARK not in window.editor.text(), "the file as it was, in the editor")
-
-
-def test_a_verdict_is_disputed_and_judged_again(
-    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
-) -> None:
-    asked: list[str] = []
-    models.play(judge=judge_says("unmet"))
-    folder = adder(tmp_path / "adder")
-    window = open_window(server, folder)
-    begun(window)
-
-    # From Problems to what was observed.
-    window.views.wait_problem("cat said.txt && false", "exit code 1")
-    window.views.press_problem("evidence E")
-    window.until(lambda: "# Evidence E" in window.editor.text(), "the evidence")
-
-    def again(call: ModelCall) -> Reply:
-        asked.append(call.text)
-        reply: Reply = judge_says("met")(call)
-        return reply
-
-    models.play(judge=again)
-    window.editor.open("GOAL.md")
-    window.editor.wait_marked("said.txt", "a pleasure")
-    window.palette.go_to(9)
-    window.hovers.fixes()
-    window.hovers.fix("Dispute R3")
-    window.until(
-        lambda: "What should the judge look at again?" in window.palette.title(), "the question for the reason"
-    )
-    window.palette.answer(REASON)
-    (folder / "go_on").touch()
-    window.notices.wait_bar(BAR, "2 of 3 met")
-    window.editor.wait_marked("said.txt")
-    assert REASON in asked[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.vscode.codeserver import CodeServer
-from tests.vscode.conftest import Opener, installed
+from tests.vscode.conftest import Opener
 from tests.vscode.site import BAR, RIGHT, project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -32,6 +32,7 @@ def test_requirements_are_run_from_the_testing_view_and_marked_in_the_gutter(
     server: CodeServer, open_window: Opener, tmp_path: Path
 ) -> None:
     folder = project(tmp_path / "adder", GOAL)
+    server.configure(machine={"donewhen.testExplorer": True})
     window = open_window(server, folder)
     window.notices.wait_bar(BAR, "Goal")
     window.palette.run("Testing: Focus on Test Explorer View")
@@ -86,14 +87,6 @@ def test_requirements_are_run_from_the_testing_view_and_marked_in_the_gutter(
     window.notices.wait_bar(BAR, "2 of 2 met", 60)
     window.until(lambda: all("-passed" in one for one in shown() if "R1" in one or "R2" in one), "both passed")
 
-
-def test_it_is_left_out_where_a_setting_says_so(
-    vsix: Path, open_window: Opener, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
-    with installed(vsix, tmp_path_factory.mktemp("vscode"), {"donewhen.testExplorer": False}) as server:
-        window = open_window(server, project(tmp_path / "adder", GOAL))
-        window.notices.wait_bar(BAR, "Goal")
-        window.palette.run("Done When: Check Now")
-        window.notices.wait_bar(BAR, "1 of 2 met", 60)
-        window.editor.open("GOAL.md")
-        assert window.page.locator(GLYPHS).count() == 0
+    # Where a setting says so, there is nothing of it.
+    server.configure(machine={"donewhen.testExplorer": False})
+    window.until(lambda: window.page.locator(GLYPHS).count() == 0, "no marks any more")

@@ -34,12 +34,6 @@ class Views:
             f"a problem with {texts}", within,
         )  # fmt: skip
 
-    def press_problem(self, text: str) -> None:
-        """Opens the first entry that holds the text: a problem, or a place that it refers to."""
-        self.wait_problem(text)
-        rows = self._screen.page.locator(f".markers-panel-container [role=treeitem][aria-label*={json.dumps(text)}]")
-        rows.first.click()
-
     # ----------------------------------------------------------------------------------------- trees
 
     def tree(self, view: str) -> list[str]:
