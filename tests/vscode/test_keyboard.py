@@ -151,6 +151,26 @@ def test_the_views_are_walked_through_and_used_with_keys_alone(
     assert keys.pointed() == 0
 
 
+def test_the_walkthrough_needs_no_mouse(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
+    window = open_window(server, project(tmp_path / "adder"))
+    keys = window.keys
+    keys.alone()
+    keys.command("Welcome: Open Walkthrough...")
+    window.palette.box.wait_for()
+    keys.type("Reach your first goal")
+    window.until(lambda: "Reach your first goal" in keys.entry(), "the walkthrough")
+    keys.press("Enter")
+    window.page.locator(".getting-started-step").first.wait_for()
+    keys.go("Tab", "Start it")
+    keys.press("Enter")
+    window.page.locator(".getting-started-step.expanded", has_text="Start it").wait_for()
+    keys.press("ArrowUp")
+    keys.go("Tab", "Set Goal")
+    keys.press("Enter")
+    window.until(lambda: window.palette.open, "the first step of a goal")
+    assert keys.pointed() == 0
+
+
 def test_an_agent_is_started_answered_and_followed_with_keys_alone(
     agents: CodeServer, open_window: Opener, models: Models, tmp_path: Path
 ) -> None:
