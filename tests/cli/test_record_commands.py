@@ -5,17 +5,24 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import os
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from donewhen.core import changing
 from donewhen.core.errors import AlreadyRunning, GoalFileError, HeldElsewhere, LedgerTooNew, NotResumable
+from donewhen.core.state import RunState
 from donewhen.core.work import Answer
 from donewhen.engine.api import LimitChanges, RunView
 from donewhen.ports import RunSummary
 from tests.cli.fakes import GOAL, RUN, complete, desk, lines, question, view
+from tests.gate.place import Place
 from tests.tools import each_row
+
+posix = pytest.mark.skipif(os.name != "posix", reason="the shell's commands and signals are POSIX's here")
 
 
 def test_resume_raises_limits(tmp_path: Path) -> None:
@@ -282,6 +289,28 @@ def test_a_defect_is_one_line_with_its_log(tmp_path: Path) -> None:
     call.environ["DONEWHEN_DEBUG"] = "1"
     assert call("run") == 4
     assert "Traceback" in call.err
+
+
+@posix
+def test_a_defect_that_keeps_the_end_of_a_run_off_the_record_ends_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From when the worker has worked no state can be changed, not even to say that the run ended."""
+    place, worked = Place(tmp_path), tmp_path / "worked"
+    place.write("GOAL.md", "# Goal\n\n- [ ] `test -e done` passes\n")
+    sets_fields = changing._only_sets_fields
+
+    def broken(kind: type[Any]) -> bool:
+        if kind is RunState and worked.exists():
+            raise ZeroDivisionError("boom")
+        return sets_fields(kind)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(changing, "_only_sets_fields", broken)
+        said = place.call("run", "--worker-command", f"touch done {worked}")
+    assert said.code == 4, said
+    assert said.err.splitlines()[-1].startswith("donewhen: crashed: ZeroDivisionError: boom; details are in ")
+    assert place.call("resume").code == 0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from donewhen.core.errors import NotTrusted, UsageError
-from donewhen.core.events import GuardLifted
+from donewhen.core.events import AuditStarted, Entry, GuardLifted
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.engine.runs import Supervisor
 from tests.core.builders import goal, requirement
@@ -89,6 +89,32 @@ async def test_what_a_judge_decided_turns_stale_and_nobody_is_asked(world: World
     world.workspace.edit("b.py", b"new")
     await seen_by(server, lambda view: settled("stale")(view) and view.views[0].decided_by == "judge")
     assert len(judge.tasks) == asked
+    world.workspace.edit("a.py", b"bad")
+    await seen_by(server, settled("regressed"))
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+async def test_a_defect_while_it_is_proven_again_is_said_and_the_guard_goes_on(world: World, recorded: bool) -> None:
+    server, run_id = await on_guard(world)
+    followed = server.follow(run_id, guarded=True)
+    await anext(followed)
+    broken = True
+
+    def observe(run_id: str, entry: Entry) -> None:
+        if broken and (isinstance(entry.event, AuditStarted) or not recorded):
+            raise ZeroDivisionError("boom")
+
+    server._setup = replace(server._setup, observe=observe)
+    world.workspace.edit("b.py", b"new")
+    said = "what is on guard could not be proven again: ZeroDivisionError: boom"
+    if recorded:
+        await seen_by(server, lambda view: any(one.message == said for one in view.state.warnings))
+    else:
+        with pytest.raises(ZeroDivisionError, match="boom"):
+            async for _ in followed:
+                pass
+    await followed.aclose()  # type: ignore[attr-defined]
+    broken = False
     world.workspace.edit("a.py", b"bad")
     await seen_by(server, settled("regressed"))
 

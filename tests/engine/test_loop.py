@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
 
+from donewhen.core import changing
 from donewhen.core.errors import AlreadyRunning, NotResumable, UnknownInterrupt, UsageError, out_of_memory
+from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import CheckResult
+from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.work import Answer, Claim, TurnResult
 from donewhen.engine.api import LimitChanges, RunView
 from donewhen.engine.runs import Supervisor
 from donewhen.judges.scripted import OutageJudge, gullible_judge
-from donewhen.ports import Live
+from donewhen.ports import Live, TakeAct, Turn, TurnContext
 from donewhen.store.memory import MemoryLedger
 from tests.core.builders import goal, requirement
-from tests.engine.world import GOAL, Player, World, contains, ended, fails, idle, pursue, returns, until, writes
+from tests.engine.world import (
+    GOAL,
+    MemoryPeople,
+    Player,
+    World,
+    contains,
+    ended,
+    fails,
+    idle,
+    pursue,
+    returns,
+    until,
+    writes,
+)
 from tests.tools import in_flight
 
 
@@ -70,6 +88,119 @@ async def test_c08_repeated_errors_end_the_run_as_crashed_with_the_reason(world:
     assert view.state.status == "crashed"
     assert "no such model" in view.state.lifecycle.reason
     assert view.state.progress.iterations[0].error == "no such model"
+
+
+class Defective(MemoryLedger):
+    """While `fails` is set every append raises what no caller expects: before it is written, or after."""
+
+    fails: str | None = None
+
+    def _append(self, run_id: str, event: Event, at: float, seconds: float | None) -> Entry:
+        if self.fails == "before":
+            raise ZeroDivisionError("boom")
+        entry = super()._append(run_id, event, at, seconds)
+        if self.fails == "after":
+            raise ZeroDivisionError("boom")
+        return entry
+
+
+def views(supervisor: Supervisor) -> list[RunView]:
+    """What an editor is told from now on."""
+    seen: list[RunView] = []
+    supervisor.subscribe(seen.append)
+    return seen
+
+
+@pytest.mark.parametrize("fails", ["before", "after"])
+@pytest.mark.parametrize("same", [True, False], ids=["same process", "another"])
+async def test_a_defect_that_keeps_the_end_off_the_record_ends_the_run_for_who_follows(
+    world: World, fails: str, same: bool
+) -> None:
+    ledger = world.ledger = Defective()
+
+    def breaks(turn: Turn, context: TurnContext, world: World) -> None:
+        ledger.fails = None if len(world.worker.turns) > 1 else fails
+
+    world.worker.plays = [breaks, writes("a.py", "good")]
+    supervisor = world.supervisor(ledger=ledger)
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    seen = views(supervisor)
+    with pytest.raises(ZeroDivisionError, match="boom") if fails == "before" else nullcontext():
+        await ended(supervisor, run_id)
+    state = seen[-1].state
+    assert (state.status, state.lifecycle.reason) == ("crashed", "a defect in _append: ZeroDivisionError: boom")
+    assert world.held == []
+    ledger.fails = None
+    again = supervisor if same else world.supervisor()
+    await again.resume(run_id)
+    state = (await ended(again, run_id)).state
+    assert (state.status, state) == ("complete", fold_all(await ledger.entries(run_id)))
+
+
+async def test_a_defect_of_what_changes_a_state_ends_the_run_for_who_follows(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(kind: type[Any]) -> bool:
+        raise ZeroDivisionError("boom")
+
+    def breaks(turn: Turn, context: TurnContext, world: World) -> None:
+        if len(world.worker.turns) == 1:
+            monkeypatch.setattr(changing, "_only_sets_fields", broken)
+
+    world.worker.plays = [breaks, writes("a.py", "good")]
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    seen = views(supervisor)
+    with pytest.raises(ZeroDivisionError, match="boom"):
+        await ended(supervisor, run_id)
+    assert (seen[-1].state.status, world.held) == ("crashed", [])
+    monkeypatch.undo()
+    await supervisor.resume(run_id)
+    assert (await ended(supervisor, run_id)).state.status == "complete"
+
+
+async def test_a_run_that_can_not_be_reached_ends_for_who_follows(world: World) -> None:
+    class Deaf(MemoryPeople):
+        async def listen(self, run_id: str, take: TakeAct) -> None:
+            raise ZeroDivisionError("boom")
+
+    supervisor = world.supervisor(people=Deaf({}))
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    state = (await ended(supervisor, run_id)).state
+    assert (state.status, state.lifecycle.reason, world.held) == (
+        "crashed", "a defect in listen: ZeroDivisionError: boom", [],
+    )  # fmt: skip
+
+
+async def test_a_check_whose_end_can_not_be_put_on_record_lets_its_workspace_go(world: World) -> None:
+    ledger = world.ledger = Defective()
+
+    def breaks(world: World) -> bool:
+        ledger.fails = "before"
+        return True
+
+    world.checker.behaviours["check"] = breaks
+    supervisor = world.supervisor(ledger=ledger)
+    with pytest.raises(ZeroDivisionError):
+        await supervisor.check(GOAL)
+    assert supervisor._active == {}
+
+
+async def test_a_defect_at_the_close_leaves_the_run_to_be_resumed(world: World) -> None:
+    ledger = world.ledger = Defective()
+    world.worker.gate = asyncio.Event()
+    supervisor = world.supervisor(ledger=ledger)
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    ledger.fails = "before"
+    await supervisor.close("the editor ended")
+    assert world.held == []
+    ledger.fails = None
+    world.worker.gate.set()
+    world.worker.plays = [writes("a.py", "good")]
+    again = world.supervisor()
+    await again.resume(run_id)
+    assert (await ended(again, run_id)).state.status == "complete"
 
 
 async def test_too_little_memory_ends_a_check_with_what_to_do(world: World) -> None:

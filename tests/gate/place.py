@@ -73,7 +73,14 @@ class Place:
         lines = typed if typed is not None else text.splitlines()
         terminal = Terminal(out, err, Typed(lines), self.environ, interactive=typed is not None)
         places = ["--state-dir", str(self.state), *(["--workspace", str(self.root)] if self.named else [])]
-        code = main([*places, *words], Services(), served_elsewhere, terminal=terminal, user_file=self.folder / "no")
+        code = main(
+            [*places, *words],
+            Services(),
+            served_elsewhere,
+            terminal=terminal,
+            user_file=self.folder / "no",
+            log_folder=self.folder,
+        )
         return Said(code, out.getvalue(), err.getvalue())
 
     def hook(self, event: str, session: str = "s1", **fields: Any) -> Said:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass
@@ -472,13 +473,16 @@ class ActiveRun:
         self.state = fold(self.state, Entry(self.state.sequence + 1, now, ended, 0.0))
         self.touch()
 
-    def fail(self, error: Exception) -> None:
-        """The record itself can't be kept: the run stops here, and shows as interrupted. What is on disk stays."""
-        self.state = replace(
+    def fail(self, reason: str, *, crashed: bool = False) -> None:
+        """The record itself can't be kept: the run stops here, and shows as interrupted, or as `crashed`. What is on
+        disk stays."""
+        why: dict[str, Any] = {"ended": True, "end_status": "crashed"} if crashed else {"interrupted": reason}
+        # Not by what `fold` uses: that may be what fails.
+        self.state = dataclasses.replace(
             self.state,
-            lifecycle=replace(self.state.lifecycle, interrupted=str(error), reason=str(error)),
+            lifecycle=dataclasses.replace(self.state.lifecycle, reason=reason, **why),
             worker_turn=self.state.redo,
-            auditing=replace(self.state.auditing, open=None),
+            auditing=dataclasses.replace(self.state.auditing, open=None),
         )
         self.failed = True
         self.touch()

@@ -386,7 +386,7 @@ class Runs(Protocol):
     def follow(self, run_id: str, *, guarded: bool = False) -> AsyncIterator[RunView]:
         """The view now, and again after every change, until the run ends, pauses or is interrupted (that view is the
         last one); where it is on guard and `guarded`, until the guard is lifted. Raises RecordGone if the record of a
-        run of this process was removed."""
+        run of this process was removed, and a defect that this process could not even put on record."""
         ...
 
     def subscribe(self, on_change: Callable[[RunView], None]) -> Callable[[], None]:

@@ -243,8 +243,9 @@ async def prove_again(run: ActiveRun, by: Actor) -> None:
             await watched(run, audit(run, run.state.iteration))
     except LedgerError:
         raise
-    except (DoneWhenError, OSError) as error:
-        await run.append(Warned("guard", f"what is on guard could not be proven again: {error}"))
+    except Exception as error:  # noqa: BLE001  # invariant 8: a defect is said too, and the guard goes on
+        why = error if isinstance(error, DoneWhenError | OSError) else f"{type(error).__name__}: {error}"
+        await run.append(Warned("guard", f"what is on guard could not be proven again: {why}"))
 
 
 def _goal_file_gone(run: ActiveRun) -> bool:

@@ -33,7 +33,7 @@ from donewhen.ports import Stopping
 
 async def pursue(run: ActiveRun) -> None:
     """Drives a run until it ends or is paused, as it is where its workspace folder is gone. A defect ends this run as
-    `crashed`, and affects nothing else (invariant 8)."""
+    `crashed`, and affects nothing else (invariant 8). What keeps that off the record is raised."""
     root = run.parts.workspace.root
     on_disk = await asyncio.to_thread(root.is_dir)  # a workspace in memory has no folder that could go
     try:
@@ -48,9 +48,13 @@ async def pursue(run: ActiveRun) -> None:
         else:  # moved or deleted meanwhile: nothing failed, and a person puts it back
             await run.append(RunPaused(f"the workspace folder {root} is gone: put it back, then resume", "run"))
     except Exception as error:  # noqa: BLE001  # invariant 8: a defect is this run's end, with its reason
-        place = traceback.extract_tb(error.__traceback__)[-1].name
-        defect = f"a defect in {place}: {type(error).__name__}: {error}"
-        await run.append(RunEnded("crashed", out_of_memory(error) or defect))
+        await run.append(RunEnded("crashed", defect(error)))
+
+
+def defect(error: Exception) -> str:
+    """What to say of an error that nobody expected."""
+    place = traceback.extract_tb(error.__traceback__)[-1].name
+    return out_of_memory(error) or f"a defect in {place}: {type(error).__name__}: {error}"
 
 
 async def _step(run: ActiveRun) -> None:  # noqa: C901  # one branch for each action

@@ -70,8 +70,9 @@ class Reading:
         self._awaited: Owner | None = None
         """The process whose end is awaited."""
         self._owner_ends: asyncio.Task[None] | None = None
-        self.failure: DoneWhenError | None = None
-        """Set where the ledger itself failed: the run could not go on, nor could that be recorded."""
+        self.failure: Exception | None = None
+        """Set where the ledger itself failed, or a defect came: what was pursued or on guard could not go on, nor could
+        that be recorded."""
 
     @property
     def root(self) -> Path:
@@ -293,8 +294,9 @@ class Reading:
                     view = waiter.get_nowait()
                 if not view.state.active:
                     await self._over(run_id)
-                    if isinstance(self.failure, RecordGone):
-                        raise self.failure
+                    lost = self.failure
+                    if lost is not None and (isinstance(lost, RecordGone) or not isinstance(lost, DoneWhenError)):
+                        raise lost
                 yield view
         finally:
             unsubscribe()

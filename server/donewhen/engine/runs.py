@@ -46,10 +46,10 @@ from donewhen.engine.collecting import Collector
 from donewhen.engine.control import DIED, Control
 from donewhen.engine.guarding import prove_again, quiet, remember
 from donewhen.engine.halting import resume_halted
-from donewhen.engine.loop import pursue
+from donewhen.engine.loop import defect, pursue
 from donewhen.engine.proof_basis import proof_basis_of
 from donewhen.engine.setup import Start
-from donewhen.engine.tasks import cancel_all
+from donewhen.engine.tasks import cancel_all, result_of
 from donewhen.engine.watching import amend_if_saved, goal_file_gone, named_globs, take_accepted_goal
 from donewhen.ports import RunSummary, Worker, Workspace
 
@@ -214,6 +214,8 @@ class Supervisor(Control):
                     await run.crash(error)
                 except LedgerError:
                     pass  # then it is found as interrupted later
+                except Exception as error:  # noqa: BLE001  # a defect: everything else is closed all the same
+                    run.fail(defect(error), crashed=True)
             await self._release_run(run)
         # What was asked may be what lets this process end: whoever asked still gets the reply.
         await self._setup.people.replied()
@@ -468,6 +470,8 @@ class Supervisor(Control):
             self.failure = error  # whoever follows hears of it
         except LedgerError:
             pass  # it goes on with the next edit
+        except Exception as error:  # noqa: BLE001  # a defect that can't be put on record either: so does this
+            self.failure = error
         finally:
             self._active.pop(run.run_id, None)
             await remember(run.state, run.parts.workspace)
@@ -477,29 +481,39 @@ class Supervisor(Control):
 
     def _launch(self, run: ActiveRun) -> None:
         self._elsewhere.discard(run.run_id)
+        self.failure = None
         run.alone = True
         self._tasks[run.run_id] = asyncio.ensure_future(self._supervise(run))
 
     async def _supervise(self, run: ActiveRun) -> None:
-        await self._setup.people.listen(run.run_id, self._take)
-        begun = (pursue(run), run.heartbeat(), run.lost.wait())
-        tasks = [asyncio.ensure_future(one) for one in begun]
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            next(task for task in tasks if task.done()).result()
-            if run.record_lost is not None:
-                raise run.record_lost
-        except RecordChanged as error:
-            await run.crash(error)
-            self._records.forget(run.run_id)
+            await self._setup.people.listen(run.run_id, self._take)
+            begun = (pursue(run), run.heartbeat(), run.lost.wait())
+            tasks = [asyncio.ensure_future(one) for one in begun]
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                result_of(next(task for task in tasks if task.done()))
+                if run.record_lost is not None:
+                    raise run.record_lost
+            except RecordChanged as error:
+                await run.crash(error)
+                self._records.forget(run.run_id)
+            finally:
+                await cancel_all(*tasks)
         except DoneWhenError as error:
             self.failure = error
-            run.fail(error)
+            run.fail(str(error))
+        except Exception as error:  # noqa: BLE001  # invariant 8, whatever becomes of the record
+            with contextlib.suppress(Exception):
+                await run.append_next(e.RunEnded("crashed", defect(error)))
+            if not run.state.lifecycle.ended:
+                self.failure = error
+                run.fail(defect(error), crashed=True)
+        try:
+            await remember(run.state, run.parts.workspace)
+            await self._release_run(run)
         finally:
-            await cancel_all(*tasks)
-        await remember(run.state, run.parts.workspace)
-        await self._release_run(run)
-        self._setup.lock.release()
+            self._setup.lock.release()
         if not isinstance(self.failure, RecordGone):
             self._collect_later()
 
@@ -522,13 +536,15 @@ class Supervisor(Control):
             return self._own_view(run)
         finally:
             await cancel_all(beat)
-            if not run.state.lifecycle.ended:
-                await run.append(e.RunEnded(None, "the check was cancelled"))
-            await remember(run.state, run.parts.workspace)
-            self._active.pop(run.run_id, None)
-            await run.close_workspace()
-            self._watch_again()
-            self._collect_later()
+            try:
+                if not run.state.lifecycle.ended:
+                    await run.append(e.RunEnded(None, "the check was cancelled"))
+                await remember(run.state, run.parts.workspace)
+            finally:
+                self._active.pop(run.run_id, None)
+                await run.close_workspace()
+                self._watch_again()
+                self._collect_later()
 
     async def _next_audit(self, run: ActiveRun) -> RunView:
         """The run's next audit; where nothing has changed since the last one, that is what it found."""
