@@ -254,11 +254,27 @@ def test_budgets_hold_for_all_attempts_together(bench: Bench) -> None:
         (["--keep", "ask"], "are about several attempts: give --attempts N"),
         (["--attempts", "2", "--worker", "human"], "attempts need a worker that works by itself"),
         (["--attempts", "2", "--attempt-worker", "nobody"], "nobody"),
+        (["--attempts", "2", "--attempt-worker", "command", "--worker-command", "not-here"], "not-here` is not inst"),
+        (["--attempts", "2", "--attempt-worker", "agent", "--attempt-model", "foo"], "`foo` names no provider"),
+        (
+            [
+                "--attempts",
+                "2",
+                "--worker-command",
+                "true",
+                "--attempt-worker",
+                "command",
+                "--attempt-worker",
+                "scripted",
+            ],
+            "script",
+        ),
     ],
 )
 def test_what_cant_be_attempted_is_refused_and_leaves_nothing(bench: Bench, argv: list[str], told: str) -> None:
     refused = bench.run("run", *argv)
     assert refused.returncode == 2
+    assert refused.stderr.startswith("donewhen: error: "), "nothing is announced"
     assert told in refused.stderr
     assert (bench.folders(), bench.listed()) == ([], [])
 

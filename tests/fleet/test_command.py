@@ -13,7 +13,7 @@ from donewhen.extras.fleet.arguments import ACTIONS
 from tests import forked
 from tests.cli.fakes import desk
 from tests.cli.test_start_up import loaded
-from tests.fleet.places import scripted, turns_of
+from tests.fleet.places import COMMAND, goal, scripted, turns_of
 from tests.fleet.test_local import ASKS
 
 
@@ -43,6 +43,17 @@ def test_a_fleet_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> None
     assert typed(tmp_path, "run", "few.toml", "--new")[0] == 0
     code, printed, _ = typed(tmp_path, "status", "few")
     assert (code, "few: 1 complete" in printed) == (0, True)
+
+
+def test_a_fleet_whose_worker_is_not_here_is_refused_and_begins_once_it_is(tmp_path: Path) -> None:
+    goal(tmp_path, "w")
+    manifest = "[settings]\nworker = 'command'\nsandbox = 'off'\nworker_command = '{}'\n[[goal]]\nworkspace = 'w'\n"
+    (tmp_path / "few.toml").write_text(manifest.format("not-here"), encoding="utf-8")
+    code, printed, said = typed(tmp_path, "run", "few.toml")
+    assert (code, printed, said.startswith("donewhen: error: w: `not-here` is not installed")) == (2, "", True), said
+    assert "there is no fleet few here" in typed(tmp_path, "status", "few")[2]
+    (tmp_path / "few.toml").write_text(manifest.format(COMMAND), encoding="utf-8")
+    assert typed(tmp_path, "run", "few.toml")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +58,24 @@ async def test_a_goal_ends_by_its_own_limits_and_one_that_can_not_start_says_why
     assert "is not a folder on this machine" in board.goals["lost"].reason
     assert "set `worker` in the manifest" in board.goals["human"].reason
     assert opened_board(record, fleet([capped, lost, human])).ended
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"worker": "command", "worker_command": "not-here"}, "two: `not-here` is not installed"),
+        ({"worker": "agent", "model": "foo"}, "two: `foo` names no provider"),
+    ],
+)
+async def test_a_fleet_whose_workers_are_not_all_here_does_not_begin(
+    settings: dict[str, str], told: str, tmp_path: Path
+) -> None:
+    one, two, record = goal(tmp_path, "one"), goal(tmp_path, "two"), MemoryFleetRecord()
+    with pytest.raises(UsageError, match=told):
+        await run(tmp_path, record, fleet([one, replace(two, settings=settings)]))
+    assert (record.board(), await runs_of(tmp_path, one), await runs_of(tmp_path, two)) == (None, [], [])
+    board = await run(tmp_path, record, fleet([one, two]))
+    assert {name: standing.end for name, standing in board.goals.items()} == {"one": "complete", "two": "complete"}
 
 
 async def test_a_raised_limit_takes_an_ended_goal_up_again(tmp_path: Path) -> None:

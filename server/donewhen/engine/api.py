@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 from donewhen.core.acts import ActOutcome
 from donewhen.core.calls import CallRole
-from donewhen.core.events import Approve
+from donewhen.core.events import Approve, RunOptions
 from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.goal import Limits
 from donewhen.core.hints import ReadWhen
@@ -268,6 +268,11 @@ class Runs(Protocol):
 
     async def start(self, goal_path: str, options: StartOptions = ...) -> RunView:
         """Starts pursuing; returns once the run is on record. Raises AlreadyRunning, GoalFileError, InvalidGoal."""
+        ...
+
+    async def ready(self, goal_path: str, options: StartOptions) -> RunOptions:
+        """The options that a run started so would have. Raises what `start` raises for what is not here, such as its
+        worker's program; nothing is put on record."""
         ...
 
     async def check(self, goal_path: str) -> RunView:

@@ -62,12 +62,19 @@ class Supervisor(Control):
     """Owns the run tasks of this process: at most one run is pursued per folder, audits are always allowed."""
 
     async def start(self, goal_path: str, options: StartOptions | None = None) -> RunView:
+        chosen = options or StartOptions()
+        return await self.start_goal(await self._settled(goal_path, chosen), chosen.run_id, chosen.turns)
+
+    async def ready(self, goal_path: str, options: StartOptions) -> e.RunOptions:
+        start = await self._settled(goal_path, options)
+        self._setup.worker(start.options)
+        return start.options
+
+    async def _settled(self, goal_path: str, options: StartOptions) -> Start:
         self._may_execute()
         if self._setup.prepare is not None:
             await self._setup.prepare()
-        chosen = options or StartOptions()
-        start = self._setup.settle(self._setup.goal_files.load(goal_path), chosen)
-        return await self.start_goal(start, chosen.run_id, chosen.turns)
+        return self._setup.settle(self._setup.goal_files.load(goal_path), options)
 
     async def start_goal(self, start: Start, run_id: str | None = None, turns: int | None = None) -> RunView:
         """Starts a run of a goal that needs no file, with options that are settled. `run_id` and `turns` are those of

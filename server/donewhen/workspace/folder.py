@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import stat
 import sys
@@ -90,7 +91,8 @@ _LISTED = 5
 
 
 class FolderWorkspace:
-    """A `ports.Workspace` on a folder; `state` is a folder outside of it where it keeps checkpoints.
+    """A `ports.Workspace` on a folder; `state` is a folder outside of it where it keeps checkpoints. Opening the
+    workspace makes it, if the folder that it is in is there, and nothing else does.
 
     `watch=False` is never notified: every look is a walk. `quiet` says how long content must stay the same to be
     settled. `excluded` names more of our own folders that may be inside it and are not part of it, `streams` the files
@@ -230,6 +232,8 @@ class FolderWorkspace:
 
     def _watch_and_keep(self, repository: Repository | None) -> None:
         if not self._watching:
+            with contextlib.suppress(OSError):  # whoever keeps something in it says why that isn't possible
+                self._state.mkdir(exist_ok=True)
             self._watcher.start(self._notifier.notify)
             self._watching = True
         self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)

@@ -60,7 +60,7 @@ class FileRunLock:
     def acquire(self, run_id: str, token: str) -> None:
         """Becomes the owner. Raises AlreadyRunning while the recorded owner lives, HeldElsewhere while orphans of a
         dead owner live; both errors name the holder."""
-        with self._gate():
+        with self._gate(make_folder=True):
             self._refuse_live_owner()
             self._take_lock()
             try:
@@ -185,9 +185,9 @@ class FileRunLock:
             self._descriptor = None
 
     @contextmanager
-    def _gate(self) -> Generator[None]:
+    def _gate(self, *, make_folder: bool = False) -> Generator[None]:
         """Lets one process at a time read and change the owner of the run: for a moment, never across an await."""
-        descriptor = _lock_descriptor(self._gate_file)
+        descriptor = _lock_descriptor(self._gate_file, make_folder=make_folder)
         try:
             deadline = time.monotonic() + _GATE_SECONDS
             while not try_lock(descriptor):
@@ -199,9 +199,10 @@ class FileRunLock:
             os.close(descriptor)
 
 
-def _lock_descriptor(file: Path) -> int:
+def _lock_descriptor(file: Path, *, make_folder: bool = False) -> int:
     try:
-        file.parent.mkdir(mode=0o700, exist_ok=True)
+        if make_folder:
+            file.parent.mkdir(mode=0o700, exist_ok=True)
         return open_lock_file(file)
     except OSError as error:
         raise LedgerUnavailable(

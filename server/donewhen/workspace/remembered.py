@@ -52,7 +52,8 @@ def load(place: Path, name: str, revision: str) -> Remembered | None:
 
 
 def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written: Mapping[str, Written]) -> None:
-    """Keeps it under this name, in place of the previous content. Raises OSError if it can't be written."""
+    """Keeps it under this name, in place of the previous content. Raises OSError if it can't be written, or if
+    the folder of `place` is gone."""
     above, below = coverage.rules.texts()
     document = {
         "revision": manifest.revision,
@@ -68,7 +69,7 @@ def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written
             for at, folder in manifest.folders.items()
         },
     }
-    place.mkdir(parents=True, exist_ok=True)
+    place.mkdir(exist_ok=True)
     unfinished = place / f".{name}.tmp"
     # Escaped, so that file names that are not UTF-8 keep their bytes.
     unfinished.write_text(json.dumps(document, ensure_ascii=True, separators=(",", ":")), encoding="utf-8")

@@ -506,12 +506,15 @@ class _Marks:
             self._file = mark
 
     def prepare(self) -> None:
-        """Makes the folder, and removes those of processes that were killed. Raises FileNotFoundError after its end."""
+        """Makes the folder, and removes those of processes that were killed. Raises FileNotFoundError after its end, or
+        where the folder of ours that it stands in is gone: that isn't made anew."""
+        marks = Path(self.folder)
         with self._lock:
             if self._ended:
                 raise FileNotFoundError(self.folder)
-            os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103 # likewise
-        for one in Path(self.folder).parent.iterdir():
+            marks.parent.mkdir(exist_ok=True)
+            marks.mkdir(exist_ok=True)
+        for one in marks.parent.iterdir():
             owner = one.name.partition("-")[0]
             if owner.isdecimal() and not psutil.pid_exists(int(owner)):
                 shutil.rmtree(one, ignore_errors=True)

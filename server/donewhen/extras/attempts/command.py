@@ -38,9 +38,9 @@ async def run(call: Call, path: str, options: StartOptions) -> int:
     plan = Plan(
         path, given.attempts, given.keep or "first", options, tuple(given.attempt_worker), tuple(given.attempt_model)
     )
-    await _say_what_is_kept(call, attempts)
-    share = attempts.share(plan)
     group = await attempts.begin(plan)
+    await _say_what_is_kept(call, attempts, group)
+    share = attempts.share(plan)
     call.terminal.message(f"{group.id}: {len(group.attempts)} attempts, each in a copy of the workspace")
     each = [
         *([f"${share.budget:g}"] if isinstance(share.budget, float) else []),
@@ -51,8 +51,8 @@ async def run(call: Call, path: str, options: StartOptions) -> int:
     return await _pursue_group(call, attempts, group, new=True)
 
 
-async def _say_what_is_kept(call: Call, attempts: Attempts) -> None:
-    kept = [one for one in attempts.groups() if not one.proven]
+async def _say_what_is_kept(call: Call, attempts: Attempts, begun: Group) -> None:
+    kept = [one for one in attempts.groups() if not one.proven and one.id != begun.id]
     if kept:
         size = sum([await attempts.bytes_kept(one) for one in kept]) // 1024**2
         told = f"{counted(len(kept), 'earlier group')} of attempts take {size:,} MB:"

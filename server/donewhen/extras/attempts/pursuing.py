@@ -128,11 +128,13 @@ class Attempts:
     # ------------------------------------------------------------------------------------ beginning
 
     async def begin(self, plan: Plan) -> Group:
-        """Makes the copies; nothing runs in them yet. Raises UsageError, WorkspaceError and LedgerUnavailable, and
-        leaves nothing behind then."""
+        """Makes the copies; nothing runs in them yet. Raises what the start of any of the attempts would raise for what
+        is not here, WorkspaceError and LedgerUnavailable, and leaves nothing behind then."""
         if not 2 <= plan.attempts <= MOST:
             raise UsageError(f"--attempts takes a number from 2 to {MOST}; it is {plan.attempts}")
-        self.share(plan)
+        async with self._runs_at_home() as runs:
+            for number in range(1, plan.attempts + 1):
+                await _refuse_unready(runs, plan.goal_path, self._started_with(plan, *_in_turn(plan, number)))
         self._folder = workspace_folder(state_folder(self._state_dir), self._root)
         self._groups = Groups(self._folder)
         await self._tidy()
@@ -180,8 +182,7 @@ class Attempts:
             base = await workspace.checkpoint()
         finally:
             await workspace.close()
-        worker = plan.workers[(number - 1) % len(plan.workers)] if plan.workers else None
-        model = plan.models[(number - 1) % len(plan.models)] if plan.models else None
+        worker, model = _in_turn(plan, number)
         options = self._started_with(plan, worker, model)
         return Attempt(number, root, base, worker=worker, model=model, options=asdict(options))
 
@@ -405,7 +406,8 @@ class Attempts:
 
     @asynccontextmanager
     async def _runs_at_home(self) -> AsyncGenerator[Runs]:
-        runs = await self._opening(self._root, self._state_dir, self._settings, WorkspaceContext(watch=False))
+        context = WorkspaceContext(environment=self._environment, trusted=self._trusted, watch=False)
+        runs = await self._opening(self._root, self._state_dir, self._settings, context)
         try:
             await runs.recover()
             yield runs
@@ -514,9 +516,6 @@ class _Pursuit:
         run_id = begun.state.run_id
         self._group = self._group.having(replace(attempt, run_id=run_id, error=None))
         self._groups.keep(self._group)
-        if begun.state.options.worker == "human":
-            await runs.stop(run_id, "nobody works there")
-            raise UsageError("attempts need a worker that works by itself: give --worker, or --model for the agent")
         last = begun
         async for view in runs.follow(run_id):
             last = view
@@ -531,7 +530,11 @@ class _Pursuit:
         await runs.recover()
         run_id = attempt.run_id or await _pursued_run(runs)
         if run_id is None:
-            return None if self._ending else await runs.start(self._group.goal_path, _start_options(attempt))
+            if self._ending:
+                return None
+            options = _start_options(attempt)
+            await _refuse_unready(runs, self._group.goal_path, options)
+            return await runs.start(self._group.goal_path, options)
         if not resumable((await runs.view(run_id)).state):
             return None
         try:
@@ -579,6 +582,18 @@ class _Pursuit:
             self._groups.keep(self._group)
         if failed and len(failed) == len(self._tasks):
             self.refused = failed[0]
+
+
+def _in_turn(plan: Plan, number: int) -> tuple[str | None, str | None]:
+    """The worker and the model of the attempt of that number."""
+    worker = plan.workers[(number - 1) % len(plan.workers)] if plan.workers else None
+    model = plan.models[(number - 1) % len(plan.models)] if plan.models else None
+    return worker, model
+
+
+async def _refuse_unready(runs: Runs, goal_path: str, options: StartOptions) -> None:
+    if (await runs.ready(goal_path, options)).worker == "human":
+        raise UsageError("attempts need a worker that works by itself: give --worker, or --model for the agent")
 
 
 def _start_options(attempt: Attempt) -> StartOptions:

@@ -30,6 +30,7 @@ from donewhen.core.state import RunState
 from donewhen.core.work import Answer
 from donewhen.engine.api import OUT_OF_TURNS, LimitChanges, Runs, RunView, StartOptions
 from donewhen.extras.fleet.board import Given, Grant, Outcome, Question
+from donewhen.extras.fleet.manifest import FleetGoal
 from donewhen.goalfile.files import WorkspaceGoalFiles
 from donewhen.settings.loading import Settings, load_settings
 
@@ -49,11 +50,22 @@ class IteratingPlace:
     environ: Callable[[], Mapping[str, str]] = lambda: dict(os.environ)
     user_file: Path | None = None
 
+    async def refuse_unready(self, goal: FleetGoal) -> None:
+        """Raises UsageError if a worker or a model that the goal needs is not here. Whatever else is wrong with it is
+        for its iteration to say."""
+        try:
+            settings, root = _settings(self, goal)
+            async with _Opened(self, settings, root) as runs:
+                await runs.ready(goal.file, start_options(settings))
+        except (DoneWhenError, OSError) as error:
+            if isinstance(error, DoneWhenError) and error.lacks is not None:
+                raise UsageError(f"{goal.id}: {error}", lacks=error.lacks) from error
+
     async def iterate(self, grant: Grant) -> Outcome:
         """Performs one iteration. What can't be done at all is an outcome of its own, `failed`; raises only what passes
         (PASSES). Cancelling it leaves the run as interrupted, with every process of it gone."""
         try:
-            settings, root = _settings(self, grant)
+            settings, root = _settings(self, grant.goal)
             async with _Opened(self, settings, root) as runs:
                 view = await _run_for_one_turn(runs, settings, root, grant)
                 if view.state.active:
@@ -70,7 +82,7 @@ class IteratingPlace:
     async def end(self, grant: Grant) -> Outcome:
         """Ends the goal's run as cancelled, if it hasn't ended."""
         try:
-            settings, root = _settings(self, grant)
+            settings, root = _settings(self, grant.goal)
             async with _Opened(self, settings, root) as runs:
                 try:
                     view = await runs.view(grant.run_id)
@@ -106,11 +118,11 @@ class _Opened:
         await self._runs.close(CLOSING)
 
 
-def _settings(place: IteratingPlace, grant: Grant) -> tuple[Settings, Path]:
-    root = Path(grant.goal.workspace)
+def _settings(place: IteratingPlace, goal: FleetGoal) -> tuple[Settings, Path]:
+    root = Path(goal.workspace)
     if not root.is_dir():
         raise UsageError(f"the workspace {root} is not a folder on this machine: name it as it is here, or its queue")
-    return load_settings(grant.goal.settings, place.environ(), root, user_file=place.user_file), root
+    return load_settings(goal.settings, place.environ(), root, user_file=place.user_file), root
 
 
 async def _run_for_one_turn(runs: Runs, settings: Settings, root: Path, grant: Grant) -> RunView:

@@ -55,7 +55,11 @@ class LocalFleet:
 
     async def run(self) -> Board:
         """Returns when nothing goes on by itself: all has ended, or waits for a person. Cancelling it interrupts what
-        is at work, to be gone on with by the next run."""
+        is at work, to be gone on with by the next run. Raises UsageError, and puts nothing on record, where a goal that
+        is to begin or to go on now lacks its worker or a model."""
+        for one in self._board.goals.values():
+            if one.state == "ready":
+                await self._place.refuse_unready(one.goal)
         self._keep_board()
         try:
             while True:
