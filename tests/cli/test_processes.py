@@ -649,6 +649,15 @@ def test_the_command_that_is_named_puts_back_a_goal_file_that_the_worker_deleted
 
 
 @posix
+def test_a_tick_makes_nothing_stale_whatever_limit_the_start_set(place: Place) -> None:
+    place.goal("`test -f done.txt` passes")
+    assert place.process("run", "--worker-command", "touch done.txt", "--max-iterations", "4").returncode == 0
+    goal = place.root / "GOAL.md"
+    goal.write_text(goal.read_text().replace("[ ]", "[x]"))
+    assert place.newest()["freshness"]["fresh"]
+
+
+@posix
 def test_a_revert_keeps_a_folder_that_a_person_replaced_by_a_link(place: Place, tmp_path: Path) -> None:
     place.goal("`grep worker src/a.txt` passes")
     source, outside = place.root / "src", tmp_path / "outside"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import CheckResult
 from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.work import Answer, Claim, TurnResult
-from donewhen.engine.api import LimitChanges, RunView
+from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.judges.scripted import OutageJudge, gullible_judge
 from donewhen.ports import Live, TakeAct, Turn, TurnContext
@@ -433,6 +434,25 @@ async def test_saving_the_goal_file_amends_the_run(world: World) -> None:
     view = await ended(supervisor, run_id)
     assert view.state.status == "complete"
     assert len(view.views) == 2
+
+
+async def test_a_saved_goal_file_leaves_the_limit_that_the_start_set(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    world.worker.plays = [writes("a.py", "good")]
+    supervisor = world.supervisor()
+    given = StartOptions(limits=LimitChanges(max_iterations=3))
+    run_id = (await supervisor.start(GOAL, given)).state.run_id
+    await world.worker.started.wait()
+    saved = world.goals[GOAL]
+    world.goals[GOAL] = replace(saved, objective=f"{saved.objective}, and well")
+    await supervisor.amend(GOAL)
+    amended = (await supervisor.view(run_id)).state.goal
+    assert (amended.objective, amended.limits.max_iterations) == (world.goals[GOAL].objective, 3)
+    world.goals[GOAL] = replace(world.goals[GOAL], limits=replace(saved.limits, max_iterations=5))
+    await supervisor.amend(GOAL)
+    assert (await supervisor.view(run_id)).state.goal.limits.max_iterations == 5
+    world.worker.gate.set()
+    assert (await ended(supervisor, run_id)).state.status == "complete"
 
 
 @pytest.mark.conformance("A10")

@@ -136,6 +136,8 @@ class RunStarted:
     """Who accepted the start summary (`RunOptions.summary`) with the start itself; None: a person is asked."""
     guarded: bool = False
     """It takes the place of a run of the goal that was on guard: once complete, it is on guard too."""
+    file_limits: Limits | None = None
+    """Those of the goal file, where the start set others; None: those of `goal`."""
 
 
 @dataclass(frozen=True, slots=True)

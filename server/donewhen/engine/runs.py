@@ -74,7 +74,8 @@ class Supervisor(Control):
         self._may_execute()
         if self._setup.prepare is not None:
             await self._setup.prepare()
-        return self._setup.settle(self._setup.goal_files.load(goal_path), options)
+        goal = self._setup.goal_files.load(goal_path)
+        return replace(self._setup.settle(goal, options), file_limits=goal.limits)
 
     async def start_goal(self, start: Start, run_id: str | None = None, turns: int | None = None) -> RunView:
         """Starts a run of a goal that needs no file, with options that are settled. `run_id` and `turns` are those of
@@ -337,8 +338,9 @@ class Supervisor(Control):
             known = await self._records.test_runs(goal.path)
             past = await self._records.past(goal.path)
             started = e.RunStarted(
-                run_id, mode, goal, start.options, tree.revision, known, past, start.accepted, guarded=guarded
-            )
+                run_id, mode, goal, start.options, tree.revision, known, past, start.accepted, guarded=guarded,
+                file_limits=start.file_limits if start.file_limits != goal.limits else None,
+            )  # fmt: skip
             run = await ActiveRun.begin(parts, token, self._run_changed, started)
         except BaseException:
             await parts.workspace.close()

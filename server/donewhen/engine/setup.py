@@ -12,7 +12,7 @@ from pathlib import Path
 from donewhen.core.acts import Act, ActReply
 from donewhen.core.events import AcceptedBy, Entry, RunOptions
 from donewhen.core.evidence import CheckResult
-from donewhen.core.goal import Goal
+from donewhen.core.goal import Goal, Limits
 from donewhen.core.people import Person
 from donewhen.core.retention import Retention
 from donewhen.core.work import RunWarning
@@ -125,6 +125,8 @@ class Start:
     warnings: tuple[RunWarning, ...] = ()
     accepted: AcceptedBy | None = None
     """Who has accepted the start summary already; None: a person is asked before the first turn, if there is one."""
+    file_limits: Limits | None = None
+    """As the goal file has them; None without one."""
 
 
 @dataclass(frozen=True, slots=True)

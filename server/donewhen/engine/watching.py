@@ -133,9 +133,10 @@ def same_goal(state: RunState, goal: Goal) -> bool:
 
 
 def _same_text(state: RunState, goal: Goal) -> bool:
-    fields = ("title", "objective", "protect", "proof", "may_change", "explicit_limits", "guard")
+    fields = ("title", "objective", "protect", "proof", "may_change", "guard")
     same = all(getattr(goal, name) == getattr(state.goal, name) for name in fields)
-    return same and goal.limits == state.file_limits
+    # More of them may be explicit in the run: those that its start set.
+    return same and goal.limits == state.file_limits and goal.explicit_limits <= state.goal.explicit_limits
 
 
 def _looked_at(requirement: Requirement) -> list[str]:

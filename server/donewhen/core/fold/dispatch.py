@@ -72,7 +72,7 @@ def begin(entry: e.Entry) -> RunState:
         updated_at=entry.at,
         revision=event.revision,
         checks=_inherited_checks(event),
-        file_limits=event.goal.limits,
+        file_limits=event.file_limits or event.goal.limits,
         started=event.accepted,
         guarded=event.guarded,
     )
@@ -117,7 +117,8 @@ def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
     goal = event.goal
     file_limits = goal.limits
     if file_limits == state.file_limits:
-        goal = replace(goal, limits=state.goal.limits)
+        explicit = goal.explicit_limits | state.goal.explicit_limits
+        goal = replace(goal, limits=state.goal.limits, explicit_limits=explicit)
     known = {requirement.id for requirement in goal.requirements}
     bound = {check.id for check in goal.checks}
     amended = replace(
