@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.version import __version__
+from donewhen.wire.snapshot import Snapshot
+from donewhen.wire.view import requirement_rows, view_of
 
 REQUIREMENTS, ITERATIONS = 200, 1_000
 SHOWN = 20
@@ -71,7 +73,7 @@ def snapshot(sequence: int, goal_uri: str | None) -> dict[str, Any]:
     last = min(sequence, ITERATIONS)
     requirements = [requirement(number) for number in range(1, REQUIREMENTS + 1)]
     count = {name: sum(one["status"] == name for one in requirements) for name in ("met", "unmet", "unverified")}
-    return {
+    whole = {
         "schemaVersion": 1, "sequence": sequence, "runId": RUN, "goalUri": goal_uri, "title": "A large goal",
         "objective": "All of it", "worker": "agent", "status": "running", "phase": "working", "activity": "works",
         "reason": "", "iteration": last, "maxIterations": ITERATIONS, "elapsedSeconds": 1.0 * sequence,
@@ -84,6 +86,9 @@ def snapshot(sequence: int, goal_uri: str | None) -> dict[str, Any]:
         "iterationsTotal": last, "iterations": [iteration(n) for n in range(max(1, last - SHOWN + 1), last + 1)],
         "lastRevertible": None, "pausedBy": None, "model": "made-up", "judge": None, "start": None,
     }  # fmt: skip
+    told = Snapshot.model_validate(whole)
+    view = view_of(told, rows=requirement_rows(told, {}))
+    return {**whole, "view": view.model_dump(mode="json", by_alias=True)}
 
 
 class Server:
