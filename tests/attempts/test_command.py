@@ -184,7 +184,7 @@ def test_copies_that_were_cut_off_while_they_were_made_go_with_the_next_attempts
     assert bench.listed() == []
     bench.attempt("--attempts", "2", "--keep", "ask", command="true")
     assert len(bench.folders()) == 2
-    assert len(bench.kept_files("ledger.sqlite")) == 2
+    assert len(bench.kept_files("ledger.sqlite")) == 3, "the workspace's own, and one for each copy"
 
 
 @pytest.mark.slow
@@ -232,9 +232,10 @@ def test_a_proof_that_an_attempt_weakened_is_settled_before_it_comes_home(bench:
 @pytest.mark.slow
 def test_attempts_take_their_workers_in_turn(bench: Bench) -> None:
     script = bench.root.parent / "script.yaml"
-    script.write_text("turns:\n  - writes: {done.txt: scripted}\n", "utf-8")
+    script.write_text("turns:\n  - - write: {path: done.txt, text: scripted}\n", "utf-8")
     options = ["--script", str(script), "--attempt-worker", "command", "--attempt-worker", "scripted"]
-    bench.attempt("--attempts", "2", "--keep", "ask", *options, command="true")
+    done = bench.attempt("--attempts", "2", "--keep", "ask", *options, command="true")
+    assert done.returncode == 3, done.stderr
     assert [one["worker"] for one in bench.shown()["attempts"]] == ["command", "scripted"]
 
 
