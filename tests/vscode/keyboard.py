@@ -84,10 +84,19 @@ class Keyboard:
         self._screen.until(there, f"in the tree of {title!r}")
 
     def open_file(self, name: str) -> None:
-        self.press("Control+P")
-        self._palette.box.wait_for()
-        self.type(name)
-        self._screen.until(lambda: name in self.entry(), f"{name} in the picker")
+        """A file that has just come may not be found at first: what a picker shows of it doesn't change."""
+
+        def offered() -> bool:
+            self.press("Control+P")
+            self._palette.box.wait_for()
+            self.type(name)
+            try:
+                return self._screen.until(lambda: name in self.entry(), f"{name} in the picker", 5)
+            except AssertionError:
+                self.press("Escape")
+                return False
+
+        self._screen.until(offered, f"{name} in a picker")
         self.press("Enter")
 
     def entry(self) -> str:
