@@ -920,6 +920,7 @@ BROKEN_OFF = [
      "the test run broke off before any test: database is gone"),
     ("tap", "TAP version 13\n1..4\nok 1 - a\nnot ok 2 - b\nBail out!\n",
      "tap broke off after 2 tests (1 failed): Bail out!"),
+    ("tap", "TAP version 13\nok 1 - a\nBail out! no disk\n", "tap broke off after 1 test: no disk"),
 ]  # fmt: skip
 
 
@@ -937,6 +938,13 @@ async def test_other_runners_that_break_off_are_no_failed_test(
     assert result.outcome is Outcome.FAILED
     assert result.reason.startswith(reason)
     assert not [one for one in result.problems if "node_modules" in one.path]
+
+
+async def test_a_stream_that_bails_out_proves_nothing_whatever_its_exit_code(run: RunCheck, write: Write) -> None:
+    write("printed", "TAP version 13\nok 1 - a\nBail out! no disk\n")
+    write("Makefile", "all:\n\t@cat printed\n")
+    result = await run("make")
+    assert (result.outcome, result.reason) == (Outcome.FAILED, "the test run broke off after 1 test: no disk")
 
 
 @pytest.mark.conformance("A8")

@@ -353,9 +353,10 @@ def _refuse_missing_program(options: RunOptions, known: KnownFacts) -> None:
     agents = (preset,) if preset is not None else agents_in(command)
     if preset is None and options.worker not in ("acp", "command"):
         return
-    sets_variables = "=" in command.partition(" ")[0]  # as `env` does, which the shell doesn't need for it
-    words = (command.split() if preset is not None else simple("env " * sets_variables + command)) or ()
-    needed = list(_programs(words))[sets_variables:]
+    if "=" in command.partition(" ")[0]:  # variables before it, which the shell sets as `env` would
+        needed = list(_programs(simple(f"env {command}") or ()))[1:]
+    else:
+        needed = list(_programs((command.split() if preset is not None else simple(command)) or ()))
     word = next((one for one in needed if known.program(one) is None), None)
     if word is None:
         return

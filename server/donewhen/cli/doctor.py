@@ -42,29 +42,29 @@ class DoctorLine:
 def doctor(call: Call) -> int:
     """Always returns 0; problems are in the report."""
     facts = call.services.doctor_facts(call.root, call.settings)
-    findings = [
+    lines = [
         *_installation(),
-        *_workspace_findings(call, facts),
+        *_workspace_lines(call, facts),
         *_workers(facts.models, call),
         *_plugins(facts.plugins),
     ]
-    findings += [*_containment(call, facts), *_environment(facts)]
+    lines += [*_containment(call, facts), *_environment(facts)]
     if call.json:
-        call.terminal.document({"version": __version__, "findings": [asdict(finding) for finding in findings]})
+        call.terminal.document({"version": __version__, "findings": [asdict(line) for line in lines]})
         return 0
     group = ""
-    for finding in findings:
-        if finding.group != group:
-            group = finding.group
+    for line in lines:
+        if line.group != group:
+            group = line.group
             call.terminal.result(group)
-        call.terminal.result(_finding_line(finding))
+        call.terminal.result(_line_text(line))
     return 0
 
 
-def _finding_line(finding: DoctorLine) -> str:
-    detail = f": {plain(finding.detail)}" if finding.detail else ""
-    how = f" → {finding.how}" if finding.how else ""
-    return f"  {SYMBOLS[finding.state]} {finding.name}{detail}{how}"
+def _line_text(line: DoctorLine) -> str:
+    detail = f": {plain(line.detail)}" if line.detail else ""
+    how = f" → {line.how}" if line.how else ""
+    return f"  {SYMBOLS[line.state]} {line.name}{detail}{how}"
 
 
 def _installation() -> Iterator[DoctorLine]:
@@ -86,11 +86,11 @@ def _package(group: str, name: str) -> DoctorLine:
         return DoctorLine(group, name, "problem", "not installed", "install donewhen again")
 
 
-def _workspace_findings(call: Call, facts: DoctorFacts) -> Iterator[DoctorLine]:
+def _workspace_lines(call: Call, facts: DoctorFacts) -> Iterator[DoctorLine]:
     group = "workspace"
     yield DoctorLine(group, "folder", "ok", str(call.root))
     yield DoctorLine(group, "watching", "ok" if facts.watcher else "missing", facts.watcher or facts.watcher_hindrance)
-    yield _state_folder_finding(group, str(call.state_dir or facts.state_folder))
+    yield _state_folder_line(group, str(call.state_dir or facts.state_folder))
     yield _goals(group, facts)
     for problem in facts.problems:
         yield DoctorLine(group, "problem", "problem", problem)
@@ -104,7 +104,7 @@ def _goals(group: str, facts: DoctorFacts) -> DoctorLine:
     )
 
 
-def _state_folder_finding(group: str, folder: str) -> DoctorLine:
+def _state_folder_line(group: str, folder: str) -> DoctorLine:
     """Whether runs can be recorded: in the folder, or in the nearest existing one above it."""
     existing = next((p for p in (Path(folder), *Path(folder).parents) if p.is_dir()), None)
     writable = existing is not None and os.access(existing, os.W_OK | os.X_OK)

@@ -79,7 +79,7 @@ def _by_totals(seen: Observed, totals: TestTotals) -> Decision:
     if totals.executed == 0 and (_exit_as_expected(seen) or seen.process.exit_code == seen.no_tests_exit):
         skipped = f" ({totals.skipped} skipped)" if totals.skipped else ""
         return Outcome.NO_TESTS, f"no test was executed{skipped}"
-    if seen.broke_off and (totals.failed or not _exit_as_expected(seen)):
+    if seen.broke_off and (not _exit_as_expected(seen) or (totals.failed and seen.expected_exit == 0)):
         return Outcome.FAILED, _broke_off(seen, totals if totals.source == "junit" or seen.never_ran else None)
     if not _exit_as_expected(seen):
         return Outcome.FAILED, _failures(seen, totals) if totals.failed else _other_exit(seen, totals)

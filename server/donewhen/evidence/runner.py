@@ -225,7 +225,7 @@ class CommandChecker:
         runner = plan.runs.runner
         ended, said = _broken_off(plan.runs, output, report, totals)
         never_ran = 0
-        if report is None and (bailed := bailed_out(output)) is not None:
+        if report is None and not plan.runs.hearsay and (bailed := bailed_out(output)) is not None:
             ended, (said, never_ran) = "the test run", bailed
 
         def which(name: str) -> str | None:

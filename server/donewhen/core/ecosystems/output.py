@@ -131,14 +131,15 @@ _TAP_DIRECTIVE = re.compile(r"\s+#\s*(skip|todo)\S*", re.IGNORECASE)
 def read_tap(output: str) -> tuple[Named, ...] | None:
     """The tests of the outermost level; None where it is not TAP.
 
-    A plan promises a number of tests: those that never came are failed. A `todo` that fails is skipped.
+    A plan promises a number of tests: those that never came are failed, and so is one more at least where the stream
+    bails out. A `todo` that fails is skipped.
     """
     plan = _TAP_PLAN.search(output)
     if plan is None and not output.lstrip().startswith("TAP version"):
         return None
     tests = [_of_tap(match) for line in output.splitlines() if (match := _TAP_LINE.match(line)) and not match["indent"]]
     promised = int(plan[1]) if plan is not None else len(tests)
-    missing = min(promised - len(tests), 10_000)
+    missing = min(max(promised - len(tests), int(_TAP_END.search(output) is not None)), 10_000)
     return (*tests, *((f"test {len(tests) + n + 1}", "never ran") for n in range(missing)))
 
 
