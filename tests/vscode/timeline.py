@@ -11,7 +11,7 @@ from tests.vscode.workbench import Workbench
 
 AXE = CLIENT / "node_modules" / "axe-core" / "axe.min.js"
 
-# Text of SVG is none of axe's, signs are drawn by the style: their contrast is worked out here.
+# Lines of the chart are none of axe's, signs are drawn by the style: their contrast is worked out here.
 CONTRASTS = """() => {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   const rgb = color => {
@@ -37,7 +37,7 @@ CONTRASTS = """() => {
       found.push([selector + (pseudo ?? ''), ratio(style[property])]);
     }
   };
-  look('svg text', 'fill');
+  look('.tick', 'color');
   look('path.score, path.cost', 'stroke');
   look('.sign', 'color', '::before');
   look('.steps .lead, .steps .counts, .diff div', 'color');

@@ -1,42 +1,68 @@
-import type { Row, Snapshot } from '../protocol';
-import type { ChartRow, Header } from './messages';
+import type { Row } from '../protocol';
 
-type Translate = (message: string, ...values: (string | number)[]) => string;
+/** An iteration that has ended, with what the run had cost by its end, in US dollars: not known once one price isn't. */
+export interface Point {
+  readonly number: number;
+  readonly label: string;
+  readonly said: string;
+  readonly score: number;
+  readonly tone: Row['tone'];
+  readonly cost: number | null;
+}
 
-/** The rows of a run, oldest first, each with what the run had cost by its end: not known once one price isn't. */
-export function chartRows(rows: readonly Row[], underWay: Row | null, t: Translate): ChartRow[] {
+/** The points of a run, oldest first: how far the goal was before the first iteration, then after each. */
+export function pointsOf(before: Row | null, rows: readonly Row[]): Point[] {
   let cost: number | null = 0;
-  const ended = rows.map((row): ChartRow => {
-    cost = cost === null || row.usd === null ? null : cost + row.usd;
-    const point = cost === null || cost === 0 ? row.point : `${row.point} · ${t('{0} so far', money(cost))}`;
-    return { ...row, point, cost };
+  // Where earlier rows are missing, the chart doesn't begin at the beginning.
+  return [...(rows[0]?.number === 1 && before !== null ? [before] : []), ...rows].flatMap(({ number, label, point, score, tone, usd }) => {
+    if (score === null) {
+      return [];
+    }
+    cost = cost === null || usd === null ? null : cost + usd;
+    const said = cost === null || cost === 0 ? point : `${point} · $${cost.toFixed(cost < 0.01 ? 4 : 2)} so far`;
+    return [{ number, label, said, score, tone, cost }];
   });
-  return underWay === null ? ended : [...ended, { ...underWay, cost: null }];
 }
 
-/** `run` as it is now, over the rows of all its iterations. */
-export function headerOf({ title, view }: Snapshot, rows: readonly ChartRow[], t: Translate): Header {
-  const done = rows.filter(({ score }) => score !== null);
-  const { facts, activity, before, chart, news } = view.timeline;
-  // Nothing where earlier rows are missing.
-  const first = done[0]?.number === 1 && before !== null ? { ...before, cost: 0 } : undefined;
-  return { title, facts, activity, before: first, hintable: view.hintable, chart, news, note: costNote(done, t) };
-}
-
-function costNote(done: readonly ChartRow[], t: Translate): string {
-  if (done.every(({ cost }) => cost !== null)) {
+/** What is missing in the chart. */
+export function costNote(points: readonly Point[]): string {
+  if (points.every(({ cost }) => cost !== null)) {
     return '';
   }
-  return done.some(({ cost }) => cost !== null && cost > 0)
-    ? t('The cost is shown up to where the price of a model is not known.')
-    : t('The cost isn’t shown: the price of the model is not known.');
+  return points.some(isPriced)
+    ? 'The cost is shown up to where the price of a model is not known.'
+    : 'The cost isn’t shown: the price of the model is not known.';
 }
 
-function money(usd: number): string {
-  return usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
+export function isPriced({ cost }: Point): boolean {
+  return cost !== null && cost > 0;
 }
 
-/** The rows that differ from those the page has. */
-export function changedRows(before: ReadonlyMap<number, ChartRow>, rows: readonly ChartRow[]): ChartRow[] {
-  return rows.filter((row) => JSON.stringify(row) !== JSON.stringify(before.get(row.number)));
+/** About six whole numbers from the first to the last, both among them. */
+export function wholeTicks(first: number, last: number): number[] {
+  const step = Math.max(1, ceiling((last - first) / 6));
+  const found = [first];
+  for (let at = Math.ceil((first + 1) / step) * step; at < last; at += step) {
+    if (last - at >= step / 2) {
+      found.push(at);
+    }
+  }
+  return last > first ? [...found, last] : found;
+}
+
+/** The next of 1, 2, 5, 10, 20, 50 ... (and 0.5, 0.2 ...) that is at least `value`; 0 for 0. */
+export function ceiling(value: number): number {
+  if (value <= 0) {
+    return 0;
+  }
+  const power = 10 ** Math.floor(Math.log10(value));
+  const factor = [1, 2, 5, 10].find((one) => one * power >= value * (1 - 1e-9)) ?? 10;
+  return Number((factor * power).toPrecision(6));
+}
+
+/** A place of the scale: in cents, unless it is a whole number of dollars or not one of cents. */
+export function dollars(usd: number): string {
+  const exact = Number(usd.toPrecision(3));
+  const cents = !Number.isInteger(exact) && Number.isInteger(Math.round(exact * 1e6) / 1e4);
+  return `$${cents ? exact.toFixed(2) : String(exact)}`;
 }

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { told } from '../notices';
 import { label, messageOf } from '../plainText';
-import type { Row, Snapshot, Step } from '../protocol';
+import type { Snapshot } from '../protocol';
 import type { Services } from '../services';
 import { pursuit, shownRuns } from '../snapshots';
 import { pickOne, pickRun, type Target } from '../targets';
-import { type Action, type ChartRow, type FromPage, type ToPage, wordsOf } from './messages';
-import { changedRows, chartRows, headerOf } from './model';
+import type { FromPage, Link, ToPage } from './messages';
 
 type TimelineServices = Pick<Services, 'request' | 'want' | 'serverState' | 'onDidStart' | 'onActivity' | 'snapshots' | 'log' | 'context'>;
 
@@ -59,13 +58,13 @@ export function registerTimeline(services: TimelineServices): vscode.Disposable 
 }
 
 class Timeline {
-  /** The rows of the iterations of runs, also of those that a snapshot no longer holds. */
-  private readonly history = new Map<string, Map<number, Row>>();
-  private readonly subscriptions: { dispose(): void }[];
-  private posted = new Map<number, ChartRow>();
-  private postedRun: string | undefined;
+  private readonly subscriptions: vscode.Disposable;
+  /** The run that the page shows. */
+  private shown: string | undefined;
   /** The run whose steps the server tells. */
   private followed: string | undefined;
+  /** The run that the page is about to show. */
+  private beginning: string | undefined;
   private wantsHint = false;
   private ready = false;
   private disposed = false;
@@ -75,26 +74,22 @@ class Timeline {
     private readonly panel: vscode.WebviewPanel,
     private runId: string | undefined,
   ) {
-    this.subscriptions = [
+    this.subscriptions = vscode.Disposable.from(
       services.snapshots.onDidChange((changed) => {
         this.follow(changed);
       }),
       services.onDidStart(() => {
-        // A server that was started anew follows nothing yet.
-        if (this.followed !== undefined) {
-          void this.followSteps(this.followed);
-        }
-        void this.post();
+        this.beginAgain();
       }),
       services.onActivity(({ runId: run, steps }) => {
-        if (run === this.postedRun) {
-          this.sendSteps(run, steps);
+        if (run === this.shown) {
+          this.send({ kind: 'steps', runId: run, steps });
         }
       }),
       panel.webview.onDidReceiveMessage((message: FromPage) => {
-        this.received(message);
+        void this.received(message);
       }),
-    ];
+    );
     services.want();
     panel.webview.html = timelineHtml(panel.webview, services.context.extensionUri);
   }
@@ -107,7 +102,7 @@ class Timeline {
     } else if (!this.panel.visible) {
       this.panel.reveal(vscode.ViewColumn.Beside, true);
     }
-    void this.post();
+    this.post();
   }
 
   reveal(): void {
@@ -123,9 +118,7 @@ class Timeline {
   dispose(): void {
     this.disposed = true;
     this.unfollow();
-    for (const subscription of this.subscriptions) {
-      subscription.dispose();
-    }
+    this.subscriptions.dispose();
   }
 
   /** The next run of the same goal takes the place of one that has ended. */
@@ -135,9 +128,9 @@ class Timeline {
     const [newest] = goalUri === undefined ? [] : runs;
     if (newest !== undefined && newest.runId !== this.runId) {
       this.runId = newest.runId;
-      void this.post();
+      this.post();
     } else if (changed === undefined || changed === this.runId) {
-      void this.post();
+      this.post();
     }
   }
 
@@ -150,77 +143,87 @@ class Timeline {
     return shown;
   }
 
-  private received(message: FromPage): void {
+  private async received(message: FromPage): Promise<void> {
     switch (message.kind) {
       case 'ready':
         this.ready = true;
-        this.postedRun = undefined;
-        void this.post();
+        this.beginAgain();
         break;
       case 'expand':
-        void this.postDetail(message.runId, message.number);
+        await this.sendDetail(message.runId, message.number);
         break;
       case 'hint':
-        void this.sendHint(message.runId, message.text);
+        await this.sendHint(message.runId, message.text);
         break;
       case 'open':
-        open(message.runId, message.action);
+        open(message.runId, message.link);
     }
   }
 
-  /** Sends what the page doesn't show yet. */
-  private async post(): Promise<void> {
-    const snapshot = this.snapshot();
-    if (!this.ready) {
+  /** A page that was just made shows nothing yet; a server that was just started follows nothing yet. */
+  private beginAgain(): void {
+    this.shown = undefined;
+    this.post();
+  }
+
+  private post(): void {
+    const run = this.snapshot();
+    if (!this.ready || this.disposed) {
       return;
     }
-    if (snapshot === undefined) {
+    if (run === undefined) {
       this.sayNone();
-      return;
+    } else if (run.runId === this.shown) {
+      this.sendRun(run);
+    } else if (run.runId !== this.beginning) {
+      void this.begin(run);
     }
-    const known = await this.rowsOf(snapshot);
-    const { runId } = snapshot;
-    if (this.disposed || runId !== this.runId) {
-      return;
-    }
-    const rows = chartRows(known, snapshot.view.timeline.underWay, vscode.l10n.t);
-    const header = headerOf(snapshot, rows, vscode.l10n.t);
-    this.panel.title = vscode.l10n.t('Timeline: {0}', snapshot.title);
-    if (this.postedRun === runId) {
-      this.send({ kind: 'update', runId, header, rows: changedRows(this.posted, rows) });
-    } else {
-      this.send({ kind: 'run', runId, words: wordsOf(vscode.l10n.t), header, rows });
-    }
-    if (this.postedRun !== runId) {
-      this.unfollow();
-      void this.followSteps(runId);
-    }
-    this.postedRun = runId;
-    this.focusHint();
-    this.posted = new Map(rows.map((row) => [row.number, row]));
   }
 
-  /** What the run did so far, and from now on each step as it happens. */
-  private async followSteps(runId: string): Promise<void> {
-    this.followed = runId;
-    try {
-      this.sendSteps(runId, (await this.services.request('donewhen.run.activity', { runId, follow: true })).steps);
-    } catch (problem) {
-      this.services.log.warn(`activity: ${String(problem)}`);
+  /** A snapshot holds the last iterations only: the others are asked for once. Then come the steps, those of before first. */
+  private async begin({ runId, view }: Snapshot): Promise<void> {
+    if (this.followed !== runId) {
+      this.unfollow();
     }
+    this.beginning = runId;
+    const earlier = (view.timeline.rows[0]?.number ?? 1) > 1;
+    const [whole] = earlier ? await this.asked(this.services.request('donewhen.run.status', { runId, allIterations: true }), ({ snapshots }) => snapshots) : [];
+    const run = this.snapshot();
+    this.beginning = undefined;
+    if (run?.runId !== runId || this.disposed) {
+      this.post();
+      return;
+    }
+    this.shown = runId;
+    this.followed = runId;
+    this.sendRun(run, whole);
+    this.focusHint();
+    const steps = await this.asked(this.services.request('donewhen.run.activity', { runId, follow: true }), (activity) => activity.steps);
+    this.send({ kind: 'steps', runId, steps });
+  }
+
+  /** What a request gives; nothing where it fails, which the log says. */
+  private async asked<A, T>(request: Promise<A>, of: (answer: A) => readonly T[]): Promise<readonly T[]> {
+    try {
+      return of(await request);
+    } catch (problem) {
+      this.services.log.warn(`timeline: ${String(problem)}`);
+      return [];
+    }
+  }
+
+  private sendRun({ runId, title, view: { hintable, timeline } }: Snapshot, whole?: Snapshot): void {
+    this.panel.title = vscode.l10n.t('Timeline: {0}', title);
+    const rows = [...(whole?.view.timeline.rows ?? []), ...timeline.rows];
+    this.send({ kind: 'run', runId, title, hintable, timeline: { ...timeline, rows } });
   }
 
   private unfollow(): void {
     const { followed: runId } = this;
     this.followed = undefined;
     if (runId !== undefined && this.services.serverState() === 'running') {
-      const request = this.services.request('donewhen.run.activity', { runId, follow: false });
-      request.catch(() => undefined);
+      this.services.request('donewhen.run.activity', { runId, follow: false }).catch(() => undefined);
     }
-  }
-
-  private sendSteps(runId: string, steps: readonly Step[]): void {
-    this.send({ kind: 'steps', runId, steps });
   }
 
   private async sendHint(runId: string, text: string): Promise<void> {
@@ -233,38 +236,20 @@ class Timeline {
   }
 
   private focusHint(): void {
-    if (this.wantsHint && this.ready && this.postedRun !== undefined) {
+    if (this.wantsHint && this.shown !== undefined) {
       this.wantsHint = false;
-      this.send({ kind: 'focusHint', runId: this.postedRun });
+      this.send({ kind: 'focusHint', runId: this.shown });
     }
   }
 
   /** Once it is known which runs there are; a page that shows one keeps it. */
   private sayNone(): void {
-    if (this.services.serverState() === 'running' && this.postedRun === undefined) {
+    if (this.services.serverState() === 'running' && this.shown === undefined) {
       this.send({ kind: 'none', text: vscode.l10n.t('There is no run to show yet. Set a goal first.') });
     }
   }
 
-  /** A snapshot holds the last iterations only; the others are asked for once. */
-  private async rowsOf(snapshot: Snapshot): Promise<Row[]> {
-    const { runId } = snapshot;
-    const known = this.history.get(runId) ?? new Map<number, Row>();
-    this.history.set(runId, known);
-    const first = snapshot.view.timeline.rows[0]?.number ?? 1;
-    if (first > 1 && !known.has(first - 1)) {
-      try {
-        const { snapshots } = await this.services.request('donewhen.run.status', { runId, allIterations: true });
-        snapshots[0]?.view.timeline.rows.forEach((row) => known.set(row.number, row));
-      } catch (problem) {
-        this.services.log.warn(`timeline: ${String(problem)}`);
-      }
-    }
-    (this.services.snapshots.get(runId) ?? snapshot).view.timeline.rows.forEach((row) => known.set(row.number, row));
-    return [...known.values()].sort((one, other) => one.number - other.number);
-  }
-
-  private async postDetail(runId: string, number: number): Promise<void> {
+  private async sendDetail(runId: string, number: number): Promise<void> {
     let sections;
     try {
       ({ sections } = await this.services.request('donewhen.run.iteration', { runId, number }));
@@ -314,17 +299,14 @@ function timelineHtml(webview: vscode.Webview, extension: vscode.Uri): string {
 </html>`;
 }
 
-/** Opens what a button of the page is about: of files, those of the workspace alone, whatever a page may name. */
-function open(runId: string, action: Action): void {
-  const { executeCommand } = vscode.commands;
-  if (action.kind === 'step') {
-    void executeCommand('donewhen.openStep', { runId, stepId: action.stepId, diff: action.diff });
-  } else if (action.kind === 'evidence') {
-    void executeCommand('donewhen.openEvidence', { runId, evidenceId: action.evidenceId });
-  } else if (action.kind === 'change') {
-    void executeCommand('donewhen.openIterationDiff', { runId, iteration: action.number, uri: action.uri });
-  } else if (vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(action.uri)) !== undefined) {
-    void told(Promise.resolve(vscode.window.showTextDocument(vscode.Uri.parse(action.uri), { preview: true })));
+const OPENS: ReadonlySet<string> = new Set(['openEvidence', 'openIterationDiff', 'openStep'] satisfies Link['opens'][]);
+
+/** Opens what a link of the page is about: of files, those of the workspace alone, whatever a page may name. */
+function open(runId: string, { opens, ...about }: Link): void {
+  if (OPENS.has(opens)) {
+    void vscode.commands.executeCommand(`donewhen.${opens}`, { runId, ...about });
+  } else if ('uri' in about && vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(about.uri)) !== undefined) {
+    void told(Promise.resolve(vscode.window.showTextDocument(vscode.Uri.parse(about.uri), { preview: true })));
   }
 }
 
