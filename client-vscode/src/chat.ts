@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { checkGoal, findGoals, mustBeTrusted, textOf } from './goalFiles';
 import { fenced, messageOf, visible } from './plainText';
-import type { RunTellArgument, Snapshot } from './protocol';
+import type { CommandArguments, Snapshot } from './protocol';
 import type { Services } from './services';
 
 type ChatServices = Pick<Services, 'request' | 'want' | 'snapshots'>;
@@ -35,7 +35,7 @@ export function registerChat(services: ChatServices): vscode.Disposable {
   );
 }
 
-async function tell({ request }: ChatServices, { runId }: Snapshot, form: RunTellArgument['form'], requirement?: number): Promise<string> {
+async function tell({ request }: ChatServices, { runId }: Snapshot, form: CommandArguments['donewhen.run.tell']['form'], requirement?: number): Promise<string> {
   return (await request('donewhen.run.tell', { runId, form, ...(requirement === undefined ? {} : { requirement }) })).text;
 }
 

@@ -9,7 +9,7 @@ import { checkGoal, findGoals, isGoalFile, saveGoal } from './goalFiles';
 import { answer, answerWith, choose } from './interrupts';
 import { confirm, say } from './notices';
 import { harmless, label } from './plainText';
-import type { CommandResults, Repair, RunRevertArgument, Snapshot } from './protocol';
+import type { CommandArguments, CommandResults, Repair, Snapshot } from './protocol';
 import { copyReceipt, saveReceipt } from './receipts';
 import { keyName } from './secrets';
 import type { Offer, Services } from './services';
@@ -394,7 +394,7 @@ function tellReverted(outcome: Reverted, force: () => Promise<Reverted>, iterati
   say('warning', vscode.l10n.t('{0} Kept, since you edited them: {1}.', done, list), { buttons });
 }
 
-async function revert({ request }: Services, about: RunRevertArgument): Promise<void> {
+async function revert({ request }: Services, about: CommandArguments['donewhen.run.revert']): Promise<void> {
   const force = () => request('donewhen.run.revert', { ...about, force: true });
   tellReverted(await request('donewhen.run.revert', about), force, about.uris === undefined ? about.iteration : undefined);
 }

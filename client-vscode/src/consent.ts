@@ -2,14 +2,14 @@ import * as vscode from 'vscode';
 import { isOpen, send } from './interrupts';
 import { confirm } from './notices';
 import { visible } from './plainText';
-import type { RunLimitsArgument, Snapshot } from './protocol';
+import type { CommandArguments, Snapshot } from './protocol';
 import { type Open, openIn } from './questions';
 import type { Services } from './services';
 import { askNumber } from './targets';
 
 type ConsentServices = Pick<Services, 'request' | 'snapshots'>;
 
-export type Limits = Omit<RunLimitsArgument, 'runId'>;
+export type Limits = Omit<CommandArguments['donewhen.run.resume'], 'runId'>;
 
 /** The goals that were just started here: their question is a dialog, and no notification besides. */
 const started = new Set<string>();

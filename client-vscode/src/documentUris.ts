@@ -1,10 +1,10 @@
-import type { RunDocumentArgument } from './protocol';
+import type { CommandArguments } from './protocol';
 
 /** Where all goals stand: of no run alone. */
 export const GOALS = { kind: 'goals', runId: '' } as const;
 
 /** What a `donewhen:` document shows, as the server is asked for it. */
-export type Shown = RunDocumentArgument | typeof GOALS;
+export type Shown = CommandArguments['donewhen.run.document'] | typeof GOALS;
 
 export const SCHEME = 'donewhen';
 

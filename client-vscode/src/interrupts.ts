@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { say, ask } from './notices';
 import { harmless, label } from './plainText';
-import type { Choice, RunAnswerArgument } from './protocol';
+import type { Choice, CommandArguments } from './protocol';
 import { isOpenIn, type Open, openOf } from './questions';
 import type { Offer, Services } from './services';
 import { pickOne, type Target, trusted } from './targets';
@@ -133,7 +133,7 @@ async function editLines(before: string, run: (after: string) => Promise<void>):
 }
 
 /** Sends an answer, or does what a choice does instead; one that comes too late is said to be so. */
-export async function send(services: InterruptServices, open: Open, given: Choice | Omit<RunAnswerArgument, 'runId' | 'interruptId'>): Promise<void> {
+export async function send(services: InterruptServices, open: Open, given: Choice | Omit<CommandArguments['donewhen.run.answer'], 'runId' | 'interruptId'>): Promise<void> {
   const { runId, goalUri } = open.run;
   if (!isOpen(services, open)) {
     say('information', vscode.l10n.t('This question has already been answered.'));

@@ -68,7 +68,6 @@ export interface Limits {
   readonly maxIterations: number | null;
   readonly timeoutSeconds: number | null;
   readonly budgetUsd: number | null;
-  readonly tokenBudget: number | null;
 }
 
 /** What the start summary said, and who accepted it: `person`, `auto` or `nobody`; null: it is open. */
@@ -83,8 +82,7 @@ export interface Guard {
 
 /**
  * How a run is shown. `goal` is the same for runs and checks of one goal. `outcome` is said once it has ended; null
- * where a person ended it. `actions` are what can be done, the likeliest first; `lacks` is what keeps it from going
- * on, `repairs` what is done about why it stands still, the likeliest first.
+ * where a person ended it. `actions` are what can be done, the likeliest first.
  */
 export interface View {
   readonly goal: string;
@@ -99,7 +97,6 @@ export interface View {
   readonly unfinished: boolean;
   readonly guardable: boolean;
   readonly hintable: boolean;
-  readonly lacks: 'models' | null;
   readonly outcome: string | null;
   readonly raises: Raise | null;
   readonly repairs: readonly Repair[];
@@ -199,7 +196,7 @@ export interface Row {
 
 /**
  * A requirement in a list: `standing` is how a test that stands for it would be, `why` its reason or what to say
- * without one; `row` is one line of Markdown, `node` its row of a tree where the goal's `node` doesn't hold it.
+ * without one.
  */
 export interface RequirementShown {
   readonly id: string;
@@ -207,7 +204,6 @@ export interface RequirementShown {
   readonly status: string;
   readonly standing: 'passed' | 'failed' | 'skipped' | 'queued' | 'unknown';
   readonly why: string;
-  readonly row: string;
   readonly disputable: boolean;
   readonly node: Node | null;
 }
@@ -215,8 +211,8 @@ export interface RequirementShown {
 /**
  * A question. `notice` and `title` say it in a line, the first with what the worker said; `context` is what stands
  * around it. The first two `choices` are for a notification, all of them in the order of `listed`. `edits` names the
- * field of its input that can be edited; `words`: it is answered in words as well, `open`: best so. `document` is all
- * of it, a file of the kind that `extension` says; `path`: it is a change of that file.
+ * field of its input that can be edited; `words`: it is answered in words as well, `open`: best so. `path`: it is a
+ * change of that file.
  */
 export interface Asked {
   readonly id: string;
@@ -228,7 +224,6 @@ export interface Asked {
   readonly edits: string | null;
   readonly words: boolean;
   readonly open: boolean;
-  readonly document: string;
   readonly extension: string;
   readonly path: string | null;
   readonly node: Node;
@@ -270,8 +265,6 @@ export interface Line {
 export interface Step {
   readonly id: string;
   readonly order: number;
-  readonly at: string;
-  readonly iteration: number;
   readonly kind: 'turn' | 'says' | 'reads' | 'runs' | 'edits' | 'tool' | 'reports' | 'check' | 'judge' | 'hint' | 'asks' | 'act' | 'end';
   readonly lead: string;
   readonly title: string;
@@ -313,67 +306,19 @@ export interface AffectedRun {
   readonly result: CheckResult;
 }
 
-export interface TrustParams {
-  readonly trusted: boolean;
-}
-
-export interface SecretParams {
-  readonly name: string;
-  readonly value: string;
-}
-
 /** `omitted` counts the diagnostics that the client left out, the mildest ones. */
 export interface EditorDiagnosticsParams {
   readonly uri: string;
-  readonly version?: number | undefined;
   readonly diagnostics: readonly EditorDiagnostic[];
   readonly omitted?: number | undefined;
 }
 
 /** A diagnostic as in LSP; fields that we don't need are accepted and ignored. */
 export interface EditorDiagnostic {
-  readonly range: EditorRange;
+  readonly range: Range;
   readonly message: string;
   readonly severity?: number | undefined;
   readonly source?: string | undefined;
-}
-
-export interface EditorRange {
-  readonly start: EditorPosition;
-  readonly end: EditorPosition;
-}
-
-export interface EditorPosition {
-  readonly line: number;
-  readonly character: number;
-}
-
-export interface GoalSetArgument {
-  readonly objective: string;
-  readonly workspaceUri?: string | undefined;
-  readonly goalUri?: string | undefined;
-  readonly requirements?: readonly string[] | undefined;
-  readonly start?: boolean | undefined;
-  readonly tryChecks?: boolean | undefined;
-  readonly checks?: readonly string[] | undefined;
-  readonly worker?: string | undefined;
-}
-
-/** `tryChecks` runs the checks of a draft once, and reports their results. */
-export interface GoalDetectArgument {
-  readonly workspaceUri?: string | undefined;
-  readonly tryChecks?: boolean | undefined;
-}
-
-/** What a person sees. `problem` is the one to fix; so is a `test`. */
-export interface GoalProposeArgument {
-  readonly workspaceUri?: string | undefined;
-  readonly selection?: string | undefined;
-  readonly line?: string | undefined;
-  readonly clipboard?: string | undefined;
-  readonly problems?: readonly SeenProblemArgument[] | undefined;
-  readonly problem?: SeenProblemArgument | undefined;
-  readonly test?: SeenTestArgument | undefined;
 }
 
 /** `path` is relative to the workspace folder. */
@@ -388,198 +333,6 @@ export interface SeenTestArgument {
   readonly id: string;
   readonly path?: string | undefined;
   readonly message?: string | undefined;
-}
-
-/** Either a check, below a requirement if one is named, or a judge. An empty `check` is left to be filled in. */
-export interface GoalAmendArgument {
-  readonly goalUri: string;
-  readonly requirementId?: string | undefined;
-  readonly check?: string | undefined;
-  readonly judgeModel?: string | undefined;
-}
-
-export interface GoalUriArgument {
-  readonly goalUri: string;
-}
-
-export interface RunStartArgument {
-  readonly maxIterations?: number | 'unlimited' | undefined;
-  readonly timeoutSeconds?: number | 'unlimited' | undefined;
-  readonly budgetUsd?: number | 'unlimited' | undefined;
-  readonly tokenBudget?: number | 'unlimited' | undefined;
-  readonly goalUri: string;
-  readonly worker?: string | undefined;
-}
-
-export interface RunLimitsArgument {
-  readonly maxIterations?: number | 'unlimited' | undefined;
-  readonly timeoutSeconds?: number | 'unlimited' | undefined;
-  readonly budgetUsd?: number | 'unlimited' | undefined;
-  readonly tokenBudget?: number | 'unlimited' | undefined;
-  readonly runId: string;
-}
-
-/** `plugin` and `data` are for the plugin that halted the run. */
-export interface RunResumeArgument {
-  readonly maxIterations?: number | 'unlimited' | undefined;
-  readonly timeoutSeconds?: number | 'unlimited' | undefined;
-  readonly budgetUsd?: number | 'unlimited' | undefined;
-  readonly tokenBudget?: number | 'unlimited' | undefined;
-  readonly runId: string;
-  readonly plugin?: string | undefined;
-  readonly data?: unknown;
-}
-
-export interface RunAnswerArgument {
-  readonly runId: string;
-  readonly interruptId: string;
-  readonly response?: 'approve' | 'deny' | 'edit' | 'text' | 'end' | undefined;
-  readonly input?: Readonly<Record<string, unknown>> | undefined;
-  readonly text?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly remember?: 'run' | 'workspace' | undefined;
-}
-
-export interface RunOverrideArgument {
-  readonly runId: string;
-  readonly requirementId: string;
-  readonly reason: string;
-  readonly undo?: boolean | undefined;
-}
-
-export interface RunDisputeArgument {
-  readonly runId: string;
-  readonly requirementId: string;
-  readonly reason: string;
-}
-
-/** One of `runId` and `goalUri` says what to guard. */
-export interface RunGuardArgument {
-  readonly on: boolean;
-  readonly runId?: string | undefined;
-  readonly goalUri?: string | undefined;
-}
-
-/** Either one finding, or all. */
-export interface RunAcceptIntegrityArgument {
-  readonly runId: string;
-  readonly findingId?: string | undefined;
-  readonly all?: boolean | undefined;
-  readonly reason: string;
-  readonly undo?: boolean | undefined;
-}
-
-/** Either an iteration, or a finding. */
-export interface RunRevertArgument {
-  readonly runId: string;
-  readonly iteration?: number | undefined;
-  readonly uris?: readonly string[] | undefined;
-  readonly force?: boolean | undefined;
-  readonly findingId?: string | undefined;
-}
-
-/** `allIterations` of the named run, not just the latest. */
-export interface RunStatusArgument {
-  readonly runId?: string | undefined;
-  readonly allIterations?: boolean | undefined;
-  readonly goalUri?: string | undefined;
-}
-
-/** `node` is the id of a row of the run's tree. */
-export interface RunChildrenArgument {
-  readonly runId: string;
-  readonly node: string;
-}
-
-export interface RunIterationArgument {
-  readonly runId: string;
-  readonly number: number;
-}
-
-export interface RunFileArgument {
-  readonly runId: string;
-  readonly iteration: number;
-  readonly uri: string;
-}
-
-export interface RunChangesArgument {
-  readonly runId: string;
-}
-
-export interface RunProposedArgument {
-  readonly runId: string;
-  readonly interruptId: string;
-}
-
-/** `show` also opens the evidence's file in the editor, if the client supports that. */
-export interface RunEvidenceArgument {
-  readonly runId: string;
-  readonly evidenceId: string;
-  readonly show?: boolean | undefined;
-}
-
-export interface RunReportArgument {
-  readonly runId: string;
-  readonly format?: 'markdown' | 'short' | 'html' | 'json' | 'junit' | 'sarif' | 'github' | 'gitlab' | 'in-toto' | undefined;
-}
-
-/** What an editor shows as a document of its own: which `kind` it is of, and the fields that name one of that. */
-export interface RunDocumentArgument {
-  readonly runId: string;
-  readonly kind: 'evidence' | 'file' | 'report' | 'step' | 'interrupt' | 'proposed' | 'attempt';
-  readonly evidenceId?: string | undefined;
-  readonly iteration?: number | undefined;
-  readonly uri?: string | undefined;
-  readonly stepId?: string | undefined;
-  readonly diff?: boolean | undefined;
-  readonly interruptId?: string | undefined;
-  readonly side?: 'before' | 'after' | undefined;
-  readonly attempts?: string | undefined;
-  readonly number?: number | undefined;
-}
-
-/** `follow` starts, or ends, notifications of new steps; `stepId` asks for one step in full. */
-export interface RunActivityArgument {
-  readonly runId: string;
-  readonly follow?: boolean | undefined;
-  readonly stepId?: string | undefined;
-}
-
-export interface RunHintArgument {
-  readonly runId: string;
-  readonly text: string;
-}
-
-/**
- * `model`: for a model, in plain text; else Markdown for a person. `why` says what is missing, or, if a `requirement`
- * is named by its number, where that one stands.
- */
-export interface RunTellArgument {
-  readonly runId: string;
-  readonly form: 'status' | 'why' | 'model';
-  readonly requirement?: number | undefined;
-}
-
-/**
- * `id` names the group to compare, else it is the newest. Without `compare` groups are only listed, which opens none
- * of their folders.
- */
-export interface AttemptsListArgument {
-  readonly workspaceUri?: string | undefined;
-  readonly id?: string | undefined;
-  readonly compare?: boolean | undefined;
-}
-
-/** `id` is of a group, `number` of an attempt in it. */
-export interface OneAttemptArgument {
-  readonly id: string;
-  readonly number: number;
-}
-
-/** Without a `number` the whole group. */
-export interface AttemptsDropArgument {
-  readonly id: string;
-  readonly number?: number | undefined;
 }
 
 /** A file that is not as it was before the first turn: whether it was there then, and is now. */
@@ -629,37 +382,37 @@ export interface SentSnapshot extends Omit<Snapshot, 'requirements' | 'view'> {
 }
 
 export interface CommandArguments {
-  readonly 'donewhen.goal.set': GoalSetArgument;
-  readonly 'donewhen.goal.detect': GoalDetectArgument;
-  readonly 'donewhen.goal.propose': GoalProposeArgument;
-  readonly 'donewhen.goal.amend': GoalAmendArgument;
-  readonly 'donewhen.goal.check': GoalUriArgument;
-  readonly 'donewhen.run.start': RunStartArgument;
-  readonly 'donewhen.run.pause': RunLimitsArgument;
-  readonly 'donewhen.run.resume': RunResumeArgument;
-  readonly 'donewhen.run.stop': RunLimitsArgument;
-  readonly 'donewhen.run.answer': RunAnswerArgument;
-  readonly 'donewhen.run.override': RunOverrideArgument;
-  readonly 'donewhen.run.dispute': RunDisputeArgument;
-  readonly 'donewhen.run.guard': RunGuardArgument;
-  readonly 'donewhen.run.acceptIntegrity': RunAcceptIntegrityArgument;
-  readonly 'donewhen.run.revert': RunRevertArgument;
-  readonly 'donewhen.run.status': RunStatusArgument;
-  readonly 'donewhen.run.children': RunChildrenArgument;
-  readonly 'donewhen.run.iteration': RunIterationArgument;
-  readonly 'donewhen.run.file': RunFileArgument;
-  readonly 'donewhen.run.changes': RunChangesArgument;
-  readonly 'donewhen.run.proposed': RunProposedArgument;
-  readonly 'donewhen.run.evidence': RunEvidenceArgument;
-  readonly 'donewhen.run.report': RunReportArgument;
-  readonly 'donewhen.run.document': RunDocumentArgument;
-  readonly 'donewhen.run.activity': RunActivityArgument;
-  readonly 'donewhen.run.hint': RunHintArgument;
-  readonly 'donewhen.run.tell': RunTellArgument;
-  readonly 'donewhen.attempts.list': AttemptsListArgument;
-  readonly 'donewhen.attempts.changes': OneAttemptArgument;
-  readonly 'donewhen.attempts.apply': OneAttemptArgument;
-  readonly 'donewhen.attempts.drop': AttemptsDropArgument;
+  readonly 'donewhen.goal.set': { readonly objective: string; readonly workspaceUri?: string | undefined; readonly requirements?: readonly string[] | undefined; readonly checks?: readonly string[] | undefined; readonly worker?: string | undefined };
+  readonly 'donewhen.goal.detect': { readonly workspaceUri?: string | undefined; readonly tryChecks?: boolean | undefined };
+  readonly 'donewhen.goal.propose': { readonly workspaceUri?: string | undefined; readonly selection?: string | undefined; readonly line?: string | undefined; readonly clipboard?: string | undefined; readonly problems?: readonly SeenProblemArgument[] | undefined; readonly problem?: SeenProblemArgument | undefined; readonly test?: SeenTestArgument | undefined };
+  readonly 'donewhen.goal.amend': { readonly goalUri: string; readonly requirementId?: string | undefined; readonly check?: string | undefined; readonly judgeModel?: string | undefined };
+  readonly 'donewhen.goal.check': { readonly goalUri: string };
+  readonly 'donewhen.run.start': { readonly goalUri: string; readonly maxIterations?: number | 'unlimited' | undefined; readonly timeoutSeconds?: number | 'unlimited' | undefined; readonly budgetUsd?: number | 'unlimited' | undefined; readonly tokenBudget?: number | 'unlimited' | undefined };
+  readonly 'donewhen.run.pause': { readonly runId: string };
+  readonly 'donewhen.run.resume': { readonly runId: string; readonly maxIterations?: number | 'unlimited' | undefined; readonly timeoutSeconds?: number | 'unlimited' | undefined; readonly budgetUsd?: number | 'unlimited' | undefined; readonly tokenBudget?: number | 'unlimited' | undefined };
+  readonly 'donewhen.run.stop': { readonly runId: string };
+  readonly 'donewhen.run.answer': { readonly runId: string; readonly interruptId: string; readonly response?: 'approve' | 'deny' | 'edit' | 'text' | 'end' | undefined; readonly input?: Readonly<Record<string, unknown>> | undefined; readonly text?: string | undefined; readonly remember?: 'run' | 'workspace' | undefined };
+  readonly 'donewhen.run.override': { readonly runId: string; readonly requirementId: string; readonly reason: string; readonly undo?: boolean | undefined };
+  readonly 'donewhen.run.dispute': { readonly runId: string; readonly requirementId: string; readonly reason: string };
+  readonly 'donewhen.run.guard': { readonly runId?: string | undefined; readonly on: boolean };
+  readonly 'donewhen.run.acceptIntegrity': { readonly runId: string; readonly findingId?: string | undefined; readonly reason: string };
+  readonly 'donewhen.run.revert': { readonly runId: string; readonly iteration?: number | undefined; readonly uris?: readonly string[] | undefined; readonly findingId?: string | undefined; readonly force?: boolean | undefined };
+  readonly 'donewhen.run.status': { readonly runId?: string | undefined; readonly allIterations?: boolean | undefined };
+  readonly 'donewhen.run.children': { readonly runId: string; readonly node: string };
+  readonly 'donewhen.run.iteration': { readonly runId: string; readonly number: number };
+  readonly 'donewhen.run.file': { readonly runId: string; readonly iteration: number; readonly uri: string };
+  readonly 'donewhen.run.changes': { readonly runId: string };
+  readonly 'donewhen.run.proposed': { readonly runId: string; readonly interruptId: string };
+  readonly 'donewhen.run.evidence': { readonly runId: string; readonly evidenceId: string };
+  readonly 'donewhen.run.report': { readonly runId: string; readonly format?: 'markdown' | 'short' | 'html' | 'json' | 'junit' | 'sarif' | 'github' | 'gitlab' | 'in-toto' | undefined };
+  readonly 'donewhen.run.document': { readonly runId: string; readonly kind: 'evidence' | 'file' | 'report' | 'step' | 'interrupt' | 'proposed' | 'attempt'; readonly evidenceId?: string | undefined; readonly iteration?: number | undefined; readonly uri?: string | undefined; readonly stepId?: string | undefined; readonly diff?: boolean | undefined; readonly interruptId?: string | undefined; readonly side?: 'before' | 'after' | undefined; readonly attempts?: string | undefined; readonly number?: number | undefined };
+  readonly 'donewhen.run.activity': { readonly runId: string; readonly follow?: boolean | undefined };
+  readonly 'donewhen.run.hint': { readonly runId: string; readonly text: string };
+  readonly 'donewhen.run.tell': { readonly runId: string; readonly form: 'status' | 'why' | 'model'; readonly requirement?: number | undefined };
+  readonly 'donewhen.attempts.list': { readonly id?: string | undefined; readonly compare?: boolean | undefined };
+  readonly 'donewhen.attempts.changes': { readonly id: string; readonly number: number };
+  readonly 'donewhen.attempts.apply': { readonly id: string; readonly number: number };
+  readonly 'donewhen.attempts.drop': { readonly id: string; readonly number?: number | undefined };
 }
 
 export interface CommandResults {

@@ -5,7 +5,7 @@ import { isGoalFile } from './goalFiles';
 import { say } from './notices';
 import { OfferedChecks } from './offeredChecks';
 import { harmless, label } from './plainText';
-import type { CommandResults, GoalProposeArgument, GoalSetArgument, SeenProblemArgument } from './protocol';
+import type { CommandArguments, CommandResults, SeenProblemArgument } from './protocol';
 import { Back, type Choice, choicesStep, editButton, type Live, type Proposed, textStep } from './quickSteps';
 import type { Services } from './services';
 import { hasFolder } from './targets';
@@ -97,7 +97,7 @@ function askProof(goal: NewGoal): Promise<GoalChoice | typeof Back | undefined> 
 /** The goal file, drafted and saved by the server, opens. */
 async function draftAndShow(
   services: SetGoalServices,
-  about: GoalSetArgument,
+  about: CommandArguments['donewhen.goal.set'],
   tells: boolean,
 ): Promise<{ goalUri: string; editor: vscode.TextEditor }> {
   const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Drafting the goal') };
@@ -175,7 +175,7 @@ export async function fixThis(services: SetGoalServices, what: Fixable): Promise
   });
 }
 
-function seenOf(what: Fixable): GoalProposeArgument {
+function seenOf(what: Fixable): CommandArguments['donewhen.goal.propose'] {
   if (!('test' in what) && 'message' in what) {
     return { problem: { path: relative(what.uri), line: 0, message: what.message } };
   }
@@ -191,7 +191,7 @@ function relative(uri: vscode.Uri): string {
 const MOST_PROBLEMS = 3;
 
 /** What is before the person, from which the server tells what they are likely to want. */
-async function seenHere(folder: vscode.WorkspaceFolder): Promise<GoalProposeArgument> {
+async function seenHere(folder: vscode.WorkspaceFolder): Promise<CommandArguments['donewhen.goal.propose']> {
   const editor = vscode.window.activeTextEditor;
   const document = editor?.document.uri.scheme === 'file' ? editor.document : undefined;
   // A browser asks for leave, or complains, whenever the clipboard is read.
