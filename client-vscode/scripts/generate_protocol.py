@@ -31,7 +31,6 @@ from donewhen.wire.reports import FORMATS
 from donewhen.wire.snapshot import (
     Wire,
     WireGuard,
-    WireHalt,
     WireInterrupt,
     WireLimits,
     WireRange,
@@ -49,21 +48,20 @@ HEADER = (
 
 READ: Mapping[type[Any], str] = {
     WireSnapshot: (
-        "sequence run_id goal_uri title worker status iteration complete missing requirements interrupts halt limits "
+        "sequence run_id goal_uri title worker status iteration complete missing requirements interrupts limits "
         "iterations_total judge start paused_by guard take_over view"
     ),
     WireRequirement: "id number text status evidence_ids locations",
     WireInterrupt: "id title input preview asked_at about",
-    WireHalt: "plugin",
     WireStart: "accepted_by",
     WireGuard: "since",
     WireLimits: "max_iterations timeout_seconds budget_usd",
     WireView: (
-        "goal title state tally status active asking halted goes_on unfinished guardable hintable outcome raises "
-        "repairs actions node iterations timeline requirements asked"
+        "goal title state tally status active asking goes_on unfinished guardable hintable raises repairs actions "
+        "node iterations timeline requirements asked notices"
     ),
     WireRequirementShown: "id label status standing why disputable node",
-    WireAsked: "id notice title context choices listed edits words open extension path node",
+    WireAsked: "id title context choices listed edits words open extension path node",
     WireStep: "id order kind lead title state text diff cut uri added removed evidence_id",
     EditorDiagnosticsParams: "uri diagnostics omitted",
     Evidence: "observation",

@@ -48,6 +48,7 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.interrupt.deny': answerWith('deny'),
   'donewhen.interrupt.edit': answerWith('edit'),
   'donewhen.interrupt.choose': choose,
+  'donewhen.interrupt.words': answerWith('text'),
   'donewhen.reviewChanges': ofRun(hasWorker, () => vscode.l10n.t('No run has changed anything here yet.'), reviewChanges),
   'donewhen.rejectFiles': ofRun(hasWorker, () => vscode.l10n.t('No run has changed anything here yet.'), rejectFiles),
   'donewhen.compareAttempts': compareAttempts,

@@ -20,12 +20,12 @@ export async function answer(services: InterruptServices, target: Target | undef
   }
 }
 
-/** From the view or a button: approve, deny, or edit first. */
-export function answerWith(response: 'approve' | 'deny' | 'edit'): (services: InterruptServices, target: Target | undefined) => Promise<void> {
+/** From the view or a button: approve, deny, edit first, or say something else. */
+export function answerWith(response: 'approve' | 'deny' | 'edit' | 'text'): (services: InterruptServices, target: Target | undefined) => Promise<void> {
   return async (services, target) => {
     const open = await pickOpen(services, target);
     if (open !== undefined) {
-      await (response === 'edit' ? edit(services, open) : send(services, open, { response }));
+      await (response === 'edit' ? edit(services, open) : response === 'text' ? answerInWords(services, open) : send(services, open, { response }));
     }
   };
 }
@@ -136,7 +136,7 @@ async function editLines(before: string, run: (after: string) => Promise<void>):
 export async function send(services: InterruptServices, open: Open, given: Choice | Omit<CommandArguments['donewhen.run.answer'], 'runId' | 'interruptId'>): Promise<void> {
   const { runId, goalUri } = open.run;
   if (!isOpen(services, open)) {
-    say('information', vscode.l10n.t('This question has already been answered.'));
+    say('information', answered());
   } else if ('instead' in given && given.instead !== null) {
     const requirementId = open.interrupt.about.replace(/^requirement:/, '');
     await vscode.commands.executeCommand(`donewhen.${given.instead}`, { runId, goalUri, requirementId });
@@ -157,8 +157,12 @@ async function pickOpen(services: InterruptServices, target: Target | undefined)
   const fits = ({ run, interrupt }: Open): boolean =>
     (runId === undefined || run.runId === runId) && (interruptId === undefined || interrupt.id === interruptId);
   return pickOne(openOf(services.snapshots.all()).filter(fits), {
-    none: vscode.l10n.t('There are no open questions.'),
+    none: interruptId === undefined ? vscode.l10n.t('There are no open questions.') : answered(),
     title: vscode.l10n.t('Which question?'),
     item: ({ run, asked }) => ({ label: label(asked.title), description: run.title }),
   });
+}
+
+function answered(): string {
+  return vscode.l10n.t('This question has already been answered.');
 }

@@ -13,7 +13,6 @@ export interface Snapshot {
   readonly missing: string;
   readonly requirements: readonly Requirement[];
   readonly interrupts: readonly Interrupt[];
-  readonly halt: Halt | null;
   readonly limits: Limits;
   readonly iterationsTotal: number;
   readonly judge: string | null;
@@ -59,10 +58,6 @@ export interface Interrupt {
   readonly about: string;
 }
 
-export interface Halt {
-  readonly plugin: string;
-}
-
 /** null: unlimited. */
 export interface Limits {
   readonly maxIterations: number | null;
@@ -81,8 +76,8 @@ export interface Guard {
 }
 
 /**
- * How a run is shown. `goal` is the same for runs and checks of one goal. `outcome` is said once it has ended; null
- * where a person ended it. `actions` are what can be done, the likeliest first.
+ * How a run is shown. `goal` is the same for runs and checks of one goal. null where a person ended it. `actions` are
+ * what can be done, the likeliest first.
  */
 export interface View {
   readonly goal: string;
@@ -92,12 +87,10 @@ export interface View {
   readonly status: StatusLine;
   readonly active: boolean;
   readonly asking: boolean;
-  readonly halted: string | null;
   readonly goesOn: boolean;
   readonly unfinished: boolean;
   readonly guardable: boolean;
   readonly hintable: boolean;
-  readonly outcome: string | null;
   readonly raises: Raise | null;
   readonly repairs: readonly Repair[];
   readonly actions: readonly string[];
@@ -106,6 +99,7 @@ export interface View {
   readonly timeline: Timeline;
   readonly requirements: readonly RequirementShown[];
   readonly asked: readonly Asked[];
+  readonly notices: readonly Notice[];
 }
 
 /**
@@ -209,14 +203,12 @@ export interface RequirementShown {
 }
 
 /**
- * A question. `notice` and `title` say it in a line, the first with what the worker said; `context` is what stands
- * around it. The first two `choices` are for a notification, all of them in the order of `listed`. `edits` names the
- * field of its input that can be edited; `words`: it is answered in words as well, `open`: best so. `path`: it is a
- * change of that file.
+ * A question. `context` is what stands around it. The first two `choices` are for a notification, all of them in the
+ * order of `listed`. `edits` names the field of its input that can be edited; `words`: it is answered in words as
+ * well, `open`: best so. `path`: it is a change of that file.
  */
 export interface Asked {
   readonly id: string;
-  readonly notice: string;
   readonly title: string;
   readonly context: readonly string[];
   readonly choices: readonly Choice[];
@@ -237,6 +229,27 @@ export interface Choice {
   readonly remember: 'run' | 'workspace' | null;
   readonly instead: 'addCheck' | 'chooseJudge' | null;
   readonly text: string;
+}
+
+/**
+ * What a person is told: `asked` while a question is open (`starting`: the one that a run begins with), `stands` while
+ * a run waits to be resumed, `ended` once it came to an end, or paused, by itself. It holds as long as its `key` is
+ * there. A `question` stays in view until then; a `warning` needs a person. `at` is when it was asked.
+ */
+export interface Notice {
+  readonly key: string;
+  readonly when: 'starting' | 'asked' | 'stands' | 'ended';
+  readonly kind: 'question' | 'warning' | 'information';
+  readonly at: string;
+  readonly message: string;
+  readonly buttons: readonly Button[];
+}
+
+/** What a button does: one of the client's commands, without `donewhen.`, given `about`. */
+export interface Button {
+  readonly label: string;
+  readonly command: string;
+  readonly about: Readonly<Record<string, unknown>>;
 }
 
 export interface Section {

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import { Once } from './noticeList';
 import { say } from './notices';
+import { Once } from './once';
 import { harmless, messageOf, sentence } from './plainText';
 import { differenceOf, type Remedy, SetupProblem } from './serverCommand';
 import type { Offer, ServerProblem, ServerState, Services } from './services';

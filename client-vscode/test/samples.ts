@@ -1,4 +1,4 @@
-import type { Asked, Choice, Interrupt, Node, Requirement, Row, Snapshot, View } from '../src/protocol';
+import type { Asked, Choice, Interrupt, Node, Notice, Requirement, Row, Snapshot, View } from '../src/protocol';
 
 export function interrupt(given: Partial<Interrupt> = {}): Interrupt {
   return {
@@ -20,7 +20,6 @@ export function choice(label: string, response: Choice['response']): Choice {
 export function asked(id: string, given: Partial<Asked> = {}): Asked {
   return {
     id,
-    notice: `Run this command? ${id}`,
     title: 'Run this command?',
     context: [],
     choices: [choice('Approve', 'approve'), choice('Deny', 'deny')],
@@ -33,6 +32,10 @@ export function asked(id: string, given: Partial<Asked> = {}): Asked {
     node: node(id),
     ...given,
   };
+}
+
+export function notice(key: string, given: Partial<Notice> = {}): Notice {
+  return { key, when: 'asked', kind: 'question', at: '2026-01-01T00:00:00.000Z', message: key, buttons: [], ...given };
 }
 
 export function requirement(id: string, status: Requirement['status'] = 'unmet'): Requirement {
@@ -91,12 +94,10 @@ function viewOf(goal: string, status: string | null, given: Partial<View>): View
     status: { icon: 'target', text: 'Goal', elsewhere: 'Goal · waiting for you', tooltip: '', spoken: '' },
     active: status === 'running' || status === 'waiting',
     asking: false,
-    halted: null,
     goesOn: status === 'capped' || status === 'paused',
     unfinished: status === 'running' || status === 'waiting' || status === 'paused' || status === 'interrupted',
     guardable: false,
     hintable: true,
-    outcome: null,
     raises: null,
     actions: [],
     node: node(`goal/${goal}`, { context: `goal.${status ?? 'checked'}` }),
@@ -104,6 +105,7 @@ function viewOf(goal: string, status: string | null, given: Partial<View>): View
     timeline: { facts: '', activity: '', chart: '', news: '', before: null, rows: [], underWay: null },
     requirements: [],
     asked: [],
+    notices: [],
     ...given,
   };
 }
@@ -125,7 +127,6 @@ export function snapshot({ view = {}, ...given }: Given = {}): Snapshot {
     missing: '',
     requirements: [],
     interrupts: [],
-    halt: null,
     takeOver: false,
     limits: { maxIterations: 10, timeoutSeconds: 3600, budgetUsd: null },
     iterationsTotal: 3,

@@ -644,6 +644,122 @@ def test_words_stand_on_lines_that_can_be_read_and_a_long_word_is_left_whole() -
     assert "x" * 300 in asked(interrupt(preview=f"a {'x' * 300} b", input={})).document
 
 
+# ------------------------------------------------------------------------------------- notices
+
+
+def notices(**given: Any) -> list[tuple[str, str, list[str]]]:
+    """When each is said, of which kind it is, and what its buttons say."""
+    return [(one.when, one.kind, [each.label for each in one.buttons]) for one in view(**given).notices]
+
+
+HALT = {"plugin": "office", "reason": "it is [closed](command:x)", "data": {}, "resumable": True}
+GONE = "The window or terminal that was running “Ship it” is gone"
+
+
+def test_a_question_is_told_with_its_first_answers_a_way_to_the_others_and_what_shows_all_of_it() -> None:
+    [one] = view(status="waiting", interrupts=[interrupt()]).notices
+    assert (one.when, one.kind, one.message) == ("asked", "question", "Run a command? git push")
+    about = {"runId": "r1", "goalUri": "file:///w/GOAL.md", "interruptId": "I1"}
+    assert [(each.label, each.command, each.about) for each in one.buttons] == [
+        ("Approve", "interrupt.choose", {**about, "choice": 0}),
+        ("Deny", "interrupt.choose", {**about, "choice": 1}),
+        ("More…", "answer", about),
+        ("Show", "openInterrupt", about),
+    ]
+    start = interrupt(tool=None, input={}, about="start")
+    assert notices(status="waiting", interrupts=[start]) == [("starting", "question", ["Start", "Don't Start", "Show"])]
+
+
+def test_a_question_that_is_open_is_answered_in_words() -> None:
+    question = interrupt(kind="question", tool=None, input={}, preview="", about="worker")
+    [one] = view(status="waiting", interrupts=[question]).notices
+    assert [(each.label, each.command) for each in one.buttons] == [
+        ("Answer…", "interrupt.words"),
+        ("Show", "openInterrupt"),
+    ]
+
+
+@each_row(
+    "given, message, kind, buttons",
+    [
+        (
+            {"status": "interrupted"},
+            "The run of “Ship it” was interrupted.",
+            "information",
+            ["resume"],
+        ),
+        (
+            {"status": "interrupted", "interrupts": [interrupt()]},
+            "The run of “Ship it” was interrupted while it asked: Run a command? git push",
+            "question",
+            ["resume", "openInterrupt"],
+        ),
+        (
+            {"status": "interrupted", "takeOver": True},
+            f"{GONE}. Take the run over here?",
+            "question",
+            ["takeOver"],
+        ),
+        (
+            {"status": "interrupted", "takeOver": True, "interrupts": [interrupt()]},
+            f"{GONE}, and the run asked: Run a command? git push",
+            "question",
+            ["takeOver", "openInterrupt"],
+        ),
+        (
+            {"status": "waiting", "halt": HALT},
+            "“Ship it” is waiting: office: it is [closed]\u2060(command:x)",
+            "information",
+            ["resume"],
+        ),
+    ],
+)
+def test_a_run_that_stands_can_go_on_with_what_it_asked_just_then(
+    given: dict[str, Any], message: str, kind: str, buttons: list[str]
+) -> None:
+    [one] = view(**given).notices
+    assert (one.when, one.kind, one.message) == ("stands", kind, message)
+    assert [each.command for each in one.buttons] == buttons
+
+
+def test_a_notice_holds_for_what_it_says_alone() -> None:
+    given = [
+        {"status": "interrupted"},
+        {"status": "interrupted", "takeOver": True},
+        {"status": "waiting", "halt": HALT},
+    ]
+    keys = [one.key for each in given for one in view(**each).notices]
+    assert len(set(keys)) == len(given)
+    assert view(status="interrupted", iteration=4).notices[0].key not in keys
+
+
+@each_row(
+    "given, kind, buttons",
+    [
+        (DONE, "information", ["Review Changes", "Commit…", "Copy Receipt"]),
+        ({"status": "capped"}, "warning", ["Raise the Limit…", "Show Report", "Show Timeline"]),
+        # As far as there is room for their labels.
+        (
+            {"status": "paused", "modelTrouble": trouble("wrong_address"), "reason": "model unreachable: no such host"},
+            "warning",
+            ["Set Address…", "Choose Another Model…", "Resume"],
+        ),
+    ],
+)
+def test_an_end_is_told_with_what_repairs_it_or_is_done_next(
+    given: dict[str, Any], kind: str, buttons: list[str]
+) -> None:
+    assert notices(**given) == [("ended", kind, buttons)]
+
+
+def test_what_a_person_did_or_goes_on_is_no_news() -> None:
+    for status in ("running", "cancelled", None):
+        assert notices(status=status) == []
+
+
+# ------------------------------------------------------------------------------------- the timeline
+
+
 # ------------------------------------------------------------------------------------- the timeline
 
 

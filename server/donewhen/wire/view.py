@@ -167,6 +167,27 @@ class WireAsked(Wire):
     node: WireNode
 
 
+class WireButton(Wire):
+    """What a button does: one of the client's commands, without `donewhen.`, given `about`."""
+
+    label: str
+    command: str
+    about: dict[str, Any]
+
+
+class WireNotice(Wire):
+    """What a person is told: `asked` while a question is open (`starting`: the one that a run begins with), `stands`
+    while a run waits to be resumed, `ended` once it came to an end, or paused, by itself. It holds as long as its `key`
+    is there. A `question` stays in view until then; a `warning` needs a person. `at` is when it was asked."""
+
+    key: str
+    when: Literal["starting", "asked", "stands", "ended"]
+    kind: Literal["question", "warning", "information"]
+    at: str
+    message: str
+    buttons: list[WireButton]
+
+
 class WireRequirementShown(Wire):
     """A requirement in a list: `standing` is how a test that stands for it would be, `why` its reason or what to say
     without one; `row` is one line of Markdown, `node` its row of a tree where the goal's `node` doesn't hold it."""
@@ -208,6 +229,7 @@ class WireView(Wire):
     timeline: WireTimeline
     requirements: list[WireRequirementShown]
     asked: list[WireAsked]
+    notices: list[WireNotice]
 
 
 class WireSnapshot(Snapshot):
@@ -238,6 +260,7 @@ def view_of(run: Snapshot, *, silent: bool = False, rows: RequirementRows | None
     those are the rows of its requirements, and what stands under them and under iterations is left out."""
     sparse = rows is not None
     repairs = _repairs(run)
+    asked = [_wire_question(run, one) for one in run.interrupts]
     return WireView(
         goal=run.goal_uri or f"run:{run.run_id}",
         title=unmarked(run.title),
@@ -262,7 +285,8 @@ def view_of(run: Snapshot, *, silent: bool = False, rows: RequirementRows | None
         requirements=[row for _, row in rows.values()]
         if rows is not None
         else [_requirement_view(run, one) for one in run.requirements],
-        asked=[_wire_question(run, one) for one in run.interrupts],
+        asked=asked,
+        notices=_notices(run, asked, repairs),
     )
 
 
@@ -1384,6 +1408,96 @@ def _asked_node(
         tooltip=_joined([*paragraphs, *map(as_markdown, _context(one))], "\n\n"),
         children=[*([] if form.asks_for_words else buttons), *([more] if form.words or edits else [])],
     )
+
+
+# ------------------------------------------------------------------------------------- notices
+
+ROOM = 43
+"""Characters in the labels of a notification's buttons: the editor cuts all of them where there are more."""
+
+
+def _notices(run: Snapshot, asked: Sequence[WireAsked], repairs: Sequence[WireRepair]) -> list[WireNotice]:
+    """What a person is told of the run now: what it asks, what it stands still for, how it ended."""
+    pairs = zip(run.interrupts, asked, strict=True) if _active(run) else ()
+    stands = _standing_notice(run, None if _active(run) else next(iter(asked), None))
+    return [*(_question_notice(run, *pair) for pair in pairs), *stands, *_end_notice(run, repairs)]
+
+
+def _end_notice(run: Snapshot, repairs: Sequence[WireRepair]) -> Iterator[WireNotice]:
+    """How it ended, with what is likely to be done next."""
+    message = _notice_of_end(run)
+    if message is not None:
+        done = run.status == "complete"
+        buttons = [_button(run, *one) for one in (FINISHING if done else _next_steps(repairs))]
+        kind = "information" if done else "warning"
+        yield WireNotice(key=_notice_key(run), when="ended", kind=kind, at="", message=message, buttons=buttons)
+
+
+def _notice_key(run: Snapshot, holds: str = "") -> str:
+    return f"{run.run_id}/{run.status}/{run.iteration}/{holds}"
+
+
+FINISHING = (("Review Changes", "reviewChanges"), ("Commit…", "commit"), ("Copy Receipt", "copyReceipt"))
+
+
+def _next_steps(repairs: Sequence[WireRepair]) -> list[tuple[str, str]]:
+    """What repairs it, and where to look, as far as there is room."""
+    steps = [(one.label, one.action) for one in repairs]
+    steps += [*([("Show Report", "report")] if len(repairs) < 2 else []), ("Show Timeline", "showTimeline")]
+    room, fitting = ROOM, list[tuple[str, str]]()
+    for label, action in steps:
+        room -= len(label)
+        fitting += [(label, action)] if room >= 0 else []
+    return fitting
+
+
+def _standing_notice(run: Snapshot, asked: WireAsked | None) -> Iterator[WireNotice]:
+    """That a person may let it go on, with what it asked just then, which can be answered before."""
+    title, asks = harmless(run.title), "" if asked is None else asked.notice
+    label, command, holds = "Resume", "resume", ""
+    if run.take_over:
+        label, command, holds = "Take Over", "takeOver", "takeOver"
+        gone = f"The window or terminal that was running “{title}” is gone"
+        message = f"{gone}, and the run asked: {asks}" if asks else f"{gone}. Take the run over here?"
+    elif run.status == "interrupted":
+        message = f"The run of “{title}” was interrupted{f' while it asked: {asks}' if asks else '.'}"
+    elif _halted(run) and run.halt is not None:
+        holds = run.halt.reason
+        message = f"“{title}” is waiting: {run.halt.plugin}: {harmless(holds)}"
+    else:
+        return
+    kind = "question" if run.take_over or asked is not None else "information"
+    buttons = [_button(run, label, command), *([] if asked is None else [_show(run, asked)])]
+    yield WireNotice(key=_notice_key(run, holds), when="stands", kind=kind, at="", message=message, buttons=buttons)
+
+
+def _question_notice(run: Snapshot, one: WireInterrupt, asked: WireAsked) -> WireNotice:
+    """The question with its first answers, a way to the others, and what shows all of it."""
+    about = _about(run, interruptId=one.id)
+    more = asked.edits is not None or asked.words or len(asked.choices) > 2
+    answers = [("Answer…", "interrupt.words", about)]
+    if not asked.open:
+        answers = [
+            (each.label, "interrupt.choose", {**about, "choice": at}) for at, each in enumerate(asked.choices[:2])
+        ]
+        answers += [("More…", "answer", about)] if more else []
+    buttons = [WireButton(label=label, command=command, about=given) for label, command, given in answers]
+    return WireNotice(
+        key=f"{run.run_id}/{one.id}/{one.asked_at}",
+        when="starting" if one.about == "start" else "asked",
+        kind="question",
+        at=one.asked_at,
+        message=asked.notice,
+        buttons=[*buttons, _show(run, asked)],
+    )
+
+
+def _show(run: Snapshot, asked: WireAsked) -> WireButton:
+    return WireButton(label="Show", command="openInterrupt", about=_about(run, interruptId=asked.id))
+
+
+def _button(run: Snapshot, label: str, command: str) -> WireButton:
+    return WireButton(label=label, command=command, about=_about(run))
 
 
 # ------------------------------------------------------------------------------------- for a chat
