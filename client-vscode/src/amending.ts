@@ -67,10 +67,8 @@ async function askCheck({ request, log }: AmendingServices, uri: string): Promis
     title: vscode.l10n.t('Add a check: which command passes once it is done?'),
     step: 1,
     totalSteps: 1,
-    value: '',
     placeholder: 'python -m pytest -q tests/test_export.py',
-    proposed: { items: () => found ?? [], busy: () => found === undefined, onDidChange: changed.event },
-    typed: vscode.l10n.t('press Enter'),
+    list: { items: () => found ?? [], busy: () => found === undefined, onDidChange: changed.event },
   });
   changed.dispose();
   return typeof asked === 'string' ? asked : undefined;

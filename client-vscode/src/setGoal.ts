@@ -6,7 +6,7 @@ import { say } from './notices';
 import { OfferedChecks } from './offeredChecks';
 import { harmless, label } from './plainText';
 import type { CommandArguments, CommandResults, SeenProblemArgument } from './protocol';
-import { Back, type Choice, choicesStep, editButton, type Live, type Proposed, textStep } from './quickSteps';
+import { Back, editButton, type Live, type Proposed, quickStep, textStep } from './quickSteps';
 import type { Services } from './services';
 import { hasFolder } from './targets';
 
@@ -64,8 +64,7 @@ async function ask(goal: NewGoal): Promise<GoalChoice['ends']> {
       totalSteps: 2,
       value: goal.typed,
       placeholder: vscode.l10n.t('Such as: Export handles quotes and newlines'),
-      proposed: goal.objectives,
-      typed: vscode.l10n.t('press Enter'),
+      list: goal.objectives,
     });
     if (objective === undefined || objective === Back) {
       return undefined;
@@ -80,17 +79,25 @@ async function ask(goal: NewGoal): Promise<GoalChoice['ends']> {
 }
 
 function askProof(goal: NewGoal): Promise<GoalChoice | typeof Back | undefined> {
-  return choicesStep<GoalChoice>({
+  return quickStep<GoalChoice, GoalChoice>({
     title: vscode.l10n.t('Set Goal: what proves it, and who works on it?'),
     step: 2,
     totalSteps: 2,
     placeholder: vscode.l10n.t('Press Enter, or change what is below first. Type a command to add a check.'),
-    choices: goal.choices,
-    adding: (command) => ({ label: vscode.l10n.t('Add the Check `{0}`', command) }),
-    add: (command) => {
-      goal.add(command);
+    list: goal.choices,
+    typed: (command) => ({ item: { label: vscode.l10n.t('Add the Check `{0}`', command) }, alone: false }),
+    accept: (text, item) => {
+      // It was typed to find an item, or is a check to add.
+      const isFound = item?.toggle !== undefined && item.label.toLowerCase().startsWith(text.toLowerCase());
+      if (text !== '' && !isFound) {
+        goal.add(text);
+      } else if (item?.toggle !== undefined) {
+        item.toggle();
+      } else if (item !== undefined) {
+        return goal.detected.then(() => item);
+      }
+      return undefined;
     },
-    ready: goal.detected,
   });
 }
 
@@ -217,8 +224,9 @@ function problemsIn(folder: vscode.WorkspaceFolder, active: string | undefined):
 
 // ------------------------------------------------------------------------------------------ while it is asked for
 
-/** What ends the second step. */
-interface GoalChoice extends Choice {
+/** What the second step lists: what changes the goal, and what ends the step. */
+interface GoalChoice extends vscode.QuickPickItem {
+  toggle?(): void;
   readonly ends?: 'start' | 'draft';
 }
 
