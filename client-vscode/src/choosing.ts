@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { askText, SOMETHING } from './asking';
 import { ownText, setForUser, text } from './configuration';
 import { allowed, offeredModels } from './editorModels';
 import { label } from './plainText';
@@ -64,13 +65,13 @@ function judges(panel: string): string[] {
   return panel.split(',').map((one) => one.trim().replace(/^\d+\s*\*\s*/, ''));
 }
 
-function askCommand(): Thenable<string | undefined> {
-  return vscode.window.showInputBox({
+function askCommand(): Promise<string | undefined> {
+  return askText({
     title: vscode.l10n.t('The command of the worker'),
     prompt: vscode.l10n.t('{prompt} stands for what is to be done; without it, it is given on standard input.'),
     placeHolder: 'my-agent --prompt {prompt}',
-    ignoreFocusOut: true,
-    validateInput: (given) => (given.trim() === '' ? vscode.l10n.t('A command is needed.') : undefined),
+    like: SOMETHING,
+    wrong: vscode.l10n.t('A command is needed.'),
   });
 }
 
@@ -87,25 +88,24 @@ export async function chooseModels(services: ChoosingServices): Promise<boolean>
 /** Where a model is served: at an address of the person's own, or, where it is empty, at its provider's. */
 export async function setAddress(role: 'worker' | 'judge' | null): Promise<boolean> {
   const setting = role === 'judge' ? 'judgeApiBase' : 'apiBase';
-  const given = await vscode.window.showInputBox({
+  const given = await askText({
     title: role === 'judge' ? vscode.l10n.t('Where the judge’s model is served') : vscode.l10n.t('Where the agent’s model is served'),
     value: ownText(setting),
     placeHolder: 'http://localhost:8000/v1',
     prompt: vscode.l10n.t('Most addresses end in /v1. Leave it empty for the provider’s own.'),
-    ignoreFocusOut: true,
-    validateInput: (text) => (/^(https?:\/\/\S+)?$/.test(text.trim()) ? undefined : vscode.l10n.t('http:// or https://, without spaces')),
+    like: /^(https?:\/\/\S+)?$/u,
+    wrong: vscode.l10n.t('http:// or https://, without spaces'),
   });
-  if (given === undefined) {
-    return false;
+  if (given !== undefined) {
+    await setForUser(setting, given);
   }
-  await setForUser(setting, given.trim());
-  return true;
+  return given !== undefined;
 }
 
 /** What a goal for the agent can't do without: a judge is asked for where something needs one. */
 async function chooseWorkersModel(services: ChoosingServices): Promise<boolean> {
   const model = await askModel('model', vscode.l10n.t('The model of the built-in agent'));
-  return model !== undefined && model.trim() !== '' && keep(services, model);
+  return model !== undefined && model !== '' && keep(services, model);
 }
 
 interface Models {
@@ -150,14 +150,13 @@ export async function askModel(setting: string, title: string): Promise<string |
   return chosen === undefined ? undefined : (chosen.model ?? typedModel(setting, title));
 }
 
-function typedModel(setting: string, title: string): Thenable<string | undefined> {
-  return vscode.window.showInputBox({
+function typedModel(setting: string, title: string): Promise<string | undefined> {
+  return askText({
     title,
     value: text(setting),
     placeHolder: 'anthropic/claude-sonnet-4-5',
     prompt: vscode.l10n.t('As provider/name. Leave it empty for none.'),
-    ignoreFocusOut: true,
-    validateInput: (given) =>
-      given.trim() === '' || /^\S+\/\S+$/.test(given.trim()) ? undefined : vscode.l10n.t('provider/name, without spaces'),
+    like: /^(\S+\/\S+)?$/u,
+    wrong: vscode.l10n.t('provider/name, without spaces'),
   });
 }

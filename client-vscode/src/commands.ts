@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { addCheck, chooseJudge } from './amending';
 import { compareAttempts } from './attempts';
+import { askReason } from './asking';
 import { askForModels, chooseModels, chooseWorker, setAddress } from './choosing';
 import { type Limits, startAndAsk, until } from './consent';
 import { ownText, text } from './configuration';
@@ -16,7 +17,7 @@ import type { Offer, Services } from './services';
 import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
 import { actionsOf, asksElsewhere, FITTING } from './snapshots';
 import { currentRun } from './status';
-import { askNumber, askReason, goalUri, pickRequirement, pickRun, type Target, trusted } from './targets';
+import { askNumber, goalUri, pickRequirement, pickRun, type Target, trusted } from './targets';
 import { dataOf } from './trouble';
 
 type Perform = (services: Services, target: Target | undefined) => Promise<void>;

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { Bundle } from './bundle';
 import { programSettings, setForUser, text } from './configuration';
-import { namedInterpreter, unfitPath } from './configuredProgram';
+import { unfitInterpreter, unfitPath } from './configuredProgram';
 import { EDITOR } from './editorModelWords';
 import { type Made, pipInstall } from './installing';
 import { type Contents, ManagedEnvironments } from './managedEnvironment';
@@ -88,37 +88,20 @@ export class Environment {
   }
 
   private async ofPath(program: string): Promise<ServerCommand> {
-    const others = [openSettings('serverPath'), useOwn('serverPath')];
-    switch (await unfitPath(program)) {
-      case 'not-absolute':
-        throw new SetupProblem(vscode.l10n.t('{0} is configured to be Done When’s server, but is not an absolute path.', program), others);
-      case 'not-a-file':
-        throw new SetupProblem(vscode.l10n.t('{0} is configured to be Done When’s server, but is not a file.', program), others);
-      case undefined:
-        return commandOfPath(program);
+    const unfit = await unfitPath(program, vscode.l10n.t);
+    if (unfit !== undefined) {
+      throw new SetupProblem(unfit, [openSettings('serverPath'), useOwn('serverPath')]);
     }
+    return commandOfPath(program);
   }
 
   private async ofInterpreter(interpreter: string): Promise<ServerCommand> {
-    const others = [useOwn('interpreter'), openSettings('interpreter')];
-    const named = await namedInterpreter(interpreter, this.storage, process.env);
-    switch (named.kind) {
-      case 'not-absolute':
-        throw new SetupProblem(vscode.l10n.t('{0} is configured to run Done When, but is not an absolute path.', interpreter), others);
-      case 'not-a-python':
-        throw new SetupProblem(vscode.l10n.t('{0} is configured to run Done When, but is not a Python.', interpreter), others);
-      case 'too-old': {
-        const version = named.python.version.join('.');
-        throw new SetupProblem(vscode.l10n.t('{0} is Python {1}; Done When needs {2}.', interpreter, version, LEAST.join('.')), others);
-      }
-      case 'without-donewhen': {
-        const message = vscode.l10n.t('{0} is configured to run Done When, but doesn’t have donewhen installed.', interpreter);
-        throw new SetupProblem(message, [this.installThere(interpreter), ...others]);
-      }
-      case 'fit':
-        this.log.info(`donewhen ${named.python.donewhen} of ${interpreter}`);
-        return commandOfPython(interpreter, false);
+    const unfit = await unfitInterpreter(interpreter, this.storage, process.env, vscode.l10n.t);
+    if (unfit !== undefined) {
+      const install = unfit.lacksDoneWhen === true ? [this.installThere(interpreter)] : [];
+      throw new SetupProblem(unfit.message, [...install, useOwn('interpreter'), openSettings('interpreter')]);
     }
+    return commandOfPython(interpreter, false);
   }
 
   /** What calls models is large and wanted by some alone: it is installed when a model is chosen. */

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { askText } from './asking';
 import { say, ask } from './notices';
 import { harmless, label } from './plainText';
 import type { Choice, CommandArguments } from './protocol';
@@ -70,7 +71,7 @@ function allChoices(services: InterruptServices, open: Open): Item[] {
 }
 
 export async function answerInWords(services: InterruptServices, open: Open): Promise<void> {
-  const text = await vscode.window.showInputBox({ title: open.asked.title, ignoreFocusOut: true });
+  const text = await askText({ title: open.asked.title });
   if (text !== undefined) {
     await send(services, open, { response: 'text', text });
   }

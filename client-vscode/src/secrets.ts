@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { askText, SOMETHING } from './asking';
 
 const STORED = 'keys';
 
@@ -144,29 +145,17 @@ export class Secrets {
   }
 }
 
-function askName(): Thenable<string | undefined> {
-  return vscode.window.showInputBox({
-    title: vscode.l10n.t('The variable that the provider documents, such as COHERE_API_KEY'),
-    ignoreFocusOut: true,
-    validateInput: (text) => (/^[A-Z][A-Z0-9_]*$/.test(text) ? undefined : vscode.l10n.t('Capitals, digits and _')),
-  });
+function askName(): Promise<string | undefined> {
+  const title = vscode.l10n.t('The variable that the provider documents, such as COHERE_API_KEY');
+  return askText({ title, like: /^[A-Z][A-Z0-9_]*$/u, wrong: vscode.l10n.t('Capitals, digits and _') });
 }
 
 function askOptionalValue(name: string, provider: string): Promise<string | undefined> {
-  return askHidden({
-    title: vscode.l10n.t('The API key for {0}', provider),
-    prompt: vscode.l10n.t('Kept in the secret storage of the editor as {0}. Leave it empty to go without.', name),
-  });
+  const prompt = vscode.l10n.t('Kept in the secret storage of the editor as {0}. Leave it empty to go without.', name);
+  return askText({ title: vscode.l10n.t('The API key for {0}', provider), prompt, password: true });
 }
 
 function askValue(name: string): Promise<string | undefined> {
-  return askHidden({
-    title: name,
-    prompt: vscode.l10n.t('Kept in the secret storage of the editor.'),
-    validateInput: (given) => (given.trim() === '' ? vscode.l10n.t('A key is needed.') : undefined),
-  });
-}
-
-async function askHidden(options: vscode.InputBoxOptions): Promise<string | undefined> {
-  return (await vscode.window.showInputBox({ ...options, password: true, ignoreFocusOut: true }))?.trim();
+  const prompt = vscode.l10n.t('Kept in the secret storage of the editor.');
+  return askText({ title: name, prompt, password: true, like: SOMETHING, wrong: vscode.l10n.t('A key is needed.') });
 }

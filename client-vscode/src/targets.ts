@@ -136,15 +136,6 @@ export async function pickRequirement(
   return picked && { runId, requirementId: picked.id };
 }
 
-export function askReason(title: string): Thenable<string | undefined> {
-  return vscode.window.showInputBox({
-    title,
-    prompt: vscode.l10n.t('The reason is kept with the run.'),
-    ignoreFocusOut: true,
-    validateInput: (given) => (given.trim() === '' ? vscode.l10n.t('A reason is needed.') : undefined),
-  });
-}
-
 /** A number greater than 0; undefined where the person leaves. Without `required`, an empty box is `unlimited`. */
 export async function askNumber(title: string, proposed: number | null): Promise<number | 'unlimited' | undefined>;
 export async function askNumber(title: string, proposed: number, required: true): Promise<number | undefined>;

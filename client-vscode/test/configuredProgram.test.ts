@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import * as path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { namedInterpreter, unfitPath } from '../src/configuredProgram';
+import { unfitInterpreter, unfitPath } from '../src/configuredProgram';
 import { onPosix, program, temporary } from './fakePrograms';
 
 const folder = temporary('configured');
@@ -10,37 +10,43 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What an interpreter is that answers so when it is asked. */
-async function kindOf(name: string, script: string): Promise<string> {
-  return (await namedInterpreter(program(folder, name, script), folder, {})).kind;
+/** The words alone: what they are about is known. */
+const t = (message: string): string => message.replace(/^\{0\} /u, '');
+const NOT_A_PYTHON = 'is configured to run Done When, but is not a Python.';
+const NOT_A_FILE = 'is configured to be Done When’s server, but is not a file.';
+
+/** Why an interpreter is unfit that answers so when it is asked. */
+async function unfit(name: string, script: string): Promise<string | undefined> {
+  return (await unfitInterpreter(program(folder, name, script), folder, {}, t))?.message;
 }
 
 test('a server path is an absolute path of a file, or a name for the PATH', async () => {
   const place = path.join(folder, 'place');
   mkdirSync(place, { recursive: true });
-  expect(await unfitPath('./donewhen')).toBe('not-absolute');
-  expect(await unfitPath(path.join(folder, 'nowhere'))).toBe('not-a-file');
-  expect(await unfitPath(place)).toBe('not-a-file');
-  expect(await unfitPath(program(folder, 'donewhen', 'exit 0'))).toBeUndefined();
-  expect(await unfitPath('donewhen')).toBeUndefined();
+  expect(await unfitPath('./donewhen', t)).toContain('not an absolute path');
+  expect(await unfitPath(path.join(folder, 'nowhere'), t)).toBe(NOT_A_FILE);
+  expect(await unfitPath(place, t)).toBe(NOT_A_FILE);
+  expect(await unfitPath(program(folder, 'donewhen', 'exit 0'), t)).toBeUndefined();
+  expect(await unfitPath('donewhen', t)).toBeUndefined();
 });
 
 describe.runIf(onPosix)('an interpreter', () => {
   test('of the folder that is open is not even asked', async () => {
     program(folder, 'python', `: > ${folder}/asked`);
-    expect(await namedInterpreter('./python', folder, {})).toEqual({ kind: 'not-absolute' });
-    expect(await unfitPath(path.join(folder, 'asked'))).toBe('not-a-file');
+    expect((await unfitInterpreter('./python', folder, {}, t))?.message).toContain('not an absolute path');
+    expect(await unfitPath(path.join(folder, 'asked'), t)).toBe(NOT_A_FILE);
   });
 
   test('that is none, or answers as none does', async () => {
-    expect(await namedInterpreter(path.join(folder, 'none'), folder, {})).toEqual({ kind: 'not-a-python' });
-    expect(await kindOf('failing', 'exit 3')).toBe('not-a-python');
-    expect(await kindOf('talking', 'echo hello')).toBe('not-a-python');
+    expect(await unfitInterpreter(path.join(folder, 'none'), folder, {}, t)).toEqual({ message: NOT_A_PYTHON });
+    expect(await unfit('failing', 'exit 3')).toBe(NOT_A_PYTHON);
+    expect(await unfit('talking', 'echo hello')).toBe(NOT_A_PYTHON);
   });
 
   test('that is too old, or has no donewhen, or fits', async () => {
-    expect(await kindOf('old', `echo '{"version": [3, 9], "donewhen": "0.1.0"}'`)).toBe('too-old');
-    expect(await kindOf('bare', `echo '{"version": [3, 12], "donewhen": null}'`)).toBe('without-donewhen');
-    expect(await kindOf('whole', `echo '{"version": [3, 12], "donewhen": "0.1.0"}'`)).toBe('fit');
+    expect(await unfit('old', `echo '{"version": [3, 9], "donewhen": "0.1.0"}'`)).toBe('is Python {1}; Done When needs {2}.');
+    const bare = program(folder, 'bare', `echo '{"version": [3, 12], "donewhen": null}'`);
+    expect(await unfitInterpreter(bare, folder, {}, t)).toMatchObject({ lacksDoneWhen: true });
+    expect(await unfit('whole', `echo '{"version": [3, 12], "donewhen": "0.1.0"}'`)).toBeUndefined();
   });
 });
