@@ -23,10 +23,9 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from donewhen.core.evidence import AffectedRun, CheckResult, Evidence, Observation, TestCase
 from donewhen.lsp.arguments import EditorDiagnosticsParams, EditorRange, Strict
 from donewhen.lsp.commands import COMMANDS
-from donewhen.wire.plain import WireStep
+from donewhen.wire.plain import WireStep, WireTests
 from donewhen.wire.reports import FORMATS
 from donewhen.wire.snapshot import (
     Wire,
@@ -64,10 +63,6 @@ READ: Mapping[type[Any], str] = {
     WireAsked: "id title context choices listed edits words open extension path node",
     WireStep: "id order kind lead title state text diff cut uri added removed evidence_id",
     EditorDiagnosticsParams: "uri diagnostics omitted",
-    Evidence: "observation",
-    CheckResult: "check_id command output seconds tests",
-    TestCase: "name outcome path message",
-    AffectedRun: "result",
 }
 """What the client reads of these; of all others it is given everything. A run is drawn from its view."""
 
@@ -93,7 +88,7 @@ SENT: Mapping[str, str] = {
     "donewhen.run.file": "run_id iteration uri",
     "donewhen.run.changes": "run_id",
     "donewhen.run.proposed": "run_id interrupt_id",
-    "donewhen.run.evidence": "run_id evidence_id",
+    "donewhen.run.tests": "run_id requirement_id",
     "donewhen.run.report": "run_id format",
     "donewhen.run.document": ("run_id kind evidence_id iteration uri step_id diff interrupt_id side attempts number"),
     "donewhen.run.activity": "run_id follow",
@@ -137,7 +132,7 @@ RESULTS: Mapping[str, str] = {
     "donewhen.run.file": "{ readonly text: string | null }",
     "donewhen.run.changes": "{ readonly files: readonly ChangedFile[] }",
     "donewhen.run.proposed": "{ readonly before: string | null; readonly after: string | null }",
-    "donewhen.run.evidence": "Evidence",
+    "donewhen.run.tests": "Tests",
     "donewhen.run.report": "{ readonly text: string }",
     "donewhen.run.document": "{ readonly text: string | null }",
     "donewhen.run.activity": "Activity",
@@ -224,8 +219,6 @@ class Writer:
 
     def _fields(self, source: type[Any], fields: Sequence[str] | None = None) -> Iterator[str]:
         hints = typing.get_type_hints(source)
-        if source in typing.get_args(Observation):
-            yield f"readonly kind: '{kind_of(source)}'"
         optional: set[str] = set()
         if issubclass(source, Strict):
             optional = {name for name, field in source.model_fields.items() if not field.is_required()}
@@ -263,8 +256,6 @@ class Writer:
             return f"readonly ({of})[]" if " " in of else f"readonly {of}[]"
         if hint is EditorRange:
             return self.interface(WireRange)  # the same, strictly read
-        if hint in typing.get_args(Observation) and hint not in READ:
-            return f"{{ readonly kind: '{kind_of(hint)}' }}"
         if isinstance(hint, type) and (issubclass(hint, BaseModel) or dataclasses.is_dataclass(hint)):
             return self.interface(hint)
         raise TypeError(f"no TypeScript is known for {hint!r}")
@@ -287,7 +278,7 @@ def name_of(source: type[Any]) -> str:
         return name.removeprefix("Wire")
     if issubclass(source, Strict):
         return name if name.startswith("Editor") else f"{name}Argument"
-    return {"Usage": "CallUsage", "Problem": "EvidenceProblem"}.get(name, name)
+    return name
 
 
 def fields_of(source: type[Any]) -> list[str]:
@@ -297,10 +288,6 @@ def fields_of(source: type[Any]) -> list[str]:
     if issubclass(source, BaseModel):
         return list(source.model_fields)
     return [one.name for one in dataclasses.fields(source)]
-
-
-def kind_of(observation: type[Any]) -> str:
-    return observation.__name__[0].lower() + observation.__name__[1:]
 
 
 def comment(source: type[Any]) -> str:
@@ -329,7 +316,7 @@ def quoted(value: object) -> str:
 def generate() -> str:
     """The whole file."""
     writer = Writer()
-    for one in (WireSnapshot, WireSection, WireStep, Evidence, EditorDiagnosticsParams):
+    for one in (WireSnapshot, WireSection, WireStep, WireTests, EditorDiagnosticsParams):
         writer.interface(one)
     sent = {name: writer.inline(COMMANDS[name].argument, fields) for name, fields in SENT.items()}
     arguments = table("CommandArguments", sent)

@@ -291,32 +291,23 @@ export interface Step {
   readonly evidenceId: string | null;
 }
 
-/** An immutable record of something that the server observed. */
-export interface Evidence {
-  readonly observation: CheckResult | { readonly kind: 'editorReport' } | { readonly kind: 'observedFile' } | { readonly kind: 'observedDiff' } | { readonly kind: 'observedCommand' } | { readonly kind: 'observedResponse' } | { readonly kind: 'trial' } | AffectedRun;
-}
-
-/** One run of one check. */
-export interface CheckResult {
-  readonly kind: 'checkResult';
-  readonly checkId: string;
-  readonly command: string;
+/**
+ * The tests that a requirement's checks ran, those that failed first; `output` is what the checks printed, for a
+ * terminal.
+ */
+export interface Tests {
+  readonly tests: readonly Test[];
   readonly output: string;
-  readonly seconds: number;
-  readonly tests: readonly TestCase[];
+  readonly milliseconds: number;
 }
 
-/** One test as its runner reported it. */
-export interface TestCase {
+/** `id` is the same for the same test of the same check; `standing` is how it ended, `message` why it failed. */
+export interface Test {
+  readonly id: string;
   readonly name: string;
-  readonly outcome: 'passed' | 'failed' | 'error' | 'skipped';
-  readonly path: string | null;
+  readonly uri: string | null;
+  readonly standing: 'passed' | 'failed' | 'errored' | 'skipped';
   readonly message: string;
-}
-
-export interface AffectedRun {
-  readonly kind: 'affectedRun';
-  readonly result: CheckResult;
 }
 
 /** `omitted` counts the diagnostics that the client left out, the mildest ones. */
@@ -416,7 +407,7 @@ export interface CommandArguments {
   readonly 'donewhen.run.file': { readonly runId: string; readonly iteration: number; readonly uri: string };
   readonly 'donewhen.run.changes': { readonly runId: string };
   readonly 'donewhen.run.proposed': { readonly runId: string; readonly interruptId: string };
-  readonly 'donewhen.run.evidence': { readonly runId: string; readonly evidenceId: string };
+  readonly 'donewhen.run.tests': { readonly runId: string; readonly requirementId: string };
   readonly 'donewhen.run.report': { readonly runId: string; readonly format?: 'markdown' | 'short' | 'html' | 'json' | 'junit' | 'sarif' | 'github' | 'gitlab' | 'in-toto' | undefined };
   readonly 'donewhen.run.document': { readonly runId: string; readonly kind: 'evidence' | 'file' | 'report' | 'step' | 'interrupt' | 'proposed' | 'attempt'; readonly evidenceId?: string | undefined; readonly iteration?: number | undefined; readonly uri?: string | undefined; readonly stepId?: string | undefined; readonly diff?: boolean | undefined; readonly interruptId?: string | undefined; readonly side?: 'before' | 'after' | undefined; readonly attempts?: string | undefined; readonly number?: number | undefined };
   readonly 'donewhen.run.activity': { readonly runId: string; readonly follow?: boolean | undefined };
@@ -450,7 +441,7 @@ export interface CommandResults {
   readonly 'donewhen.run.file': { readonly text: string | null };
   readonly 'donewhen.run.changes': { readonly files: readonly ChangedFile[] };
   readonly 'donewhen.run.proposed': { readonly before: string | null; readonly after: string | null };
-  readonly 'donewhen.run.evidence': Evidence;
+  readonly 'donewhen.run.tests': Tests;
   readonly 'donewhen.run.report': { readonly text: string };
   readonly 'donewhen.run.document': { readonly text: string | null };
   readonly 'donewhen.run.activity': Activity;

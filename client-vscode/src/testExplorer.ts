@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { isOn, onSettings } from './configuration';
 import { checkGoal, textOf } from './goalFiles';
 import { messageOf } from './plainText';
-import type { CheckResult, Evidence, Location, Requirement, RequirementShown, Snapshot } from './protocol';
+import type { Location, Requirement, RequirementShown, Snapshot, Test, Tests } from './protocol';
 import type { Services } from './services';
 import { Throttle } from './throttle';
 
@@ -11,10 +11,8 @@ type TestExplorerServices = Pick<Services, 'request' | 'snapshots' | 'goalFiles'
 const SETTING = 'testExplorer';
 /** Snapshots come ten times a second: the Testing view is told as often as it can be read. */
 const SETTLE_MS = 250;
-/** Tests of one requirement that are listed, the failed ones first. */
-const MOST_CASES = 500;
 
-type Standing = RequirementShown['standing'] | 'errored';
+type Standing = RequirementShown['standing'] | Test['standing'];
 
 /** Goals in the Testing view, and in the gutter of their files: requirements, and the tests that decide them. */
 export function registerTestExplorer(services: TestExplorerServices): vscode.Disposable {
@@ -146,34 +144,28 @@ class TestExplorer implements vscode.Disposable {
     return item;
   }
 
-  /** The tests that the requirement's checks ran, from their evidence. */
+  /** The tests that the requirement's checks ran. */
   private async cases(parent: vscode.TestItem, run: Snapshot, one: Requirement): Promise<void> {
     const version = JSON.stringify([run.runId, one.evidenceIds]);
     if (this.told.get(`${parent.id} tests`) === version) {
       return;
     }
-    const found = await this.evidenceOf(run, one);
+    const { tests } = await this.testsOf(run, one);
     this.told.set(`${parent.id} tests`, version);
-    const cases = resultsOf(found).flatMap(({ tests, checkId }) => tests.map((each) => ({ ...each, check: checkId })));
-    const isBad = ({ outcome }: { outcome: string }): boolean => outcome === 'failed' || outcome === 'error';
-    const folder = parent.uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(parent.uri)?.uri;
-    const items = cases
-      .sort((a, b) => Number(isBad(b)) - Number(isBad(a)))
-      .slice(0, MOST_CASES)
-      .map((test) => {
-        const uri = test.path === null || folder === undefined ? undefined : vscode.Uri.joinPath(folder, test.path);
-        // Their own runners mark the lines of tests: a second mark beside it would say the same.
-        const item = this.controller.createTestItem(`${parent.id} ${test.check} ${test.name}`, test.name, uri);
-        this.meant.set(item, this.meant.get(parent) ?? { goalUri: '' });
-        return { item, test };
-      });
+    const items = tests.map((test) => {
+      const uri = test.uri === null ? undefined : vscode.Uri.parse(test.uri);
+      // Their own runners mark the lines of tests: a second mark beside it would say the same.
+      const item = this.controller.createTestItem(`${parent.id} ${test.id}`, test.name, uri);
+      this.meant.set(item, this.meant.get(parent) ?? { goalUri: '' });
+      return { item, test };
+    });
     parent.children.replace(items.map(({ item }) => item));
     if (items.length === 0) {
       return;
     }
     const shown = this.controller.createTestRun(new vscode.TestRunRequest(items.map(({ item }) => item)), undefined, false);
     for (const { item, test } of items) {
-      report(shown, item, test.outcome === 'error' ? 'errored' : test.outcome, () => [message(test.message, item.uri, item.range)]);
+      report(shown, item, test.standing, () => [message(test.message, item.uri, item.range)]);
     }
     shown.end();
   }
@@ -193,9 +185,8 @@ class TestExplorer implements vscode.Disposable {
     });
   }
 
-  private evidenceOf({ runId }: Snapshot, { evidenceIds }: Requirement): Promise<Evidence[]> {
-    const { request } = this.services;
-    return Promise.all(evidenceIds.map((evidenceId) => request('donewhen.run.evidence', { runId, evidenceId })));
+  private testsOf({ runId }: Snapshot, { id: requirementId }: Requirement): Promise<Tests> {
+    return this.services.request('donewhen.run.tests', { runId, requirementId });
   }
 
   /** Checks the goals that are meant: their checks belong together, and one look at the files decides all of them. */
@@ -223,7 +214,7 @@ class TestExplorer implements vscode.Disposable {
         const item = goal.children.get(`${goal.id}#${one.id}`);
         const now = snapshot.view.requirements[at];
         if (item !== undefined && now !== undefined) {
-          const { output, milliseconds } = printed(await this.evidenceOf(snapshot, one));
+          const { output, milliseconds } = await this.testsOf(snapshot, one);
           if (output !== '') {
             run.appendOutput(output, undefined, item);
           }
@@ -276,23 +267,6 @@ function message(text: string, uri: vscode.Uri | undefined, range: vscode.Range 
     made.location = new vscode.Location(uri, range);
   }
   return made;
-}
-
-/** What checks gave, and those of their tests that an edit may affect, which ran first. */
-function resultsOf(evidence: readonly Pick<Evidence, 'observation'>[]): readonly CheckResult[] {
-  return evidence.flatMap(({ observation }) => {
-    if (observation.kind === 'affectedRun') {
-      return [observation.result];
-    }
-    return observation.kind === 'checkResult' ? [observation] : [];
-  });
-}
-
-/** What the checks among the evidence printed, for a terminal, and how long they took. */
-function printed(evidence: readonly Pick<Evidence, 'observation'>[]): { output: string; milliseconds: number } {
-  const results = resultsOf(evidence);
-  const blocks = results.map(({ command, output }) => [`$ ${command}`, ...output.trimEnd().split('\n'), ''].join('\r\n'));
-  return { output: blocks.join('\r\n'), milliseconds: Math.round(results.reduce((sum, { seconds }) => sum + seconds, 0) * 1000) };
 }
 
 /** The line of the goal file that states the requirement, 0-based: by its text, else by its number. */

@@ -144,6 +144,13 @@ def test_a_failing_test_has_its_diagnostic_on_the_asserting_line(editor: Editor,
     assert full["uri"] == related[1]
     assert (full["kind"], full["observation"]["kind"]) == ("checkResult", "checkResult")
     assert "assert" in full["observation"]["output"]
+    decides = {"runId": snapshot["runId"], "requirementId": snapshot["requirements"][0]["id"]}
+    ran = editor.execute("donewhen.run.tests", decides)
+    assert [(one["name"], one["standing"]) for one in ran["tests"]] == [("test_a.py::test_it", "failed")]
+    assert ran["tests"][0]["uri"] == (tmp_path / "test_a.py").as_uri()
+    assert ran["output"].startswith(f"$ {sys.executable} -m pytest")
+    unknown = editor.execute_error("donewhen.run.tests", {**decides, "requirementId": "R9"})
+    assert "has no requirement R9" in unknown["message"]
     where = {"textDocument": {"uri": uri}, "position": {"line": 2, "character": 8}}
     assert [place["uri"] for place in editor.result("textDocument/definition", where)] == [full["uri"]]
     said = editor.result("textDocument/hover", where)["contents"]["value"]

@@ -66,6 +66,7 @@ def test_a_command_takes_one_object(editor: Editor, params: Any) -> None:
         ("donewhen.run.report", {"format": "json"}),
         ("donewhen.run.iteration", {"number": 1}),
         ("donewhen.run.evidence", {"evidenceId": "E1"}),
+        ("donewhen.run.tests", {"requirementId": "R1"}),
         ("donewhen.run.document", {"kind": "report"}),
         ("donewhen.run.override", {"requirementId": "R1", "reason": "x"}),
     ],

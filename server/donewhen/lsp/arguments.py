@@ -277,6 +277,11 @@ class RunEvidence(Strict):
     show: bool = False
 
 
+class RunTests(Strict):
+    run_id: str
+    requirement_id: str
+
+
 class RunChildren(Strict):
     """`node` is the id of a row of the run's tree."""
 

@@ -36,7 +36,7 @@ from donewhen.lsp.publisher import client_snapshot, snapshot_json
 from donewhen.lsp.session import Session
 from donewhen.regular import read_bytes
 from donewhen.wire.patching import patched
-from donewhen.wire.plain import plain_evidence, plain_iteration
+from donewhen.wire.plain import plain_evidence, plain_iteration, plain_tests
 from donewhen.wire.reports import receipt
 from donewhen.wire.snapshot import snapshot
 from donewhen.wire.view import chat_answer, chat_text, children_of, question_document
@@ -119,6 +119,17 @@ async def evidence(session: Session, argument: a.RunEvidence) -> dict[str, Any]:
         except ClientSilent as problem:
             raise UsageError(f"the evidence is in {file}, but the editor did not open it: {problem}") from problem
     return document
+
+
+async def tests(session: Session, argument: a.RunTests) -> dict[str, Any]:
+    """What a requirement's checks ran and printed."""
+    folder = await folder_of(session, argument.run_id)
+    view = await folder.runs.view(argument.run_id)
+    one = next((one for one in view.views if one.requirement_id == argument.requirement_id), None)
+    if one is None:
+        raise UnknownName(f"run {argument.run_id} has no requirement {argument.requirement_id}")
+    found = [await folder.runs.evidence(argument.run_id, name) for name in one.evidence_ids]
+    return plain_tests([each for each in found if each is not None], folder.root)
 
 
 async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:
@@ -434,6 +445,7 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.changes": Command(a.RunChanges, changes),
     "donewhen.run.proposed": Command(a.RunProposed, proposed),
     "donewhen.run.evidence": Command(a.RunEvidence, evidence),
+    "donewhen.run.tests": Command(a.RunTests, tests),
     "donewhen.run.report": Command(a.RunReport, report),
     "donewhen.run.document": Command(a.RunDocument, document),
     "donewhen.run.activity": Command(a.RunActivity, activity),

@@ -93,6 +93,7 @@ COMMANDS = (
     "donewhen.run.changes",
     "donewhen.run.proposed",
     "donewhen.run.evidence",
+    "donewhen.run.tests",
     "donewhen.run.report",
     "donewhen.run.document",
     "donewhen.run.activity",

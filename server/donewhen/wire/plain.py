@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from pydantic.alias_generators import to_camel
 
-from donewhen.core.evidence import Evidence
+from donewhen.core.evidence import AffectedRun, CheckResult, Evidence
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Usage
 from donewhen.engine.api import IterationDetail, RunStep
@@ -59,6 +59,56 @@ def spent_json(usage: Usage) -> dict[str, float | None]:
         "cachedTokens": usage.cached_tokens,
         "usd": None if usage.usd is None else round(usage.usd, 6),
     }
+
+
+# The tests that decide a requirement, as a list of tests shows them.
+
+MOST_TESTS = 500
+
+
+class WireTest(Wire):
+    """`id` is the same for the same test of the same check; `standing` is how it ended, `message` why it failed."""
+
+    id: str
+    name: str
+    uri: str | None
+    standing: Literal["passed", "failed", "errored", "skipped"]
+    message: str
+
+
+class WireTests(Wire):
+    """The tests that a requirement's checks ran, those that failed first; `output` is what the checks printed, for a
+    terminal."""
+
+    tests: list[WireTest]
+    output: str
+    milliseconds: int
+
+
+def plain_tests(evidence: Sequence[Evidence], root: Path) -> dict[str, Any]:
+    """The tests of the checks among the evidence, also of those that ran first since an edit may affect them."""
+    seen = [one.observation for one in evidence]
+    ran = [
+        one.result if isinstance(one, AffectedRun) else one
+        for one in seen
+        if isinstance(one, AffectedRun | CheckResult)
+    ]
+    tests = [
+        WireTest(
+            id=f"{check.check_id} {one.name}",
+            name=one.name,
+            uri=None if one.path is None else (root / one.path).as_uri(),
+            standing="errored" if one.outcome == "error" else one.outcome,
+            message=one.message,
+        )
+        for check in ran
+        for one in check.tests
+    ]
+    tests.sort(key=lambda one: one.standing not in ("failed", "errored"))
+    printed = "\n".join(f"$ {one.command}\n{one.output.rstrip()}\n" for one in ran)
+    milliseconds = round(sum(one.seconds for one in ran) * 1000)
+    told = WireTests(tests=tests[:MOST_TESTS], output=printed.replace("\n", "\r\n"), milliseconds=milliseconds)
+    return told.model_dump(mode="json", by_alias=True)
 
 
 # What a run does, step by step, as clients get it: bounded, unless one step is asked for in full.
