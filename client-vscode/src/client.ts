@@ -5,8 +5,8 @@ import type { EditorModelAsked } from './editorModelWords';
 import type { ConnectionEvents } from './connection';
 import { within } from './patience';
 import type { Activity, CommandArguments, CommandName, CommandResults, SentSnapshot, Snapshot } from './protocol';
-import { Backoff, type Remedy, type ServerCommand, SetupProblem, taken } from './serverCommand';
-import type { ServerState } from './services';
+import { Backoff, type ServerCommand, SetupProblem, taken } from './serverCommand';
+import type { Offer, ServerState } from './services';
 import { completed } from './snapshots';
 
 /** What a server needs to know when it starts; asked for at each start. */
@@ -14,7 +14,7 @@ export interface Surroundings {
   /** Rejects with a message for people where there is none. */
   command(): Promise<ServerCommand>;
   /** What a person can do where that command starts no server. */
-  remedies(): readonly Remedy[];
+  remedies(): readonly Offer[];
   /** A client of that command, not started yet. */
   connect(command: ServerCommand, events: ConnectionEvents): Promise<LanguageClient>;
   settings(): Record<string, unknown>;

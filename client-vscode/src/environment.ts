@@ -9,7 +9,8 @@ import { type Made, pipInstall } from './installing';
 import { type Contents, ManagedEnvironments } from './managedEnvironment';
 import { cleanEnvironment, type Ran, run } from './processes';
 import { LEAST } from './pythons';
-import { commandOfPath, commandOfPython, namingSetting, type ProgramSettings, type Remedy, type ServerCommand, SetupProblem } from './serverCommand';
+import { commandOfPath, commandOfPython, namingSetting, type ProgramSettings, type ServerCommand, SetupProblem } from './serverCommand';
+import type { Offer } from './services';
 import { terminalFolder } from './terminal';
 import { writeProgram } from './terminalProgram';
 
@@ -24,6 +25,8 @@ export class Environment {
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly log: vscode.LogOutputChannel,
+    /** Starts the server anew. */
+    private readonly restart: () => Promise<void>,
   ) {
     this.bundle = new Bundle(path.join(context.extensionPath, 'bundled'), context.globalState);
     this.managed = new ManagedEnvironments(path.join(this.storage, 'environments'));
@@ -67,13 +70,13 @@ export class Environment {
   }
 
   /** What a person can do if the program is there, but is not a server that answers. */
-  remedies(): readonly Remedy[] {
+  remedies(): readonly Offer[] {
     const setting = namingSetting(programSettings());
-    return [tryAgain(), ...(setting === undefined ? [this.setUpAgain()] : [openSettings(setting), useOwn(setting)])];
+    return [this.tryAgain(), ...(setting === undefined ? [this.setUpAgain()] : [openSettings(setting), useOwn(setting)])];
   }
 
   /** What a person can do where the server is of another version than the extension. */
-  versionRemedies(): readonly Remedy[] {
+  versionRemedies(): readonly Offer[] {
     const settings = programSettings();
     const setting = namingSetting(settings);
     if (setting === undefined) {
@@ -171,7 +174,7 @@ export class Environment {
       };
       const made = await this.managed.make(contents, { env: this.clean, signal: abort.signal, onLine });
       if (token.isCancellationRequested) {
-        throw new SetupProblem(vscode.l10n.t('Setting up Done When was cancelled.'), [tryAgain()]);
+        throw new SetupProblem(vscode.l10n.t('Setting up Done When was cancelled.'), [this.tryAgain()]);
       }
       if (made.kind !== 'ready') {
         throw this.notMade(made);
@@ -185,7 +188,7 @@ export class Environment {
       const found = made.tooOld.map((python) => python.version.join('.')).join(', ');
       const needs = vscode.l10n.t('Done When needs Python {0} or newer.', LEAST.join('.'));
       const message = found === '' ? needs : vscode.l10n.t('{0} Only {1} was found.', needs, found);
-      return new SetupProblem(message, [this.chooseInterpreter(), howToInstall(), tryAgain()]);
+      return new SetupProblem(message, [this.chooseInterpreter(), howToInstall(), this.tryAgain()]);
     }
     if (made.kind === 'no-venv') {
       const version = made.python.version.join('.');
@@ -193,17 +196,20 @@ export class Environment {
         'Python {0} can’t make virtual environments. On Debian and Ubuntu, install python{0}-venv.',
         version,
       );
-      return new SetupProblem(message, [tryAgain(), this.chooseInterpreter()]);
+      return new SetupProblem(message, [this.tryAgain(), this.chooseInterpreter()]);
     }
     this.log.error(made.output);
     const message = vscode.l10n.t('Done When could not be installed. The log says why.');
-    return new SetupProblem(message, [tryAgain(), this.chooseInterpreter()]);
+    return new SetupProblem(message, [this.tryAgain(), this.chooseInterpreter()]);
   }
 
-  private installThere(interpreter: string): Remedy {
+  private tryAgain(): Offer {
+    return { label: vscode.l10n.t('Try Again'), perform: this.restart };
+  }
+
+  private installThere(interpreter: string): Offer {
     return {
       label: vscode.l10n.t('Install It There'),
-      again: true,
       perform: async () => {
         const title = vscode.l10n.t('Installing donewhen for {0}', interpreter);
         const [command = '', ...args] = pipInstall(interpreter, await this.wheel(), this.extras());
@@ -217,16 +223,20 @@ export class Environment {
           this.log.error(output);
           throw new Error(vscode.l10n.t('donewhen could not be installed for {0}. The log says why.', interpreter));
         }
+        await this.restart();
       },
     };
   }
 
-  private setUpAgain(): Remedy {
-    const perform = async (): Promise<void> => this.managed.forget(await this.contents());
-    return { label: vscode.l10n.t('Set Up Again'), again: true, perform };
+  private setUpAgain(): Offer {
+    const perform = async (): Promise<void> => {
+      await this.managed.forget(await this.contents());
+      await this.restart();
+    };
+    return { label: vscode.l10n.t('Set Up Again'), perform };
   }
 
-  private chooseInterpreter(): Remedy {
+  private chooseInterpreter(): Offer {
     const perform = async (): Promise<void> => {
       const title = vscode.l10n.t('A Python, {0} or newer', LEAST.join('.'));
       const [chosen] = (await vscode.window.showOpenDialog({ title })) ?? [];
@@ -234,26 +244,22 @@ export class Environment {
         await setForUser('interpreter', chosen.fsPath);
       }
     };
-    return { label: vscode.l10n.t('Choose Python…'), again: false, perform };
+    return { label: vscode.l10n.t('Choose Python…'), perform };
   }
 }
 
-function useOwn(instead: keyof ProgramSettings): Remedy {
+function useOwn(instead: keyof ProgramSettings): Offer {
   const perform = (): Promise<void> => setForUser(instead, undefined);
-  return { label: vscode.l10n.t('Use an Environment of Its Own'), again: false, perform };
+  return { label: vscode.l10n.t('Use an Environment of Its Own'), perform };
 }
 
-function tryAgain(): Remedy {
-  return { label: vscode.l10n.t('Try Again'), again: true, perform: () => Promise.resolve() };
-}
-
-function howToInstall(): Remedy {
+function howToInstall(): Offer {
   const perform = async (): Promise<unknown> => vscode.env.openExternal(vscode.Uri.parse('https://www.python.org/downloads/'));
-  return { label: vscode.l10n.t('How to Install'), again: false, perform };
+  return { label: vscode.l10n.t('How to Install'), perform };
 }
 
-function openSettings(name: keyof ProgramSettings): Remedy {
+function openSettings(name: keyof ProgramSettings): Offer {
   const perform = async (): Promise<unknown> =>
     vscode.commands.executeCommand('workbench.action.openSettings', `@id:donewhen.${name}`);
-  return { label: vscode.l10n.t('Open Settings'), again: false, perform };
+  return { label: vscode.l10n.t('Open Settings'), perform };
 }

@@ -34,7 +34,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
   const goalFiles = new GoalFiles(log);
   const secrets = new Secrets(context.secrets, (secret) => { started.notify('donewhen/setSecret', secret); });
   const interpreter = new ProjectInterpreter(log);
-  const environment = new Environment(context, log);
+  const environment = new Environment(context, log, () => trouble.restart());
   const shared = {
     settings: () => serverSettings(configured(), interpreter.paths),
     trusted: () => vscode.workspace.isTrusted,

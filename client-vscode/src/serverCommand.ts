@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path';
+import type { Offer } from './services';
 
 /** How the server is started. A plain value, so that two of them can be compared. */
 export interface ServerCommand {
@@ -49,18 +50,11 @@ export function programOf({ command, args }: ServerCommand): readonly string[] {
   return [command, ...args.slice(0, -SERVE.length)];
 }
 
-/** What a person can do about a problem; `again`: then the server is started anew. */
-export interface Remedy {
-  readonly label: string;
-  readonly again: boolean;
-  perform(): Promise<unknown>;
-}
-
 /** Why the server can't be started, in words for people, and what they can do about it. */
 export class SetupProblem extends Error {
   constructor(
     message: string,
-    readonly remedies: readonly Remedy[],
+    readonly offers: readonly Offer[],
   ) {
     super(message);
   }

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { say } from './notices';
 import { Once } from './once';
 import { harmless, messageOf, sentence } from './plainText';
-import { differenceOf, type Remedy, SetupProblem } from './serverCommand';
+import { differenceOf, SetupProblem } from './serverCommand';
 import type { Offer, ServerProblem, ServerState, Services } from './services';
 
 /** What the server tells of an error besides its message. */
@@ -33,7 +33,7 @@ interface ServerSource {
   /** From now on it can call models. Rejects where the server runs in another environment. */
   wantModels(): Promise<void>;
   /** What a person can do where the server is of another version than the extension. */
-  versionRemedies(): readonly Remedy[];
+  versionRemedies(): readonly Offer[];
 }
 
 export function dataOf(problem: unknown): ErrorData {
@@ -87,13 +87,13 @@ export class Trouble {
       return;
     }
     this.log.error(message);
-    say('error', sentence(message), { buttons: this.remediesOf(problem, again).map((one) => this.button(one)) });
+    say('error', sentence(message), { buttons: this.remediesOf(problem, again).map((one) => this.offered(one)) });
   }
 
-  private remediesOf(problem: unknown, again?: () => Promise<void>): readonly Remedy[] {
+  private remediesOf(problem: unknown, again?: () => Promise<void>): readonly Offer[] {
     const { lacks } = dataOf(problem);
     return [
-      ...(problem instanceof SetupProblem ? problem.remedies : []),
+      ...(problem instanceof SetupProblem ? problem.offers : []),
       ...(lacks === 'model' ? [command(vscode.l10n.t('Choose Models'), 'donewhen.chooseModels')] : []),
       ...(lacks === 'models' && this.environment.installsModels() ? [this.install(again)] : []),
       ...(lacks === 'key' ? [command(vscode.l10n.t('Set API Key'), 'donewhen.setApiKey')] : []),
@@ -101,12 +101,12 @@ export class Trouble {
     ];
   }
 
-  private install(again: () => Promise<void> = () => Promise.resolve()): Remedy {
+  private install(again: () => Promise<void> = () => Promise.resolve()): Offer {
     const perform = async (): Promise<void> => {
       await this.installModels();
       await again();
     };
-    return { label: vscode.l10n.t('Install Model Support'), again: false, perform };
+    return { label: vscode.l10n.t('Install Model Support'), perform };
   }
 
   /** Installs what calls models, and starts the server with it. */
@@ -120,8 +120,8 @@ export class Trouble {
     const restart = { label: vscode.l10n.t('Restart Server'), perform: () => this.restart() };
     if (this.server.state === 'failed') {
       const problem = this.server.failure;
-      const remedies = problem instanceof SetupProblem ? problem.remedies : [];
-      const offers = remedies.length > 0 ? remedies.map((one) => this.button(one)) : [restart];
+      const remedies = problem instanceof SetupProblem ? problem.offers : [];
+      const offers = remedies.length > 0 ? remedies.map((one) => this.offered(one)) : [restart];
       return { message: problem?.message ?? '', offers };
     }
     if (this.server.outdated) {
@@ -141,7 +141,7 @@ export class Trouble {
       difference === 'older'
         ? vscode.l10n.t('The server is Done When {server}, older than the extension ({extension}). Update it.', names)
         : vscode.l10n.t('The server is Done When {server}, newer than the extension ({extension}). Update the extension.', names);
-    return { message, offers: this.environment.versionRemedies().map((one) => this.button(one)) };
+    return { message, offers: this.environment.versionRemedies().map((one) => this.offered(one)) };
   }
 
   /** That other settings wait for the end of a run. */
@@ -178,34 +178,30 @@ export class Trouble {
       return;
     }
     say('error', message, {
-      buttons: [...(problem?.offers ?? []), this.button(showLogs())],
+      buttons: [...(problem?.offers ?? []), showLogs()],
       holds: () => this.server.failure?.message === message,
       closed: () => { this.once.closed(message); },
     });
   }
 
-  private button(remedy: Remedy): Offer {
-    return { label: remedy.label, perform: () => this.perform(remedy) };
-  }
-
-  private async perform(remedy: Remedy): Promise<void> {
-    this.once.again();
-    try {
-      await remedy.perform();
-    } catch (problem) {
-      this.tell(problem);
-      return;
-    }
-    if (remedy.again) {
-      await this.server.restart();
-    }
+  /** What goes wrong with it is told with what can be done then, though the words of before may still be listed. */
+  private offered(offer: Offer): Offer {
+    const perform = async (): Promise<void> => {
+      this.once.again();
+      try {
+        await offer.perform();
+      } catch (problem) {
+        this.tell(problem);
+      }
+    };
+    return { label: offer.label, perform };
   }
 }
 
-function command(label: string, id: string): Remedy {
-  return { label, again: false, perform: async () => vscode.commands.executeCommand(id) };
+function command(label: string, id: string): Offer {
+  return { label, perform: () => vscode.commands.executeCommand(id) };
 }
 
-function showLogs(): Remedy {
+function showLogs(): Offer {
   return command(vscode.l10n.t('Show Logs'), 'donewhen.showLogs');
 }
