@@ -7,7 +7,7 @@ import { within } from './patience';
 import type { Activity, CommandArguments, CommandName, CommandResults, SentSnapshot, Snapshot } from './protocol';
 import { Backoff, type ServerCommand, SetupProblem, taken } from './serverCommand';
 import type { Offer, ServerState } from './services';
-import { completed } from './snapshots';
+import { completed, type SnapshotStore } from './snapshots';
 
 /** What a server needs to know when it starts; asked for at each start. */
 export interface Surroundings {
@@ -24,14 +24,6 @@ export interface Surroundings {
   mayRestart(): boolean;
   /** Offers a restart that interrupts a run. Nothing waits for the answer. */
   offerRestart(): void;
-}
-
-/** Where the snapshots that the server sends are kept. */
-interface SnapshotsTaken {
-  /** Another server says anew what there is. */
-  begin(): void;
-  take(snapshot: Snapshot): void;
-  replace(newestFirst: readonly Snapshot[]): void;
 }
 
 const STOP_MS = 4_000;
@@ -70,7 +62,7 @@ export class Server implements vscode.Disposable {
 
   constructor(
     private readonly around: Surroundings,
-    private readonly snapshots: SnapshotsTaken,
+    private readonly snapshots: Pick<SnapshotStore, 'begin' | 'take' | 'replace'>,
     private readonly log: vscode.LogOutputChannel,
   ) {}
 

@@ -1,9 +1,11 @@
 import * as vscode from 'vscode';
+import type { Server } from './client';
+import type { Environment } from './environment';
 import { say } from './notices';
 import { Once } from './once';
 import { harmless, messageOf, sentence } from './plainText';
 import { differenceOf, SetupProblem } from './serverCommand';
-import type { Offer, ServerProblem, ServerState, Services } from './services';
+import type { Offer, ServerProblem } from './services';
 
 /** What the server tells of an error besides its message. */
 interface ErrorData {
@@ -13,27 +15,6 @@ interface ErrorData {
   readonly activeRunId?: string;
   /** Where the goal file has to be changed, from 0. */
   readonly line?: number;
-}
-
-/** The server, as far as its troubles go. */
-interface TroubledServer extends Pick<Services, 'onDidChangeState' | 'onDidStart'> {
-  readonly state: ServerState;
-  /** Why it does not run. */
-  readonly failure: Error | undefined;
-  readonly version: string | undefined;
-  /** Whether the settings name another program than the one that runs. */
-  readonly outdated: boolean;
-  restart(): Promise<void>;
-}
-
-/** Where the server's program comes from, as far as something can be done about it. */
-interface ServerSource {
-  /** Whether what calls models can be installed from here. */
-  installsModels(): boolean;
-  /** From now on it can call models. Rejects where the server runs in another environment. */
-  wantModels(): Promise<void>;
-  /** What a person can do where the server is of another version than the extension. */
-  versionRemedies(): readonly Offer[];
 }
 
 export function dataOf(problem: unknown): ErrorData {
@@ -47,8 +28,8 @@ export class Trouble {
   private toldVersion: string | undefined;
 
   constructor(
-    private readonly server: TroubledServer,
-    private readonly environment: ServerSource,
+    private readonly server: Pick<Server, 'onDidChangeState' | 'onDidStart' | 'state' | 'failure' | 'version' | 'outdated' | 'restart'>,
+    private readonly environment: Pick<Environment, 'installsModels' | 'wantModels' | 'versionRemedies'>,
     private readonly log: vscode.LogOutputChannel,
     /** The extension's. */
     private readonly version: string,
