@@ -41,7 +41,7 @@ export async function choose(services: InterruptServices, target: Target | undef
 }
 
 /** Opens what is asked as a document, and asks with everything that can be answered. */
-export async function showAndAsk(services: InterruptServices, open: Open): Promise<void> {
+async function showAndAsk(services: InterruptServices, open: Open): Promise<void> {
   await showAsked(open);
   const chosen = await vscode.window.showQuickPick(allChoices(services, open), {
     title: open.asked.title,
@@ -51,7 +51,7 @@ export async function showAndAsk(services: InterruptServices, open: Open): Promi
   await chosen?.perform();
 }
 
-export async function showAsked({ run, interrupt }: Open): Promise<void> {
+async function showAsked({ run, interrupt }: Open): Promise<void> {
   await vscode.commands.executeCommand('donewhen.openInterrupt', { runId: run.runId, interruptId: interrupt.id });
 }
 
@@ -70,7 +70,7 @@ function allChoices(services: InterruptServices, open: Open): Item[] {
   return asked.open ? [words, ...items] : asked.words ? [...items, words] : items;
 }
 
-export async function answerInWords(services: InterruptServices, open: Open): Promise<void> {
+async function answerInWords(services: InterruptServices, open: Open): Promise<void> {
   const text = await askText({ title: open.asked.title });
   if (text !== undefined) {
     await send(services, open, { response: 'text', text });
