@@ -67,7 +67,7 @@ function figure(points: readonly Point[], said: string, index: number, events: C
   const parts: Content[] = [
     h(
       'svg',
-      { viewBox: '0 0 100 100', preserveAspectRatio: 'none' },
+      { viewBox: '0 0 100 100', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
       h('path', { class: 'grid', d: 'M0 0H100M0 50H100M0 100H100' }),
       h('path', { class: 'area', d: `${score}V100H${x(first)}Z` }),
       h('path', { class: 'score', d: score }),
