@@ -31,6 +31,11 @@ def row(number: int) -> dict[str, Any]:
             "version": str(number)}  # fmt: skip
 
 
+def step(state: str, text: str) -> dict[str, Any]:
+    return {"id": "x1", "order": 1, "kind": "runs", "lead": "", "title": "run pytest", "state": state, "text": text,
+            "diff": "", "cut": True, "uri": None, "added": 0, "removed": 0, "evidenceId": None}  # fmt: skip
+
+
 def message(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """A run as it is told: with its last iterations; all of them in the first message."""
     words = {"facts": "running", "activity": "", "chart": f"{len(rows)} rows", "news": ""}
@@ -116,3 +121,32 @@ def test_the_table_stays_where_it_was_scrolled_to(page: Page) -> None:
     table.get_by_role("row", name=f"{MANY + 1} ").wait_for(state="attached")
     assert table.evaluate("e => e.scrollTop") == 5000
     assert table.evaluate("e => e === document.activeElement")
+
+
+def test_a_step_that_goes_on_keeps_its_focus_and_stays_folded_and_a_hint_that_is_typed_stays(page: Page) -> None:
+    hintable = {**message([]), "hintable": True}
+    post(page, hintable)
+    did = {"kind": "steps", "runId": "r1"}
+    post(page, {**did, "steps": [step("running", "1\n2\n3")]})
+    page.get_by_role("button", name="Show All").focus()
+    field = page.get_by_role("textbox")
+    field.evaluate("e => { e.value = 'say it'; }")
+    # It was short, and now folds: what stands after it is the same button.
+    post(page, {**did, "steps": [step("running", "1\n2\n3\n4")]})
+    page.locator("li.runs details").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "Show All"
+    folded = page.locator("li.runs summary")
+    folded.focus()
+    folded.press("Enter")
+    post(page, {**did, "steps": [step("failed", "1\n2\n3\n4\n5")]})
+    page.locator("li.runs.failed").wait_for()
+    assert page.evaluate("document.activeElement.localName") == "summary"
+    assert not page.locator("li.runs details").evaluate("e => e.open")
+
+    field.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("window.sent.at(-1)") == {"kind": "hint", "runId": "r1", "text": "say it"}
+    post(page, {"kind": "hinted", "runId": "r1", "text": "no worker", "failed": True})
+    assert field.input_value() == "say it"
+    post(page, {"kind": "hinted", "runId": "r1", "text": "It reads it next.", "failed": False})
+    assert field.input_value() == ""
