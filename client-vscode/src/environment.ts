@@ -5,8 +5,7 @@ import { Bundle } from './bundle';
 import { programSettings, setForUser, text } from './configuration';
 import { unfitInterpreter, unfitPath } from './configuredProgram';
 import { EDITOR } from './editorModelWords';
-import { type Made, pipInstall } from './installing';
-import { type Contents, ManagedEnvironments } from './managedEnvironment';
+import { type Contents, ManagedEnvironments, pipInstall, type Unmade } from './managedEnvironment';
 import { cleanEnvironment, type Ran, run } from './processes';
 import { LEAST } from './pythons';
 import { commandOfPath, commandOfPython, namingSetting, type ProgramSettings, type ServerCommand, SetupProblem } from './serverCommand';
@@ -183,7 +182,7 @@ export class Environment {
     });
   }
 
-  private notMade(made: Exclude<Made, { kind: 'made' }>): SetupProblem {
+  private notMade(made: Unmade): SetupProblem {
     if (made.kind === 'no-python') {
       const found = made.tooOld.map((python) => python.version.join('.')).join(', ');
       const needs = vscode.l10n.t('Done When needs Python {0} or newer.', LEAST.join('.'));

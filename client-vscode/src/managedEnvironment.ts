@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import * as path from 'node:path';
-import { type Made, type Making, makeEnvironment, pythonIn } from './installing';
+import { type Ran, run } from './processes';
+import { findPython, type Python } from './pythons';
 
 /** Raised where environments are made in another way than before. */
 const LAYOUT = 3;
@@ -11,13 +12,24 @@ const UNUSED_MS = 14 * 24 * 3_600_000;
 /** What an environment holds; another wheel, lock or other extras are another environment. */
 export interface Contents {
   readonly wheel: string;
+  /** What is installed beside the wheel: each package with its version and the hashes of its files. */
   readonly lock: string;
   readonly extras: readonly string[];
 }
 
-type How = Pick<Making, 'env' | 'signal' | 'onLine'>;
+/** How one is made. */
+export interface Making {
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  readonly onLine: (line: string) => void;
+}
 
-type MadeEnvironment = { readonly kind: 'ready'; readonly python: string } | Exclude<Made, { kind: 'made' }>;
+export type Unmade =
+  | { readonly kind: 'no-python'; readonly tooOld: readonly Python[] }
+  | { readonly kind: 'no-venv'; readonly python: Python }
+  | { readonly kind: 'failed'; readonly output: string };
+
+type Made = { readonly kind: 'ready'; readonly python: string } | Unmade;
 
 /**
  * The environments that the extension keeps in a folder of its own. Each is made beside its place and moved there when it
@@ -38,14 +50,14 @@ export class ManagedEnvironments {
   }
 
   /** What the disk refuses is `failed`, as what the installer refuses is. */
-  async make(contents: Contents, how: How): Promise<MadeEnvironment> {
+  async make(contents: Contents, making: Making): Promise<Made> {
     const place = await this.place(contents);
     const folder = `${place}.${randomUUID().slice(0, 8)}`;
     try {
       await mkdir(this.folder, { recursive: true });
-      const made = await makeEnvironment({ ...contents, ...how, folder, cwd: this.folder });
-      if (made.kind !== 'made') {
-        return made;
+      const problem = await this.fill(folder, contents, making);
+      if (problem !== undefined) {
+        return problem;
       }
       await renameInPrograms(folder, place);
       await writeFile(path.join(folder, READY), path.basename(contents.wheel));
@@ -62,6 +74,32 @@ export class ManagedEnvironments {
   /** From now on it is not found any more; what is made next takes its place. */
   async forget(contents: Contents): Promise<void> {
     await rm(path.join(await this.place(contents), READY), { force: true });
+  }
+
+  /** A virtual environment in which the lock's packages are installed and nothing else, and then the wheel, which comes with the extension. */
+  private async fill(folder: string, { wheel, lock }: Contents, { env, signal, onLine }: Making): Promise<Unmade | undefined> {
+    const start = (words: readonly string[]): Promise<Ran> => {
+      const [command = '', ...args] = words;
+      onLine(`> ${words.join(' ')}`);
+      return run(command, args, { cwd: this.folder, env, signal, onLine });
+    };
+    const { python, tooOld } = await findPython(this.folder, env);
+    if (python === undefined) {
+      return { kind: 'no-python', tooOld };
+    }
+    const venv = await start([python.executable, '-m', 'venv', '--clear', folder]);
+    if (venv.code !== 0) {
+      return NO_VENV.test(venv.output) ? { kind: 'no-venv', python } : { kind: 'failed', output: venv.output };
+    }
+    // Only wheels: what building a source distribution needs would come without hashes.
+    const locked = ['--require-hashes', '--only-binary', ':all:', '-r', lock];
+    for (const what of [locked, ['--no-deps', wheel]]) {
+      const installed = await start([...pip(pythonIn(folder)), ...what]);
+      if (installed.code !== 0) {
+        return { kind: 'failed', output: installed.output };
+      }
+    }
+    return undefined;
   }
 
   private async place({ wheel, lock, extras }: Contents): Promise<string> {
@@ -82,6 +120,22 @@ export class ManagedEnvironments {
       }
     }
   }
+}
+
+/** What Python says where its distributor left a part of it out. */
+const NO_VENV = /ensurepip|No module named '?venv/;
+
+function pythonIn(folder: string): string {
+  return process.platform === 'win32' ? path.join(folder, 'Scripts', 'python.exe') : path.join(folder, 'bin', 'python');
+}
+
+/** How pip installs the wheel for a Python of the person's, beside what is there. pip reads `PIP_FIND_LINKS` and its like by itself. */
+export function pipInstall(python: string, wheel: string, extras: readonly string[]): string[] {
+  return [...pip(python), extras.length === 0 ? wheel : `${wheel}[${extras.join(',')}]`];
+}
+
+function pip(python: string): string[] {
+  return [python, '-m', 'pip', 'install', '--disable-pip-version-check', '--no-input', '--progress-bar', 'off'];
 }
 
 /** Complete, and the Python that it was made with is still there. */

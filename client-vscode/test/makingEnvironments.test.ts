@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync }
 import { homedir } from 'node:os';
 import * as path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Making } from '../src/installing';
-import { type Contents, ManagedEnvironments } from '../src/managedEnvironment';
+import { type Contents, type Making, ManagedEnvironments, pipInstall } from '../src/managedEnvironment';
 import { cleanEnvironment } from '../src/processes';
 import { findPython } from '../src/pythons';
 import { fakePython, onPosix, program, temporary } from './fakePrograms';
@@ -26,7 +25,7 @@ function place(): { bin: string; environments: ManagedEnvironments; at: string; 
   return { bin, at, environments: new ManagedEnvironments(at), contents: { wheel, lock, extras: [] } };
 }
 
-function how(bin: string, own: NodeJS.ProcessEnv = {}): Pick<Making, 'env' | 'signal' | 'onLine'> {
+function how(bin: string, own: NodeJS.ProcessEnv = {}): Making {
   return { env: { PATH: bin, ...own }, signal: new AbortController().signal, onLine: () => undefined };
 }
 
@@ -130,4 +129,9 @@ describe.runIf(onPosix)('several windows', () => {
     expect(await environments.find(older[0] ?? contents)).toBeDefined();
     expect(await environments.find(older[1] ?? contents)).toBeUndefined();
   });
+});
+
+test('pip installs the wheel with its extras', () => {
+  expect(pipInstall('/e/python', '/x/d.whl', []).at(-1)).toBe('/x/d.whl');
+  expect(pipInstall('/e/python', '/x/d.whl', ['models']).at(-1)).toBe('/x/d.whl[models]');
 });

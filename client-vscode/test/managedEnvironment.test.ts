@@ -4,8 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import * as path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { Making } from '../src/installing';
-import { ManagedEnvironments } from '../src/managedEnvironment';
+import { type Making, ManagedEnvironments } from '../src/managedEnvironment';
 import { cleanEnvironment } from '../src/processes';
 
 const WHEEL = `
@@ -26,7 +25,7 @@ const python = ['python3', 'python3.13', 'python3.12', 'python3.11'].find(isNewE
 const lines: string[] = [];
 
 /** No network: what is installed has to be in the wheel, or among `links`. */
-function how(own: NodeJS.ProcessEnv = {}): Pick<Making, 'env' | 'signal' | 'onLine'> {
+function how(own: NodeJS.ProcessEnv = {}): Making {
   const env = { ...cleanEnvironment(process.env), PIP_NO_INDEX: '1', ...own };
   return { env, signal: new AbortController().signal, onLine: (line) => lines.push(line) };
 }
