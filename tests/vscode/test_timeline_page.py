@@ -112,7 +112,10 @@ def test_what_is_new_moves_nothing_that_somebody_reads(page: Page) -> None:
 
 
 def test_the_table_stays_where_it_was_scrolled_to(page: Page) -> None:
-    page.get_by_role("button", name="Show as table").click()
+    toggle = page.get_by_role("button", name="Show as table")
+    toggle.focus()
+    toggle.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "Show as chart"
     table = page.get_by_role("region", name="Score and cost of the iterations")
     assert table.get_by_role("row").count() == MANY + 1
     table.focus()

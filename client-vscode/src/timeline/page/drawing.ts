@@ -24,11 +24,11 @@ export function draw(parent: Element, content: readonly (Drawn | string)[]): voi
   const keyed = kept(parent, new Set(content.map(keyOf)));
   let at: ChildNode | null = parent.firstChild;
   for (const one of content) {
-    // What has no key is known by its place alone.
-    while (at !== null && keyOf(drawn.get(at)) === undefined && !fits(at, one)) {
-      at = removed(at);
+    const known = keyed.get(keyOf(one));
+    if (keyOf(one) === undefined || known !== undefined) {
+      at = unfitSkipped(at, one);
     }
-    const node: Node = keyed.get(keyOf(one)) ?? (at !== null && fits(at, one) ? at : made(one, parent));
+    const node: Node = known ?? (at !== null && fits(at, one) ? at : made(one, parent));
     if (node === at) {
       at = at.nextSibling;
     } else {
@@ -56,6 +56,15 @@ function keyOf(one: Drawn | string | undefined): Value {
 function fits(at: ChildNode, one: Drawn | string): boolean {
   const before = drawn.get(at);
   return typeof one === 'string' ? at instanceof Text : before?.name === one.name && keyOf(before) === undefined && keyOf(one) === undefined;
+}
+
+/** What has no key is known by its place alone: where something else is to be there, it goes. */
+function unfitSkipped(from: ChildNode | null, one: Drawn | string): ChildNode | null {
+  let at = from;
+  while (at !== null && keyOf(drawn.get(at)) === undefined && !fits(at, one)) {
+    at = removed(at);
+  }
+  return at;
 }
 
 function removed(node: ChildNode): ChildNode | null {
