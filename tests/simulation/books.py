@@ -99,10 +99,10 @@ class Books:
                 self.confirmed = revision
             case e.CheckStarted(check_id=key):
                 self.checks.setdefault(key, _Check()).began = self.position
-            case e.CheckFinished(evidence=evidence):
-                self._checked(evidence)
             case e.EvidenceRecorded(evidence=evidence):
                 seen = evidence.observation
+                if isinstance(seen, CheckResult):
+                    self._checked(evidence, seen)
                 if isinstance(seen, ObservedFile) or (isinstance(seen, ObservedDiff) and seen.paths):
                     self.citable[evidence.id] = evidence.revision
             case e.AuditFinished(findings=findings):
@@ -132,10 +132,7 @@ class Books:
         limits = self.goal.limits if goal.limits == self.file_limits else goal.limits
         self.goal, self.file_limits = replace(goal, limits=limits), goal.limits
 
-    def _checked(self, evidence: Evidence) -> None:
-        result = evidence.observation
-        if not isinstance(result, CheckResult):
-            return
+    def _checked(self, evidence: Evidence, result: CheckResult) -> None:
         known = self.checks.setdefault(result.check_id, _Check())
         known.evidence = evidence
         if evidence.revision == evidence.revision_after and result.outcome is not Outcome.NOT_RUN:  # which says nothing

@@ -173,7 +173,6 @@ SAMPLES: tuple[e.Event, ...] = (
     e.TurnRestored(1, "c2", ("src/b.py",)),
     e.AuditStarted(1, "rev2"),
     e.CheckStarted(CHECK.id, "rev2"),
-    e.CheckFinished(evidence(RESULT)),
     e.EvidenceRecorded(evidence(OBSERVATIONS[3], "E2")),
     e.AuditFinished(
         1, "rev2", (IntegrityFinding("k1", "test_skipped", "tests/test_export.py", 3, "skipped", "f8", "it stood"),)

@@ -25,12 +25,12 @@ from donewhen.store.codec import CODEC_VERSION, EVENT_TYPES, UnreadableEvent, de
 from tests.tools import each_row, examples
 
 from .kept import GOLDEN, advice, differences, kept_shapes, seal_of, sealed, shapes_of
-from .samples import NAMED, SAMPLES
+from .samples import NAMED, RESULT, SAMPLES, evidence
 
 CURRENT = GOLDEN / f"v{CODEC_VERSION}"
 OLDER = [file for file in sorted(GOLDEN.glob("v*/*.json")) if file.parent != CURRENT]
 EARLIER = sorted(GOLDEN.glob("earlier/*.json"))
-RETYPED = {"StartAccepted": "InterruptClosed"}
+RETYPED = {"StartAccepted": "InterruptClosed", "CheckFinished": "EvidenceRecorded"}
 """Event types of earlier versions that are read as another one."""
 LEFT_OUT = re.compile(
     r"\.facts\.(?:tests|configs|definitions|executed|shadows|runs|runners|suppressions|environment)(?:\W|$)"
@@ -178,6 +178,12 @@ def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
         read = decode(json.dumps({"type": "StartAccepted", "by": by, "summary": "worker agent"}), 1)
         assert isinstance(read, e.InterruptClosed)
         assert f"accepted by {who}" in read.reason
+
+
+@each_row("name, read", [("CheckFinished", e.EvidenceRecorded(evidence(RESULT)))])
+def test_events_of_one_kind_are_read_as_one_type(name: str, read: e.Event) -> None:
+    for version in (1, 2):
+        assert decode((GOLDEN / f"v{version}" / f"{name}.json").read_text("ascii"), version) == read
 
 
 @pytest.mark.parametrize(

@@ -230,15 +230,9 @@ class CheckStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckFinished:
-    """Evidence of one run of one check, or of the editor's report for one requirement."""
-
-    evidence: Evidence
-
-
-@dataclass(frozen=True, slots=True)
 class EvidenceRecorded:
-    """Evidence that no check made: what the judge was shown, what the worker ran through the server."""
+    """What the server observed: one run of a check (the result of its CheckStarted), a trial, the editor's report, what
+    the judge was shown, what the worker ran through the server."""
 
     evidence: Evidence
 
@@ -435,7 +429,7 @@ class Warned:
 Event = (
     RunStarted | GoalAmended | BaselineTaken | RevisionChanged | RevisionConfirmed | CheckpointTaken
     | TurnStarted | TurnFinished | TurnAbandoned | TurnRestored
-    | AuditStarted | CheckStarted | CheckFinished | EvidenceRecorded | AuditFinished | AuditAbandoned
+    | AuditStarted | CheckStarted | EvidenceRecorded | AuditFinished | AuditAbandoned
     | TrialsStarted | TrialsFinished | TrialsAbandoned
     | JudgeStarted | JudgeFinished | JudgeFailed | ClaimJudged
     | CallStarted | CallRetried | CallFinished | MessageKept | ToolStarted | ToolFinished | ConversationCompacted

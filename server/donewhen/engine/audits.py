@@ -18,8 +18,8 @@ from donewhen.core.events import (
     AuditFinished,
     AuditStarted,
     BaselineTaken,
-    CheckFinished,
     CheckStarted,
+    EvidenceRecorded,
 )
 from donewhen.core.evidence import Evidence, ObservedCommand
 from donewhen.core.goal import Check
@@ -160,7 +160,7 @@ async def _run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
         came = (path for path in parts.workspace.files() if path not in there)
         run.made_at_start.update(path for path in came if not parts.workspace.is_persons(path))
     evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
-    await run.append(CheckFinished(evidence), durable=False)
+    await run.append(EvidenceRecorded(evidence), durable=False)
     return evidence
 
 

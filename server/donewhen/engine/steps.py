@@ -332,28 +332,24 @@ class Steps:
         known = {check.id: check.command for check in self._goal.checks} if self._goal is not None else {}
         self._put(step, at, "check", known.get(event.check_id, event.check_id), "running")
 
-    def check_finished(self, event: e.CheckFinished, at: float) -> None:
-        seen = event.evidence.observation
-        if not isinstance(seen, CheckResult):
-            return
-        step = self._checks.pop(seen.check_id, None) or self._next("k")
-        text = f"{seen.reason}\n\n{seen.output}".strip()
-        state: StepState = "done" if seen.passed else "failed"
-        self._put(step, at, "check", seen.command, state, text=text, evidence_id=event.evidence.id)
-
     def recorded(self, event: e.EvidenceRecorded, at: float) -> None:
+        """A run of a check, of some of its tests, or of a trial; other evidence is no step."""
         seen = event.evidence.observation
-        if isinstance(seen, AffectedRun):
-            title, told = f"{seen.result.command}, affected tests", f"{seen.result.reason}\n\n{seen.result.output}"
-            ended: StepState = "failed" if seen.failed else "done"
-            self._put(self._next("k"), at, "check", title, ended, text=told.strip(), evidence_id=event.evidence.id)
-        if not isinstance(seen, Trial):
-            return
-        text = seen.reason if seen.result is None else f"{seen.result.reason}\n\n{seen.result.output}".strip()
-        title = f"{seen.command}, {TRIED[seen.tried]}"
-        expected = seen.tried in ("original", "control", "forced")
-        state: StepState = "done" if seen.passed == expected else "failed"
-        self._put(self._next("k"), at, "check", title, state, text=text, evidence_id=event.evidence.id)
+        step = self._next("k")
+        match seen:
+            case CheckResult():
+                step = self._checks.pop(seen.check_id, None) or step
+                title, text, good = seen.command, _reason_and_output(seen), seen.passed
+            case AffectedRun(result=result):
+                title, text, good = f"{result.command}, affected tests", _reason_and_output(result), not seen.failed
+            case Trial(result=result):
+                title = f"{seen.command}, {TRIED[seen.tried]}"
+                text = seen.reason if result is None else _reason_and_output(result)
+                good = seen.passed == (seen.tried in ("original", "control", "forced"))
+            case _:
+                return
+        state: StepState = "done" if good else "failed"
+        self._put(step, at, "check", title, state, text=text, evidence_id=event.evidence.id)
 
     def audit_over(self, event: e.AuditFinished | e.AuditAbandoned, at: float) -> None:
         for step in self._checks.values():
@@ -489,6 +485,10 @@ def _maker(tool: str, sent: Mapping[str, Any]) -> Callable[[str | None], str | N
     return None
 
 
+def _reason_and_output(result: CheckResult) -> str:
+    return f"{result.reason}\n\n{result.output}".strip()
+
+
 def _entry_path(path: str, root: Path) -> str:
     """The path in a tool's arguments, as entries name it."""
     try:
@@ -518,7 +518,6 @@ _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {
     e.CheckpointTaken: Steps.checkpoint_taken,
     e.RevisionChanged: Steps.revision_changed,
     e.CheckStarted: Steps.check_started,
-    e.CheckFinished: Steps.check_finished,
     e.EvidenceRecorded: Steps.recorded,
     e.AuditFinished: Steps.audit_over,
     e.AuditAbandoned: Steps.audit_over,

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from donewhen.core.errors import DoneWhenError, GoalFileError
-from donewhen.core.events import CheckFinished, GoalAmended, InterruptClosed, Warned
+from donewhen.core.events import EvidenceRecorded, GoalAmended, InterruptClosed, Warned
 from donewhen.core.evidence import EditorReport, Evidence
 from donewhen.core.fold.dispatch import takes_judge
 from donewhen.core.goal import Goal, Requirement
@@ -223,7 +223,7 @@ async def withdraw_questions(run: ActiveRun) -> None:
 
 async def _record_report(run: ActiveRun, report: EditorReport) -> None:
     revision = run.state.revision
-    await run.append(CheckFinished(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
+    await run.append(EvidenceRecorded(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
 
 
 def _same(known: EditorReport, report: EditorReport) -> bool:

@@ -48,10 +48,18 @@ def _from_1(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
+_MERGED: Mapping[str, Upgrade] = {
+    "CheckFinished": lambda old: {**old, "type": "EvidenceRecorded"},
+}
+"""The event types of version 2 that version 3 has as a part of another one."""
+
+
 def _from_2(data: dict[str, Any]) -> dict[str, Any]:
     """Version 3 introduced trials. Baseline facts that trials made unnecessary are dropped. A run that continues is
-    tried like a new one, because nothing else protects its proof any more.
+    tried like a new one, because nothing else protects its proof any more. Events of one kind became one type.
     """
+    if (merged := _MERGED.get(str(data.get("type")))) is not None:
+        return merged(data)
     if data.get("type") == "RunStarted" and isinstance(options := data.get("options"), dict):
         settings = cast("dict[str, Any]", options)
         tried = data.get("mode") == "pursue" and settings.get("worker") not in (None, "human")

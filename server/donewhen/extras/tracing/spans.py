@@ -118,7 +118,7 @@ class RunSpans:
     def check_started(self, event: e.CheckStarted) -> None:
         self._start_span(f"check:{event.check_id}", "check", {}, "audit", "judge", "turn")
 
-    def check_finished(self, event: e.CheckFinished) -> None:
+    def evidence_recorded(self, event: e.EvidenceRecorded) -> None:
         result = event.evidence.observation
         if isinstance(result, CheckResult):
             command = self._contents.kept_text(result.command)
@@ -272,7 +272,7 @@ _TAKEN: Mapping[type, Callable[[RunSpans, Any], None]] = {
     e.AuditFinished: RunSpans.audit_finished,
     e.AuditAbandoned: RunSpans.audit_abandoned,
     e.CheckStarted: RunSpans.check_started,
-    e.CheckFinished: RunSpans.check_finished,
+    e.EvidenceRecorded: RunSpans.evidence_recorded,
     e.RevisionChanged: RunSpans.revision_changed,
     e.JudgeStarted: RunSpans.judge_started,
     e.JudgeFinished: RunSpans.judge_finished,
