@@ -246,7 +246,7 @@ def test_a06_an_outage_uses_up_no_iteration_and_then_pauses() -> None:
     story = story_for_the_judge()
     for _ in range(3):
         assert isinstance(next_of(story), AskJudge)
-        story.then(e.JudgeFailed("502"))
+        story.then(e.Abandoned("judge", "502"))
     assert next_of(story) == Pause("the judge could not be asked: 502")
     assert story.state.iteration == 1
     assert "could not be asked" in assess(story.state)[1].reason
@@ -370,7 +370,7 @@ def test_a_paused_run_says_that_its_start_was_not_accepted(response: ResponseKin
 )
 def test_a_turn_that_waits_for_a_person_has_not_failed(reason: str, error: str | None) -> None:
     story = Story().audit(BAD).then(e.TurnStarted(1, None))
-    story.then(e.TurnAbandoned(1, reason, Usage(10, 10, 0, 0.5)), e.RunPaused(reason))
+    story.then(e.Abandoned("turn", reason, Usage(10, 10, 0, 0.5)), e.RunPaused(reason))
     assert story.state.progress.iterations[-1].error == error
 
 
@@ -416,7 +416,7 @@ def test_what_no_other_turn_could_mend_is_tried_again_once_a_person_resumes(end:
 
 @pytest.mark.conformance("C21")
 def test_c21_an_audit_that_was_cut_off_is_not_counted_and_runs_again() -> None:
-    story = Story().audit(BAD).turn().then(e.AuditStarted(1, R0), e.AuditAbandoned(1, "cut off"))
+    story = Story().audit(BAD).turn().then(e.AuditStarted(1, R0), e.Abandoned("audit", "cut off"))
     assert story.state.auditing.count == 1
     assert next_of(story) == RunAudit(1)
 

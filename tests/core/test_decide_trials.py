@@ -255,14 +255,14 @@ def test_what_a_person_changed_is_the_original_of_the_next_turn() -> None:
 
 
 @pytest.mark.parametrize(
-    "cut", [e.TrialsAbandoned("cut off"), e.RunInterrupted("crash", 0.0), e.RunPaused("Ctrl-C", "person")]
+    "cut", [e.Abandoned("trials", "cut off"), e.RunInterrupted("crash", 0.0), e.RunPaused("Ctrl-C", "person")]
 )
 def test_trials_that_were_cut_off_come_again(cut: e.Event) -> None:
     made = worked().then(e.TrialsStarted("rev1", "c0"))
     assert made.state.trial.running
     made.then(cut)
     assert not made.state.trial.running
-    if not isinstance(cut, e.TrialsAbandoned):
+    if not isinstance(cut, e.Abandoned):
         made.then(e.RunResumed())
         assert isinstance(decide(made.state), RunAudit)
         made.audit(passing(SUITE, tests=2))
@@ -300,7 +300,7 @@ def take(made: Story, step: str, revision: str) -> None:
         case "refuse":
             tried(made, refused(fact=revision))
         case "abandon":
-            made.then(e.TrialsStarted(now, "c0"), e.TrialsAbandoned("files changed"))
+            made.then(e.TrialsStarted(now, "c0"), e.Abandoned("trials", "files changed"))
         case "accept":
             made.then(*(e.FindingAccepted(one.id, "fine") for one in made.state.open_findings))
         case "person":

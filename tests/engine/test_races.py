@@ -258,7 +258,7 @@ async def test_a_turn_that_is_paused_while_its_beginning_is_written_runs_again(t
     state = (await ended(supervisor, run_id)).state
     await pausing[0]
     names = [type(entry.event).__name__ for entry in await ledger.entries(run_id)]
-    assert names[-4:] == ["PauseRequested", "TurnStarted", "TurnAbandoned", "RunPaused"]
+    assert names[-4:] == ["PauseRequested", "TurnStarted", "Abandoned", "RunPaused"]
     assert not world.worker.turns
     await supervisor.resume(run_id)
     state = (await ended(supervisor, run_id)).state

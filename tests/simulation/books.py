@@ -209,7 +209,7 @@ class Books:
                 self.finished[number] = self.position
                 self.turn, self.last_turn_end, self.failed = None, self.position, result.error is not None
                 self.met.clear()
-            case e.TurnAbandoned() | e.RunInterrupted() | e.RunEnded():
+            case e.Abandoned("turn") | e.RunInterrupted() | e.RunEnded():
                 self.turn = None
             case _:
                 pass
@@ -263,7 +263,7 @@ class Books:
                 self.answered_calls.add(key)
                 self.open_calls.pop(key, None)
                 self.spent += usage
-            case e.RunInterrupted() | e.RunEnded() | e.RunPaused() | e.TurnAbandoned() | e.TurnFinished():
+            case e.RunInterrupted() | e.RunEnded() | e.RunPaused() | e.Abandoned("turn") | e.TurnFinished():
                 for call in self.open_calls.values():
                     self.spent += call.prompt
                 self.open_calls.clear()

@@ -169,7 +169,6 @@ SAMPLES: tuple[e.Event, ...] = (
         ),
         ("src/a.py",),
     ),
-    e.TurnAbandoned(1, "stopped", USAGE, TROUBLE),
     e.TurnRestored(1, "c2", ("src/b.py",)),
     e.AuditStarted(1, "rev2"),
     e.CheckStarted(CHECK.id, "rev2"),
@@ -177,7 +176,6 @@ SAMPLES: tuple[e.Event, ...] = (
     e.AuditFinished(
         1, "rev2", (IntegrityFinding("k1", "test_skipped", "tests/test_export.py", 3, "skipped", "f8", "it stood"),)
     ),
-    e.AuditAbandoned(1, "stopped"),
     e.TrialsStarted("rev2", "c0"),
     e.TrialsFinished(
         "rev2",
@@ -187,7 +185,6 @@ SAMPLES: tuple[e.Event, ...] = (
         "The judge says that the goal asks for it.",
         USAGE,
     ),
-    e.TrialsAbandoned("files changed meanwhile"),
     e.JudgeStarted(("r-2",), "rev2"),
     e.JudgeFinished(
         ("r-2",),
@@ -200,8 +197,8 @@ SAMPLES: tuple[e.Event, ...] = (
         True,
         0.5,
     ),
-    e.JudgeFailed("no connection", Usage(10, 0, 0, None), True, TROUBLE),
     e.ClaimJudged(True, "the service is gone", ("E2",), USAGE),
+    e.Abandoned("judge", "no connection", Usage(10, 0, 0, None), TROUBLE, True),
     c.CallStarted("M1", "worker", "openai/gpt", Usage(100, 0, 0, 0.001), Usage(100, 4000, 0, 0.02)),
     c.CallRetried("M1", FailedTry(TROUBLE, 3, 5, 9.5)),
     c.CallFinished("M1", USAGE, MESSAGE, "cut off"),

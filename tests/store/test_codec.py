@@ -25,12 +25,16 @@ from donewhen.store.codec import CODEC_VERSION, EVENT_TYPES, UnreadableEvent, de
 from tests.tools import each_row, examples
 
 from .kept import GOLDEN, advice, differences, kept_shapes, seal_of, sealed, shapes_of
-from .samples import NAMED, RESULT, SAMPLES, evidence
+from .samples import NAMED, RESULT, SAMPLES, USAGE, evidence
 
 CURRENT = GOLDEN / f"v{CODEC_VERSION}"
 OLDER = [file for file in sorted(GOLDEN.glob("v*/*.json")) if file.parent != CURRENT]
 EARLIER = sorted(GOLDEN.glob("earlier/*.json"))
-RETYPED = {"StartAccepted": "InterruptClosed", "CheckFinished": "EvidenceRecorded"}
+RETYPED = {
+    "StartAccepted": "InterruptClosed",
+    "CheckFinished": "EvidenceRecorded",
+    **dict.fromkeys(("TurnAbandoned", "AuditAbandoned", "JudgeFailed"), "Abandoned"),
+}
 """Event types of earlier versions that are read as another one."""
 LEFT_OUT = re.compile(
     r"\.facts\.(?:tests|configs|definitions|executed|shadows|runs|runners|suppressions|environment)(?:\W|$)"
@@ -180,7 +184,15 @@ def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
         assert f"accepted by {who}" in read.reason
 
 
-@each_row("name, read", [("CheckFinished", e.EvidenceRecorded(evidence(RESULT)))])
+@each_row(
+    "name, read",
+    [
+        ("CheckFinished", e.EvidenceRecorded(evidence(RESULT))),
+        ("TurnAbandoned", e.Abandoned("turn", "stopped", USAGE)),
+        ("AuditAbandoned", e.Abandoned("audit", "stopped")),
+        ("JudgeFailed", e.Abandoned("judge", "no connection", Usage(10, 0, 0, None), final=True)),
+    ],
+)
 def test_events_of_one_kind_are_read_as_one_type(name: str, read: e.Event) -> None:
     for version in (1, 2):
         assert decode((GOLDEN / f"v{version}" / f"{name}.json").read_text("ascii"), version) == read
@@ -263,7 +275,7 @@ def test_tuples_inside_plain_json_become_lists() -> None:
     [
         e.RunInterrupted("x", float("nan")),
         e.RunInterrupted("x", float("inf")),
-        e.JudgeFailed("x", Usage(usd=float("-inf"))),
+        e.Abandoned("judge", "x", Usage(usd=float("-inf"))),
         e.InterruptOpened(Interrupt("I1", "approval", "?", input={"deep": [{"n": float("nan")}]})),
         e.InterruptOpened(Interrupt("I1", "approval", "?", input={"what": ...})),
         e.InterruptOpened(Interrupt("I1", "approval", "?", input={1: "a"})),  # pyright: ignore[reportArgumentType]

@@ -91,7 +91,7 @@ async def test_two_connections_never_share_a_sequence(ledger: Ledger, connect: C
 
 async def test_what_could_not_be_read_back_is_refused_and_leaves_nothing(ledger: Ledger) -> None:
     with pytest.raises(ValueError, match=r"usd: a finite number"):
-        await ledger.append("a", e.JudgeFailed("x", Usage(usd=float("nan"))), 0.0)
+        await ledger.append("a", e.Abandoned("judge", "x", Usage(usd=float("nan"))), 0.0)
     with pytest.raises(ValueError, match=r"RunPaused\.reason: text is needed"):
         await ledger.append("a", e.RunPaused(None), 0.0)  # pyright: ignore[reportArgumentType]
     assert await ledger.entries("a") == []

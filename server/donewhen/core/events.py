@@ -196,17 +196,6 @@ class TurnFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnAbandoned:
-    """The turn was stopped from outside (stop, pause, timeout), found open after a crash, or its model could not be
-    asked (`trouble`): then the run pauses."""
-
-    iteration: int
-    reason: str
-    usage: Usage = field(default_factory=Usage)
-    trouble: ModelTrouble | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class TurnRestored:
     """Before an interrupted turn is run again: its tree was put back, but for what a person changed since."""
 
@@ -247,14 +236,6 @@ class AuditFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditAbandoned:
-    """The audit was not finished, and isn't counted."""
-
-    iteration: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class TrialsStarted:
     """Intent: everything else is proven at this revision; its checks are tried against the tree `base`."""
 
@@ -274,13 +255,6 @@ class TrialsFinished:
     changed: tuple[str, ...] = ()
     advice: str = ""
     usage: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True, slots=True)
-class TrialsAbandoned:
-    """The trials were cut off, or files changed meanwhile: what they found doesn't count."""
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,14 +298,18 @@ class ClaimJudged:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeFailed:
-    """An outage: the judge could not be asked. It uses up no iteration. `final`: asking again is useless until a
-    person changes something, and the run pauses. `trouble` is what is wrong with its model."""
+class Abandoned:
+    """What had begun, named as in its `...Started`, came to no result: it was cut off (stop, pause, time limit), files
+    changed meanwhile, or a model could not be asked (`trouble`). It isn't counted, and begins again where it is needed.
 
+    A turn whose model could not be asked pauses the run. A judge that could not is asked again a few times before the
+    run pauses, and not at all where that is useless until a person changes something (`final`)."""
+
+    what: Literal["turn", "audit", "judge", "trials"]
     reason: str
     usage: Usage = field(default_factory=Usage)
-    final: bool = False
     trouble: ModelTrouble | None = None
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,10 +406,11 @@ class Warned:
 
 Event = (
     RunStarted | GoalAmended | BaselineTaken | RevisionChanged | RevisionConfirmed | CheckpointTaken
-    | TurnStarted | TurnFinished | TurnAbandoned | TurnRestored
-    | AuditStarted | CheckStarted | EvidenceRecorded | AuditFinished | AuditAbandoned
-    | TrialsStarted | TrialsFinished | TrialsAbandoned
-    | JudgeStarted | JudgeFinished | JudgeFailed | ClaimJudged
+    | TurnStarted | TurnFinished | TurnRestored
+    | AuditStarted | CheckStarted | EvidenceRecorded | AuditFinished
+    | TrialsStarted | TrialsFinished
+    | JudgeStarted | JudgeFinished | ClaimJudged
+    | Abandoned
     | CallStarted | CallRetried | CallFinished | MessageKept | ToolStarted | ToolFinished | ConversationCompacted
     | BudgetReached
     | FindingAccepted | RequirementWaived | RequirementDisputed

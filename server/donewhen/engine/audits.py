@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from donewhen.core.errors import LedgerError, WorkspaceError
 from donewhen.core.events import (
-    AuditAbandoned,
+    Abandoned,
     AuditFinished,
     AuditStarted,
     BaselineTaken,
@@ -58,7 +58,7 @@ async def audit(run: ActiveRun, iteration: int) -> None:
     finally:
         run.set_activity(None)
         if not finished:
-            await run.append(AuditAbandoned(iteration, "it was cut off"))
+            await run.append(Abandoned("audit", "it was cut off"))
     await run.append(AuditFinished(iteration, run.state.revision, findings))
     await withdraw_questions(run)
     await report(run)

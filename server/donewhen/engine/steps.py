@@ -239,7 +239,18 @@ class Steps:
             self._put(self._next("z"), at, "end", f"The worker failed: {result.error}", "failed")
         self._over("done")
 
-    def turn_abandoned(self, event: e.TurnAbandoned, at: float) -> None:
+    def abandoned(self, event: e.Abandoned, at: float) -> None:
+        match event.what:
+            case "turn":
+                self._turn_abandoned(event, at)
+            case "audit":
+                self.audit_over(event, at)
+            case "judge":
+                self._end_judging(at, "failed", event.reason)
+            case "trials":
+                pass
+
+    def _turn_abandoned(self, event: e.Abandoned, at: float) -> None:
         if event.reason.startswith(WAITS):
             self._over("done")
             self._put(self._next("z"), at, "end", f"The turn {event.reason}")
@@ -351,7 +362,7 @@ class Steps:
         state: StepState = "done" if good else "failed"
         self._put(step, at, "check", title, state, text=text, evidence_id=event.evidence.id)
 
-    def audit_over(self, event: e.AuditFinished | e.AuditAbandoned, at: float) -> None:
+    def audit_over(self, event: e.AuditFinished | e.Abandoned, at: float) -> None:
         for step in self._checks.values():
             self._change(step, state="failed")
         self._checks.clear()
@@ -367,9 +378,6 @@ class Steps:
         found = event.verdict.findings if event.verdict is not None else ()
         said = [f"{self._label(one.requirement_id)}: {one.reason}" for one in found]
         self._end_judging(at, "done" if event.verdict is not None else "failed", "\n".join(said) or event.reason)
-
-    def judge_failed(self, event: e.JudgeFailed, at: float) -> None:
-        self._end_judging(at, "failed", event.reason)
 
     def _end_judging(self, at: float, state: StepState, text: str) -> None:
         step, self._judge = self._judge or self._next("j"), None
@@ -508,7 +516,7 @@ _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {
     e.GoalAmended: Steps.amended,
     e.TurnStarted: Steps.turn_started,
     e.TurnFinished: Steps.turn_finished,
-    e.TurnAbandoned: Steps.turn_abandoned,
+    e.Abandoned: Steps.abandoned,
     CallStarted: Steps.call_started,
     CallRetried: Steps.call_retried,
     CallFinished: Steps.call_finished,
@@ -520,10 +528,8 @@ _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {
     e.CheckStarted: Steps.check_started,
     e.EvidenceRecorded: Steps.recorded,
     e.AuditFinished: Steps.audit_over,
-    e.AuditAbandoned: Steps.audit_over,
     e.JudgeStarted: Steps.judge_started,
     e.JudgeFinished: Steps.judge_finished,
-    e.JudgeFailed: Steps.judge_failed,
     e.InterruptOpened: Steps.interrupt_opened,
     e.InterruptAnswered: Steps.answered,
     e.InterruptClosed: Steps.closed,

@@ -50,6 +50,9 @@ def _from_1(data: dict[str, Any]) -> dict[str, Any]:
 
 _MERGED: Mapping[str, Upgrade] = {
     "CheckFinished": lambda old: {**old, "type": "EvidenceRecorded"},
+    "TurnAbandoned": lambda old: {**old, "type": "Abandoned", "what": "turn"},
+    "AuditAbandoned": lambda old: {**old, "type": "Abandoned", "what": "audit"},
+    "JudgeFailed": lambda old: {**old, "type": "Abandoned", "what": "judge"},
 }
 """The event types of version 2 that version 3 has as a part of another one."""
 

@@ -270,7 +270,7 @@ def _with_found(state: RunState, found: Iterable[IntegrityFinding], *, tried: bo
     return known
 
 
-def audit_abandoned(state: RunState, event: e.AuditAbandoned, at: float) -> RunState:
+def audit_abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
     return replace(state, auditing=replace(state.auditing, open=None, due=True))
 
 
@@ -371,7 +371,7 @@ def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
     return replace(state, last_turn=replace(state.last_turn, claim_judged=event.reason))
 
 
-def judge_failed(state: RunState, event: e.JudgeFailed, at: float) -> RunState:
+def judge_abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
     state = judge_paid(charge_open_calls(state, "judge"), event.usage)
     return replace(
         state,
@@ -410,7 +410,7 @@ def trials_finished(state: RunState, event: e.TrialsFinished, at: float) -> RunS
     return refresh_iteration(with_raised(finished, tried=True))
 
 
-def trials_abandoned(state: RunState, event: e.TrialsAbandoned, at: float) -> RunState:
+def trials_abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
     charged = charge_open_calls(state, "judge")
     return replace(charged, trial=replace(charged.trial, running=False))
 

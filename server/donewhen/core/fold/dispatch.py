@@ -13,17 +13,15 @@ from donewhen.core.changing import replace
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
 from donewhen.core.fold import acts, audit, turn
 from donewhen.core.fold.audit import (
-    audit_abandoned,
     audit_finished,
     audit_started,
     claim_judged,
     evidence_recorded,
-    judge_failed,
     judge_finished,
     judge_started,
     without_settled_question,
 )
-from donewhen.core.fold.turn import turn_abandoned, turn_finished, turn_restored, turn_started
+from donewhen.core.fold.turn import turn_finished, turn_restored, turn_started
 from donewhen.core.goal import Goal
 from donewhen.core.hints import UNASKED
 from donewhen.core.proof import outdated, revision_unsettled, undecidable
@@ -209,6 +207,18 @@ def _checkpoint_taken(state: RunState, event: e.CheckpointTaken, at: float) -> R
 
 def _check_started(state: RunState, event: e.CheckStarted, at: float) -> RunState:
     return state
+
+
+def _abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
+    return _ABANDONED[event.what](state, event, at)
+
+
+_ABANDONED: dict[str, Fold] = {
+    "turn": turn.turn_abandoned,
+    "audit": audit.audit_abandoned,
+    "judge": audit.judge_abandoned,
+    "trials": audit.trials_abandoned,
+}
 
 
 def _finding_accepted(state: RunState, event: e.FindingAccepted, at: float) -> RunState:
@@ -516,20 +526,17 @@ _FOLDS: dict[type, Fold] = {
     e.CheckpointTaken: _checkpoint_taken,
     e.TurnStarted: turn_started,
     e.TurnFinished: turn_finished,
-    e.TurnAbandoned: turn_abandoned,
     e.TurnRestored: turn_restored,
     e.AuditStarted: audit_started,
     e.CheckStarted: _check_started,
     e.EvidenceRecorded: evidence_recorded,
     e.AuditFinished: audit_finished,
-    e.AuditAbandoned: audit_abandoned,
     e.JudgeStarted: judge_started,
     e.JudgeFinished: judge_finished,
-    e.JudgeFailed: judge_failed,
     e.ClaimJudged: claim_judged,
     e.TrialsStarted: audit.trials_started,
     e.TrialsFinished: audit.trials_finished,
-    e.TrialsAbandoned: audit.trials_abandoned,
+    e.Abandoned: _abandoned,
     c.CallStarted: turn.call_started,
     c.CallRetried: turn.call_retried,
     c.CallFinished: turn.call_finished,

@@ -116,7 +116,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
     )
 
 
-def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunState:
+def turn_abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
     spent = unreported(worker_paid(charge_open_calls(state, "worker"), event.usage))
     if spent.turn is None:
         return spent
