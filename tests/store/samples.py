@@ -169,7 +169,6 @@ SAMPLES: tuple[e.Event, ...] = (
         ),
         ("src/a.py",),
     ),
-    e.TurnRestored(1, "c2", ("src/b.py",)),
     e.AuditStarted(1, "rev2"),
     e.CheckStarted(CHECK.id, "rev2"),
     e.EvidenceRecorded(evidence(OBSERVATIONS[3], "E2")),
@@ -235,7 +234,6 @@ SAMPLES: tuple[e.Event, ...] = (
     e.FilesReverted(1, ("src/a.py",), ("src/b.py",), "c3"),
     e.Warned("not_independent", "the judge is the worker's model"),
     e.GuardSet("goal"),
-    e.GuardLifted("a person lifted it"),
     p.RunHalted(
         p.Halted(
             "mine",
@@ -266,6 +264,7 @@ NAMED: dict[str, e.Event] = {
     "JudgeFinished-without-verdict": e.JudgeFinished(("r-2",), "rev2", "rev3", None, Usage(), "unreadable"),
     "InterruptAnswered-plain": e.InterruptAnswered("I1", Answer("approve")),
     "PluginStateSet-nothing": p.PluginStateSet("mine", None),
+    "GuardSet-lifted": e.GuardSet(None, "a person lifted it"),
     "RunEnded-audit": e.RunEnded(None, "audited"),
 }
 """What the golden files hold, by file name."""

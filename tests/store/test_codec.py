@@ -34,6 +34,8 @@ RETYPED = {
     "StartAccepted": "InterruptClosed",
     "CheckFinished": "EvidenceRecorded",
     **dict.fromkeys(("TurnAbandoned", "AuditAbandoned", "JudgeFailed"), "Abandoned"),
+    "TurnRestored": "FilesReverted",
+    "GuardLifted": "GuardSet",
 }
 """Event types of earlier versions that are read as another one."""
 LEFT_OUT = re.compile(
@@ -191,11 +193,13 @@ def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
         ("TurnAbandoned", e.Abandoned("turn", "stopped", USAGE)),
         ("AuditAbandoned", e.Abandoned("audit", "stopped")),
         ("JudgeFailed", e.Abandoned("judge", "no connection", Usage(10, 0, 0, None), final=True)),
+        ("TurnRestored", e.FilesReverted(1, (), ("src/b.py",), "c2")),
+        ("GuardLifted", e.GuardSet(None, "a person lifted it")),
     ],
 )
 def test_events_of_one_kind_are_read_as_one_type(name: str, read: e.Event) -> None:
-    for version in (1, 2):
-        assert decode((GOLDEN / f"v{version}" / f"{name}.json").read_text("ascii"), version) == read
+    kept = [(one, GOLDEN / f"v{one}" / f"{name}.json") for one in (1, 2)]
+    assert {decode(file.read_text("ascii"), version) for version, file in kept if file.exists()} == {read}
 
 
 @pytest.mark.parametrize(

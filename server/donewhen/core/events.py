@@ -196,15 +196,6 @@ class TurnFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnRestored:
-    """Before an interrupted turn is run again: its tree was put back, but for what a person changed since."""
-
-    iteration: int
-    kept_checkpoint: str
-    kept: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class AuditStarted:
     """Intent: an audit of the bound checks. `iteration` is 0 for the baseline."""
 
@@ -388,14 +379,11 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class GuardSet:
-    """From now on what the run has proven is proven again after each edit. `by` says who wants that."""
+    """From now on what the run has proven is proven again after each edit; `by` says who wants that. None: from now on
+    it isn't, for that `reason`."""
 
-    by: GuardedBy = "person"
-
-
-@dataclass(frozen=True, slots=True)
-class GuardLifted:
-    reason: str
+    by: GuardedBy | None = "person"
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,7 +394,7 @@ class Warned:
 
 Event = (
     RunStarted | GoalAmended | BaselineTaken | RevisionChanged | RevisionConfirmed | CheckpointTaken
-    | TurnStarted | TurnFinished | TurnRestored
+    | TurnStarted | TurnFinished
     | AuditStarted | CheckStarted | EvidenceRecorded | AuditFinished
     | TrialsStarted | TrialsFinished
     | JudgeStarted | JudgeFinished | ClaimJudged
@@ -416,7 +404,7 @@ Event = (
     | FindingAccepted | RequirementWaived | RequirementDisputed
     | InterruptOpened | InterruptAnswered | InterruptClosed
     | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded
-    | FilesReverted | Warned | GuardSet | GuardLifted
+    | FilesReverted | Warned | GuardSet
     | RunHalted | HaltResumed | PluginStateSet | PluginOff
 )  # fmt: skip
 

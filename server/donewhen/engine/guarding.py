@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from donewhen.core.errors import DoneWhenError, LedgerError, WorkspaceError
-from donewhen.core.events import GuardLifted, Warned
+from donewhen.core.events import GuardSet, Warned
 from donewhen.core.proof import Present
 from donewhen.core.state import RunState
 from donewhen.core.work import Actor
@@ -238,7 +238,7 @@ async def prove_again(run: ActiveRun, by: Actor) -> None:
         await run.record_tree(TreeState(tree.revision, tuple(run.parts.workspace.departed() or ())), by)
         await amend_if_edited(run)
         if _goal_file_gone(run):
-            await run.append(GuardLifted(f"the goal file {run.state.goal.path} is gone"))
+            await run.append(GuardSet(None, f"the goal file {run.state.goal.path} is gone"))
         while run.state.guard is not None and run.state.auditing.due:
             await watched(run, audit(run, run.state.iteration))
     except LedgerError:

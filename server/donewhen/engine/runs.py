@@ -397,7 +397,7 @@ class Supervisor(Control):
             self._may_execute()
             await self._append_event(state.run_id, e.GuardSet())
         elif not on and state.guard is not None:
-            await self._append_event(state.run_id, e.GuardLifted("a person lifted it"))
+            await self._append_event(state.run_id, e.GuardSet(None, "a person lifted it"))
         self._watch_again()
         return await self._view(state.run_id)
 
@@ -425,12 +425,12 @@ class Supervisor(Control):
 
     async def _pass_guard_on(self, run: ActiveRun, guarded: RunState | None) -> None:
         if guarded is not None:
-            await self._append_event(guarded.run_id, e.GuardLifted(f"run {run.run_id} works on the goal"))
+            await self._append_event(guarded.run_id, e.GuardSet(None, f"run {run.run_id} works on the goal"))
 
     async def forget(self, goal_path: str) -> None:
         guarded = await self._on_guard(goal_path)
         if guarded is not None:
-            await self._append_event(guarded.run_id, e.GuardLifted("the goal was cleared"))
+            await self._append_event(guarded.run_id, e.GuardSet(None, "the goal was cleared"))
         await super().forget(goal_path)
 
     async def _keep_proven(self, run_id: str, workspace: Workspace) -> str:

@@ -13,10 +13,10 @@ from donewhen.core.events import (
     Abandoned,
     CheckpointTaken,
     EvidenceRecorded,
+    FilesReverted,
     InterruptOpened,
     PauseRequested,
     TurnFinished,
-    TurnRestored,
     TurnStarted,
     Warned,
 )
@@ -197,7 +197,7 @@ async def _put_back(run: ActiveRun, worker: Worker, redo: TurnState) -> bool:
         return False
     kept = persons if asked is not None and asked[1] else ()
     present = await workspace.checkpoint()
-    await run.append(TurnRestored(redo.iteration, present, kept))
+    await run.append(FilesReverted(redo.iteration, (), kept, present, checkpoint))
     # What was saved since is in no tree yet.
     just_saved = await workspace.changed_between(present, None)
     restored = await workspace.restore(checkpoint, keep=(*kept, *just_saved))

@@ -53,6 +53,8 @@ _MERGED: Mapping[str, Upgrade] = {
     "TurnAbandoned": lambda old: {**old, "type": "Abandoned", "what": "turn"},
     "AuditAbandoned": lambda old: {**old, "type": "Abandoned", "what": "audit"},
     "JudgeFailed": lambda old: {**old, "type": "Abandoned", "what": "judge"},
+    "TurnRestored": lambda old: {**old, "type": "FilesReverted", "paths": [], "checkpoint": old.get("kept_checkpoint")},
+    "GuardLifted": lambda old: {**old, "type": "GuardSet", "by": None},
 }
 """The event types of version 2 that version 3 has as a part of another one."""
 

@@ -435,6 +435,8 @@ def accepted(state: RunState, known: KnownFinding, *, undo: bool) -> RunState:
 
 
 def guard_set(state: RunState, event: e.GuardSet, at: float) -> RunState:
+    if event.by is None:
+        return replace(state, guard=None, auditing=replace(state.auditing, open=None))
     return on_guard(state, at, event.by) if guardable(state) else state
 
 
@@ -442,10 +444,6 @@ def on_guard(state: RunState, at: float, by: str) -> RunState:
     """The state from which on what is met counts as proven: it must not get lost unnoticed."""
     good = {view.requirement_id: state.revision for view in assess(state) if view.status == "met"}
     return replace(state, guard=Guard(at, by, good))
-
-
-def guard_lifted(state: RunState, event: e.GuardLifted, at: float) -> RunState:
-    return replace(state, guard=None, auditing=replace(state.auditing, open=None))
 
 
 def edited(state: RunState, event: e.RevisionChanged) -> RunState:

@@ -21,7 +21,7 @@ from donewhen.core.fold.audit import (
     judge_started,
     without_settled_question,
 )
-from donewhen.core.fold.turn import turn_finished, turn_restored, turn_started
+from donewhen.core.fold.turn import turn_finished, turn_started
 from donewhen.core.goal import Goal
 from donewhen.core.hints import UNASKED
 from donewhen.core.proof import outdated, revision_unsettled, undecidable
@@ -526,7 +526,6 @@ _FOLDS: dict[type, Fold] = {
     e.CheckpointTaken: _checkpoint_taken,
     e.TurnStarted: turn_started,
     e.TurnFinished: turn_finished,
-    e.TurnRestored: turn_restored,
     e.AuditStarted: audit_started,
     e.CheckStarted: _check_started,
     e.EvidenceRecorded: evidence_recorded,
@@ -565,5 +564,4 @@ _FOLDS: dict[type, Fold] = {
     e.FilesReverted: _files_reverted,
     e.Warned: _warned,
     e.GuardSet: audit.guard_set,
-    e.GuardLifted: audit.guard_lifted,
 }
