@@ -102,9 +102,9 @@ class Oracle:
                         cited = [self.fresh_ids.get(one) == self.revision for one in finding.evidence_ids]
                         if cited and all(cited):
                             self.met_by_judge[finding.requirement_id] = self.revision
-            case e.RequirementWaived(requirement_id=key, undo=undo):
+            case e.PersonDecided("waive", key, undo=undo):
                 self.waived.discard(key) if undo else self.waived.add(key)
-            case e.FindingAccepted(finding_id=identity, undo=undo):
+            case e.PersonDecided("accept", identity, undo=undo):
                 keys = {key for key, known in self.ids.items() if known == identity and key in self.findings}
                 self.accepted = self.accepted - keys if undo else self.accepted | keys
             case _:
@@ -206,9 +206,9 @@ class Telling(Story):
                 verdict = Verdict(tuple(RequirementVerdict(one, "met", "yes", ("E1",)) for one in ids))
                 self.then(e.JudgeFinished(ids, revision, self.state.revision, verdict))
             case ("waive", int(number), bool(undo)):
-                self.then(e.RequirementWaived(GOAL.requirements[number].id, "by a person", undo))
+                self.then(e.PersonDecided("waive", GOAL.requirements[number].id, "by a person", undo))
             case ("accept", str(identity), bool(undo)):
-                self.then(e.FindingAccepted(identity, "meant", undo))
+                self.then(e.PersonDecided("accept", identity, "meant", undo))
             case ("confirm", revision):
                 self.then(e.RevisionConfirmed(str(revision or self.state.revision)))
             case _:

@@ -218,9 +218,9 @@ class Books:
 
     def _people(self, event: e.Event) -> None:
         match event:
-            case e.RequirementWaived(requirement_id=key, undo=undo):
+            case e.PersonDecided("waive", key, undo=undo):
                 self.waived.discard(key) if undo else self.waived.add(key)
-            case e.FindingAccepted(finding_id=identity, undo=undo):
+            case e.PersonDecided("accept", identity, undo=undo):
                 self._accept(identity, undo)
             case e.InterruptOpened(interrupt=interrupt):
                 self.interrupts[interrupt.id] = interrupt

@@ -206,9 +206,9 @@ SAMPLES: tuple[e.Event, ...] = (
     c.ToolFinished("t1", WorkerStep("run_command", "ls: exit 0"), Message("tool", "a.py", (), "t1")),
     c.ConversationCompacted((Message("user", "So far: nothing."),), 40),
     c.BudgetReached("the budget of $1.00 could be passed"),
-    e.FindingAccepted("F1", "meant", True),
-    e.RequirementWaived("r-2", "later", True),
-    e.RequirementDisputed("r-2", "look again"),
+    e.PersonDecided("accept", "F1", "meant", True),
+    e.PersonDecided("waive", "r-2", "later", True),
+    e.PersonDecided("dispute", "r-2", "look again"),
     e.InterruptOpened(
         Interrupt(
             "I1",

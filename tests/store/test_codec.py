@@ -35,6 +35,7 @@ RETYPED = {
     "CheckFinished": "EvidenceRecorded",
     **dict.fromkeys(("TurnAbandoned", "AuditAbandoned", "JudgeFailed"), "Abandoned"),
     "TurnRestored": "FilesReverted",
+    **dict.fromkeys(("FindingAccepted", "RequirementWaived", "RequirementDisputed"), "PersonDecided"),
     "GuardLifted": "GuardSet",
 }
 """Event types of earlier versions that are read as another one."""
@@ -194,6 +195,9 @@ def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
         ("AuditAbandoned", e.Abandoned("audit", "stopped")),
         ("JudgeFailed", e.Abandoned("judge", "no connection", Usage(10, 0, 0, None), final=True)),
         ("TurnRestored", e.FilesReverted(1, (), ("src/b.py",), "c2")),
+        ("FindingAccepted", e.PersonDecided("accept", "F1", "meant", True)),
+        ("RequirementWaived", e.PersonDecided("waive", "r-2", "later", True)),
+        ("RequirementDisputed", e.PersonDecided("dispute", "r-2", "look again")),
         ("GuardLifted", e.GuardSet(None, "a person lifted it")),
     ],
 )
@@ -318,7 +322,7 @@ def test_what_could_not_be_read_back_is_not_written(event: Any) -> None:
         ('{"type":"RunInterrupted","reason":"x","alive_until":1e999}', "1e999"),
         ('{"type":"RunInterrupted","reason":"x","alive_until":true}', "a finite number"),
         ('{"type":"TurnStarted","iteration":1.0,"checkpoint":null}', "a whole number"),
-        ('{"type":"FindingAccepted","finding_id":"F1","reason":"x","undo":0}', "true or false"),
+        ('{"type":"PersonDecided","decision":"accept","subject":"F1","reason":"x","undo":0}', "true or false"),
         ('{"type":"RunEnded","status":"won","reason":"x"}', "'won' is not one of"),
         ('{"type":"JudgeStarted","requirement_ids":"r-1","revision":"x"}', "a list is needed"),
         ('{"type":"LimitsRaised","limits":{"max_iterations":0}}', "max_iterations must be"),

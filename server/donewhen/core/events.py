@@ -304,33 +304,17 @@ class Abandoned:
 
 
 @dataclass(frozen=True, slots=True)
-class FindingAccepted:
-    """A person accepted an integrity finding, or took that back (`undo`)."""
+class PersonDecided:
+    """A person accepts an integrity finding, waives a requirement (which stands in for its proof, and always shows), or
+    disputes a verdict: the judge is asked again, with the reason. `undo` takes the first two back."""
 
-    finding_id: str
+    decision: Literal["accept", "waive", "dispute"]
+    subject: str
+    """The id of the finding or of the requirement."""
     reason: str
     undo: bool = False
     person: Person | None = None
     """Who did it, from where; None in entries that say nothing of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequirementWaived:
-    """A person's override: it stands in for proof and is always shown as such."""
-
-    requirement_id: str
-    reason: str
-    undo: bool = False
-    person: Person | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RequirementDisputed:
-    """A person wants it judged again, with the note."""
-
-    requirement_id: str
-    reason: str
-    person: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,8 +385,7 @@ Event = (
     | Abandoned
     | CallStarted | CallRetried | CallFinished | MessageKept | ToolStarted | ToolFinished | ConversationCompacted
     | BudgetReached
-    | FindingAccepted | RequirementWaived | RequirementDisputed
-    | InterruptOpened | InterruptAnswered | InterruptClosed
+    | PersonDecided | InterruptOpened | InterruptAnswered | InterruptClosed
     | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded
     | FilesReverted | Warned | GuardSet
     | RunHalted | HaltResumed | PluginStateSet | PluginOff

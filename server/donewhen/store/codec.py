@@ -48,15 +48,19 @@ def _from_1(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-_MERGED: Mapping[str, Upgrade] = {
-    "CheckFinished": lambda old: {**old, "type": "EvidenceRecorded"},
-    "TurnAbandoned": lambda old: {**old, "type": "Abandoned", "what": "turn"},
-    "AuditAbandoned": lambda old: {**old, "type": "Abandoned", "what": "audit"},
-    "JudgeFailed": lambda old: {**old, "type": "Abandoned", "what": "judge"},
-    "TurnRestored": lambda old: {**old, "type": "FilesReverted", "paths": [], "checkpoint": old.get("kept_checkpoint")},
-    "GuardLifted": lambda old: {**old, "type": "GuardSet", "by": None},
+_MERGED: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, str]]] = {
+    "CheckFinished": ("EvidenceRecorded", {}, {}),
+    "TurnAbandoned": ("Abandoned", {"what": "turn"}, {}),
+    "AuditAbandoned": ("Abandoned", {"what": "audit"}, {}),
+    "JudgeFailed": ("Abandoned", {"what": "judge"}, {}),
+    "TurnRestored": ("FilesReverted", {"paths": []}, {"checkpoint": "kept_checkpoint"}),
+    "FindingAccepted": ("PersonDecided", {"decision": "accept"}, {"subject": "finding_id"}),
+    "RequirementWaived": ("PersonDecided", {"decision": "waive"}, {"subject": "requirement_id"}),
+    "RequirementDisputed": ("PersonDecided", {"decision": "dispute"}, {"subject": "requirement_id"}),
+    "GuardLifted": ("GuardSet", {"by": None}, {}),
 }
-"""The event types of version 2 that version 3 has as a part of another one."""
+"""The event types of version 2 that are a part of another one since version 3: its name, what such an event says
+besides, and the old names of its fields where they had another one."""
 
 
 def _from_2(data: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +68,8 @@ def _from_2(data: dict[str, Any]) -> dict[str, Any]:
     tried like a new one, because nothing else protects its proof any more. Events of one kind became one type.
     """
     if (merged := _MERGED.get(str(data.get("type")))) is not None:
-        return merged(data)
+        kind, besides, renamed = merged
+        return {**data, **besides, **{new: data.get(old) for new, old in renamed.items()}, "type": kind}
     if data.get("type") == "RunStarted" and isinstance(options := data.get("options"), dict):
         settings = cast("dict[str, Any]", options)
         tried = data.get("mode") == "pursue" and settings.get("worker") not in (None, "human")

@@ -29,7 +29,7 @@ def record_act(before: RunState, state: RunState, event: e.Event, at: float) -> 
 def _accepted(before: RunState, event: e.Event) -> tuple[str, ...]:
     """The ids of the findings that an act accepts, by itself or as the answer to the question about them."""
     match event:
-        case e.FindingAccepted(finding_id=finding, undo=False):
+        case e.PersonDecided("accept", finding, undo=False):
             return (finding,)
         case e.InterruptAnswered(interrupt_id=key, answer=answer) if answer.response == "approve":
             asked = next((one for one in before.interrupts if one.id == key and one.about == "findings"), None)
@@ -38,19 +38,19 @@ def _accepted(before: RunState, event: e.Event) -> tuple[str, ...]:
             return ()
 
 
-ACTS = (e.RequirementWaived, e.RequirementDisputed, e.FindingAccepted, e.FilesReverted, e.StopRequested)
+ACTS = (e.PersonDecided, e.FilesReverted, e.StopRequested)
 """The acts that people do of their own accord."""
-Acted = e.RequirementWaived | e.RequirementDisputed | e.FindingAccepted | e.FilesReverted | e.StopRequested
+Acted = e.PersonDecided | e.FilesReverted | e.StopRequested
 
 
 def act_words(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
     """An act in words, with what was said; `label` names a requirement."""
     match event:
-        case e.RequirementWaived(requirement_id=key, reason=reason, undo=undo):
+        case e.PersonDecided("waive", key, reason, undo):
             return f"{'undid the waiver of' if undo else 'waived'} {label(key)}", reason
-        case e.RequirementDisputed(requirement_id=key, reason=reason):
+        case e.PersonDecided("dispute", key, reason):
             return f"disputed {label(key)}", reason
-        case e.FindingAccepted(finding_id=finding, reason=reason, undo=undo):
+        case e.PersonDecided("accept", finding, reason, undo):
             return f"{'undid the acceptance of' if undo else 'accepted'} {finding}", reason
         case e.InterruptAnswered(interrupt_id=asked, answer=answer):
             said = answer.text or answer.reason

@@ -221,42 +221,47 @@ _ABANDONED: dict[str, Fold] = {
 }
 
 
-def _finding_accepted(state: RunState, event: e.FindingAccepted, at: float) -> RunState:
-    known = next((one for one in state.present_findings if one.id == event.finding_id), None)
+def _person_decided(state: RunState, event: e.PersonDecided, at: float) -> RunState:
+    match event.decision:
+        case "accept":
+            return _finding_accepted(state, event.subject, event.reason, undo=event.undo)
+        case "waive":
+            return _requirement_waived(state, event.subject, event.reason, undo=event.undo)
+        case "dispute":
+            return _requirement_disputed(state, event.subject, event.reason)
+
+
+def _finding_accepted(state: RunState, finding_id: str, reason: str, *, undo: bool = False) -> RunState:
+    known = next((one for one in state.present_findings if one.id == finding_id), None)
     if known is None:
         return without_settled_question(state)
-    acceptance = None if event.undo else (known.finding.fact, event.reason)
-    reason = "" if event.undo else event.reason
-    decided = replace(known, accepted=not event.undo, reason=reason, acceptance=acceptance)
-    state = audit.accepted(state, known, undo=event.undo)
+    acceptance = None if undo else (known.finding.fact, reason)
+    decided = replace(known, accepted=not undo, reason="" if undo else reason, acceptance=acceptance)
+    state = audit.accepted(state, known, undo=undo)
     return without_settled_question(replace(state, findings={**state.findings, known.finding.key: decided}))
 
 
-def _requirement_waived(state: RunState, event: e.RequirementWaived, at: float) -> RunState:
-    waived = {key: value for key, value in state.waived.items() if key != event.requirement_id}
-    if not event.undo:
-        waived[event.requirement_id] = event.reason
-    about = f"requirement:{event.requirement_id}"
+def _requirement_waived(state: RunState, requirement_id: str, reason: str, *, undo: bool) -> RunState:
+    waived = {key: value for key, value in state.waived.items() if key != requirement_id}
+    if not undo:
+        waived[requirement_id] = reason
+    about = f"requirement:{requirement_id}"
     return replace(
         state,
         waived=waived,
-        interrupts=tuple(i for i in state.interrupts if event.undo or i.about != about),
+        interrupts=tuple(i for i in state.interrupts if undo or i.about != about),
         asking=replace(state.asking, dismissed=state.asking.dismissed - {about}),
         # Its checks were left out while it was waived.
-        auditing=replace(state.auditing, due=state.auditing.due or (event.undo and state.turn is None)),
+        auditing=replace(state.auditing, due=state.auditing.due or (undo and state.turn is None)),
     )
 
 
-def _requirement_disputed(state: RunState, event: e.RequirementDisputed, at: float) -> RunState:
+def _requirement_disputed(state: RunState, requirement_id: str, reason: str) -> RunState:
     judged = dict(state.judge.judged)
-    if event.requirement_id in judged:
-        judged[event.requirement_id] = replace(judged[event.requirement_id], stale=True)
-    return replace(
-        state,
-        judge=replace(
-            state.judge, judged=judged, disputes={**state.judge.disputes, event.requirement_id: event.reason}
-        ),
-    )
+    if requirement_id in judged:
+        judged[requirement_id] = replace(judged[requirement_id], stale=True)
+    disputes = {**state.judge.disputes, requirement_id: reason}
+    return replace(state, judge=replace(state.judge, judged=judged, disputes=disputes))
 
 
 def _interrupt_opened(state: RunState, event: e.InterruptOpened, at: float) -> RunState:
@@ -320,8 +325,7 @@ def _requirement_answered(state: RunState, requirement_id: str, event: e.Interru
     if answer.response == "approve":
         return replace(state, waived={**state.waived, requirement_id: note or "a person says that it holds"})
     if answer.response == "text" and state.options.judge is not None:
-        disputed = e.RequirementDisputed(requirement_id, note)
-        return _requirement_disputed(state, disputed, state.updated_at)
+        return _requirement_disputed(state, requirement_id, note)
     return replace(
         state, asking=replace(state.asking, dismissed=state.asking.dismissed | {f"requirement:{requirement_id}"})
     )
@@ -347,8 +351,7 @@ def _findings_answered(state: RunState, asked: Interrupt, answer: Answer) -> Run
             ),
         )
     for finding_id in asked.input.get("findings", ()):
-        accepted = e.FindingAccepted(finding_id, note or "a person accepts it")
-        state = _finding_accepted(state, accepted, state.updated_at)
+        state = _finding_accepted(state, finding_id, note or "a person accepts it")
     return state
 
 
@@ -548,9 +551,7 @@ _FOLDS: dict[type, Fold] = {
     p.HaltResumed: turn.halt_resumed,
     p.PluginStateSet: turn.plugin_state_set,
     p.PluginOff: turn.plugin_off,
-    e.FindingAccepted: _finding_accepted,
-    e.RequirementWaived: _requirement_waived,
-    e.RequirementDisputed: _requirement_disputed,
+    e.PersonDecided: _person_decided,
     e.InterruptOpened: _interrupt_opened,
     e.InterruptAnswered: _interrupt_answered,
     e.InterruptClosed: _interrupt_closed,
