@@ -1,7 +1,7 @@
 """The closed union of events: the only facts that are kept, and the only way a run's state changes.
 
-An intent (`...Started`, `...Requested`) is appended before its effect, the result after it. Recovery treats an
-intent without a result as interrupted (invariant 2). Events carry no time: the ledger entry does.
+An intent (`...Started`, `...Requested`) is appended before its effect, after it the result, or `Abandoned`. Recovery
+treats an intent without a result as interrupted (invariant 2). Events carry no time: the ledger entry does.
 """
 
 from __future__ import annotations
