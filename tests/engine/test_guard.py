@@ -17,10 +17,10 @@ from tests.engine.test_freshness import seen_by, statuses
 from tests.engine.world import GOAL, World, contains, ended, pursue, writes
 
 
-async def on_guard(world: World) -> tuple[Supervisor, str]:
-    """A run that is complete, and watched on guard by a server."""
+async def on_guard(world: World, **parts: object) -> tuple[Supervisor, str]:
+    """A run that is complete, and watched on guard by a server with these parts."""
     done = await pursue(world, writes("a.py", "good"))
-    server = world.supervisor()
+    server = world.supervisor(**parts)
     await server.guard(True, run_id=done.state.run_id)
     await server.watch()
     return server, done.state.run_id
@@ -95,16 +95,16 @@ async def test_what_a_judge_decided_turns_stale_and_nobody_is_asked(world: World
 
 @pytest.mark.parametrize("recorded", [True, False])
 async def test_a_defect_while_it_is_proven_again_is_said_and_the_guard_goes_on(world: World, recorded: bool) -> None:
-    server, run_id = await on_guard(world)
-    followed = server.follow(run_id, guarded=True)
-    await anext(followed)
-    broken = True
+    broken = False
 
     def observe(run_id: str, entry: Entry) -> None:
         if broken and (isinstance(entry.event, AuditStarted) or not recorded):
             raise ZeroDivisionError("boom")
 
-    server._setup = replace(server._setup, observe=observe)
+    server, run_id = await on_guard(world, observe=observe)
+    followed = server.follow(run_id, guarded=True)
+    await anext(followed)
+    broken = True
     world.workspace.edit("b.py", b"new")
     said = "what is on guard could not be proven again: ZeroDivisionError: boom"
     if recorded:

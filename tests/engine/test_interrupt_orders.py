@@ -55,7 +55,7 @@ class Desk:
         raise AssertionError("the run does not come to rest")
 
     def _awaits(self, state: RunState) -> bool:
-        run = self.supervisor._active.get(self.run_id)
+        run = self.supervisor.registry.active.get(self.run_id)
         return run is not None and state.interrupts[0].id in run._answers
 
     async def do(self, action: str) -> None:
@@ -91,8 +91,8 @@ class Desk:
 
     async def kill(self, state: RunState) -> None:
         """Nothing more gets on record, and nobody lets go of anything."""
-        await self.supervisor._setup.ledger.close()
-        for task in list(self.supervisor._tasks.values()):
+        await self.supervisor.registry.setup.ledger.close()
+        for task in list(self.supervisor.registry.tasks.values()):
             task.cancel()
             await asyncio.wait({task})
         self.world.held.clear()

@@ -184,7 +184,7 @@ async def test_a_check_whose_end_can_not_be_put_on_record_lets_its_workspace_go(
     supervisor = world.supervisor(ledger=ledger)
     with pytest.raises(ZeroDivisionError):
         await supervisor.check(GOAL)
-    assert supervisor._active == {}
+    assert supervisor.registry.active == {}
 
 
 async def test_a_defect_at_the_close_leaves_the_run_to_be_resumed(world: World) -> None:

@@ -90,7 +90,7 @@ async def test_whenever_the_power_fails_the_run_goes_on_to_the_same_end(tmp_path
             run_id = (await supervisor.start(GOAL, StartOptions())).state.run_id
         except LedgerUnavailable:
             run_id = next(iter(failing._record.entries))
-        tasks = list(supervisor._tasks.values())
+        tasks = list(supervisor.registry.tasks.values())
         if tasks:
             await asyncio.wait(tasks)
         world.held.clear()

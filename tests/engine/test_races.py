@@ -442,7 +442,7 @@ async def test_a_run_that_ends_leaves_its_files_to_whoever_looks_at_them(
     supervisor, ended = world.supervisor(), asyncio.Event()
     run_id = (await supervisor.start(GOAL)).state.run_id
     supervisor.subscribe(lambda view: ended.set() if view.state.lifecycle.ended else None)
-    async with supervisor.opened(run_id) as workspace:
+    async with supervisor.registry.opened(run_id) as workspace:
         stopping = asyncio.ensure_future(supervisor.stop(run_id))
         await asyncio.wait_for(ended.wait(), 10)
         stopped, _ = await asyncio.wait({stopping}, timeout=0.1)

@@ -333,7 +333,11 @@ class Simulation:
 
     def _replays(self, state: RunState) -> None:
         """What the living engine holds is what its record adds up to."""
-        run = self.owner.supervisor._active.get(self.run_id) if self.owner is not None and self.owner.alive else None
+        run = (
+            self.owner.supervisor.registry.active.get(self.run_id)
+            if self.owner is not None and self.owner.alive
+            else None
+        )
         if run is not None and run.state.sequence == state.sequence and run.state != state:
             different = [name for name, value in vars(state).items() if getattr(run.state, name) != value]
             self.machine.broken.append(f"the state in memory is not what the record adds up to: {different}")

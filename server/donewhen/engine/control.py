@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from donewhen.core import events as e
@@ -33,42 +32,44 @@ from donewhen.core.acts import (
 from donewhen.core.errors import (
     ActRefused,
     DoneWhenError,
-    LedgerError,
     Overtaken,
     PersonNeeded,
-    RecordChanged,
     UnknownInterrupt,
-    UnknownRun,
-    UnreadableRun,
     UsageError,
 )
-from donewhen.core.fold.dispatch import fold
 from donewhen.core.globs import all_folders, folders_above
 from donewhen.core.hints import ReadWhen
 from donewhen.core.people import REFUSED, Person, Seen, refusal
 from donewhen.core.state import KeptTree, RunState
 from donewhen.core.steering import PausedBy
 from donewhen.core.work import Answer
-from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import RunView
-from donewhen.engine.reading import Reading
-from donewhen.engine.records import kept_after, view_of
+from donewhen.engine.records import kept_after
+from donewhen.engine.registry import Registry
 from donewhen.engine.watching import amend, take_accepted_goal
 from donewhen.ports import Owner
 
 TAKEN_WITHIN = 10.0
 """Seconds in which the process that pursues a run has to take an act."""
 PAUSED_WITHIN = 5.0
-DIED = "the process that ran it ended unexpectedly"
-LETS_GO_WITHIN = 3.0
 TRIES = 5
 """Times that an act is tried while other processes put something else on record of the run."""
 MAX_REFUSALS = 20
 """Refused acts that are put on record of a run in one process: a worker may ask as often as it likes."""
 
 
-class Control(Reading):
+class Control:
     """The part of `engine.api.Runs` by which a person steers."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._setup = registry.setup
+        self._records = registry.records
+        self._active = registry.active
+        self._refused: dict[str, set[str]] = {}
+        """What was said of acts that were refused, by run."""
+        self._acting = asyncio.Lock()
+        """Held from what an act is decided on until it is on record: one at a time, as they come."""
 
     async def pause(self, run_id: str, reason: str = "paused by a person", by: PausedBy = "person") -> RunView:
         return await self._steered(run_id, PauseRun(reason, by))
@@ -100,7 +101,7 @@ class Control(Reading):
         return await self.act(run_id, RevertFinding(finding_id, force))
 
     async def amend(self, goal_path: str) -> None:
-        run = self._pursuing(goal_path)
+        run = self._registry.pursuing(goal_path)
         if run is not None:
             await amend(run, goal_path)
 
@@ -110,9 +111,8 @@ class Control(Reading):
         run = self._active.get(run_id)
         await self.act(run_id, act)
         if run is None or run_id in self._active:
-            return await self._view(run_id)
-        # With its run this process may end: the record may be closed by now.
-        return self._watched_view(view_of(self._setup.root, run.state, replace(run.live, activity=None), owned=False))
+            return await self._registry.known_view(run_id)
+        return self._registry.last_view(run)
 
     async def act(self, run_id: str, act: Act) -> ActOutcome:
         """Done here, or by the process that pursues the run."""
@@ -124,15 +124,15 @@ class Control(Reading):
 
     async def _acted(self, run_id: str, act: Act) -> ActOutcome:
         await self._records.state(run_id)  # an unknown run is an error of its own
-        self._may_write()
-        owner = await self._owner()
+        self._registry.may_write()
+        owner = await self._registry.owner()
         if run_id not in self._active:
             if owner is not None and owner.run_id == run_id:
                 return await self._ask(owner, act)
             if not (isinstance(act, PauseRun) and act.by == "run"):  # a pause by the run is nobody's act
                 await self._refuse_what_no_person_does(run_id, act)
             # Before anything else is on record: when it died must stay known.
-            await self._mark_interrupted(run_id)
+            await self._registry.mark_interrupted(run_id)
         # Once begun, it runs to its end even if the caller goes away: the question is withdrawn by its own answer.
         performing = self._perform(run_id, act, self._setup.people.me())
         return await asyncio.shield(asyncio.ensure_future(performing))
@@ -147,22 +147,6 @@ class Control(Reading):
             if why is not None:
                 raise ActRefused(why)
 
-    async def _owner(self) -> Owner | None:
-        """The live owner of this folder. One whose run is over is about to let go: that is waited for."""
-        deadline = asyncio.get_running_loop().time() + LETS_GO_WITHIN
-        owner = self._setup.lock.owner()
-        while owner is not None and asyncio.get_running_loop().time() < deadline:
-            run = self._active.get(owner.run_id)
-            try:
-                state = run.state if run is not None else await self._records.state(owner.run_id)
-            except (UnknownRun, UnreadableRun):
-                break  # it keeps its record elsewhere, in memory, or only there it can be read: it lives
-            if state.active:
-                break
-            await asyncio.sleep(0.02)
-            owner = self._setup.lock.owner()
-        return owner
-
     async def _ask(self, owner: Owner, act: Act) -> ActOutcome:
         """Has the owner do it. Raises Overtaken where that let the run go before it took the act."""
         deadline = asyncio.get_running_loop().time() + TAKEN_WITHIN
@@ -176,7 +160,7 @@ class Control(Reading):
             raise reply.error
         return reply
 
-    async def _take(
+    async def take(
         self, asked: AskedAct, look: Callable[[], Awaitable[Seen | None]], agreed: Callable[[], Awaitable[bool]]
     ) -> ActReply | None:
         """As `ports.TakeAct`. An act of somebody who can't be told to be a person is refused, and that is on record."""
@@ -215,13 +199,13 @@ class Control(Reading):
     async def _put_on_record(self, run_id: str, act: Act, person: Person) -> ActOutcome:
         if isinstance(act, RevertFiles | RevertFinding):
             return await self._revert(run_id, act, person)
-        state, run = await self._now(run_id), self._active.get(run_id)
+        state, run = await self._registry.state(run_id), self._active.get(run_id)
         events = events_of(state, act, person, pursued=run is not None)
         last = self._setup.lock.last_owner()
         if isinstance(act, StopRun) and run is None and last is not None and last.run_id == run_id:
             await self._setup.lock.end_leftovers(last.token)
         for event in events:
-            number = await self._act(run_id, event)
+            number = await self._registry.append(run_id, event, unless_overtaken=True)
             if isinstance(act, AnswerInterrupt) and isinstance(event, e.InterruptAnswered):
                 if not await self._records.answered_at(run_id, event.interrupt_id, number):
                     raise UnknownInterrupt(f"somebody answered {event.interrupt_id} of run {run_id} first")
@@ -243,7 +227,7 @@ class Control(Reading):
                 pass
 
     async def _revert(self, run_id: str, act: RevertFiles | RevertFinding, person: Person) -> ActOutcome:
-        state = await self._now(run_id)
+        state = await self._registry.state(run_id)
         if isinstance(act, RevertFinding):
             refuse_unsteerable(state)
             found = known_finding(state, act.finding_id)
@@ -270,10 +254,10 @@ class Control(Reading):
     ) -> ActOutcome:
         """Files as they were, but for those that a person edited since, or that have such a one in their way; what
         stood there before is kept too."""
-        state = await self._now(run_id)
+        state = await self._registry.state(run_id)
         if state.turn is not None and not state.waits_for_person:
             raise UsageError(f"the worker of run {run_id} is at work: pause the run first")
-        async with self.opened(run_id) as workspace:
+        async with self._registry.opened(run_id) as workspace:
             before = await workspace.checkpoint()
             changed = set(await workspace.changed_between(source.tree, None))
             wanted = changed if paths is None else changed & set(paths)
@@ -284,7 +268,7 @@ class Control(Reading):
             done = await workspace.restore(source.tree, sorted(wanted), keep=kept)
             reverted = e.FilesReverted(iteration, tuple(done), kept, before, source.tree, person)
             try:
-                await self._append_event(run_id, reverted)
+                await self._registry.append(run_id, reverted)
             except Overtaken:
                 await workspace.restore(before, sorted(done))  # whoever pursues it by now knows nothing of this
                 raise
@@ -306,88 +290,6 @@ class Control(Reading):
             since -= {path for path, source in put_back.items() if source == checkpoint} - differs
         return since
 
-    # ----------------------------------------------------------------------------------- their base
-
-    def _pursuing(self, goal_path: str) -> ActiveRun | None:
-        """The run of this process that pursues that goal."""
-        for run in self._active.values():
-            if run.state.mode == "pursue" and run.state.active and run.state.goal.path == goal_path:
-                return run
-        return None
-
-    async def _now(self, run_id: str) -> RunState:
-        run = self._active.get(run_id)
-        return run.state if run is not None else await self._records.state(run_id)
-
-    async def _act(self, run_id: str, event: e.Event) -> int | None:
-        """As `_append_event`. Raises Overtaken too where another process put anything on record meanwhile: it may
-        matter to this."""
-        return await self._append_event(run_id, event, unless_overtaken=True)
-
-    async def _append_event(self, run_id: str, event: e.Event, *, unless_overtaken: bool = False) -> int | None:
-        """Appends to a run of this process, or to one that nobody works on: then its number is returned. Raises
-        Overtaken where another process pursues it by now, which takes in nothing that it didn't put on record itself.
-        """
-        run = self._active.get(run_id)
-        if run is not None:
-            await run.append(event)
-            return None
-        state = await self._records.state(run_id)
-        owner = self._setup.lock.owner()  # in this order: whoever takes it over writes after that state
-        if owner is not None and owner.run_id == run_id and (unless_overtaken or state.active):
-            raise Overtaken(f"run {run_id} is pursued again")
-        now = self._setup.clock.now()
-        try:
-            entry = await self._setup.ledger.append(run_id, event, now, seconds=0.0, after=state.sequence)
-        except Overtaken:
-            if unless_overtaken or (await self._records.state(run_id)).sequence == state.sequence:
-                raise
-            return await self._append_event(run_id, event)
-        except RecordChanged:
-            await self._read_anew(run_id)
-            raise
-        fold(state, entry)  # it must fold, or nobody could read the run afterwards
-        await self._tell_listeners(run_id)
-        self._watch_again()
-        return entry.sequence
-
-    async def _read_anew(self, run_id: str) -> None:
-        """What was read of it no longer holds: from where it was changed on, nothing counts."""
-        self._records.forget(run_id)
-        await self._tell_listeners(run_id)
-
-    async def _mark_interrupted(self, run_id: str) -> None:
-        """Puts on record that the run's supervisor died, unless it is not a run that was being pursued."""
-        state = await self._records.state(run_id)
-        owner = self._setup.lock.owner()  # in this order: whoever takes it over writes after that state
-        if state.mode != "pursue" or not state.active or (owner is not None and owner.run_id == run_id):
-            return
-        try:
-            await self._record_death(state)
-        except Overtaken:
-            return  # somebody else was first: it is on record, or pursued again
-        except RecordChanged:
-            await self._read_anew(run_id)
-
-    async def _find_dead(self) -> None:
-        """A run that looks pursued and that no live process owns is interrupted, for whoever reads it. Where that
-        can't be put on record, it shows as it was left."""
-        with contextlib.suppress(LedgerError):
-            for summary in await self._setup.ledger.runs():
-                if summary.status in ("running", "waiting") and summary.run_id not in self._active:
-                    with contextlib.suppress(UnreadableRun, UnknownRun):
-                        await self._mark_interrupted(summary.run_id)
-
-    async def _record_death(self, state: RunState) -> None:
-        """Raises Overtaken if the run is not as it was any more: what went on has not died."""
-        live = await self._setup.ledger.live(state.run_id)
-        seconds = max(0.0, live.elapsed - state.elapsed) if live.elapsed else None
-        died = e.RunInterrupted(DIED, max(live.alive_at, state.updated_at))
-        now = self._setup.clock.now()
-        fold(state, await self._setup.ledger.append(state.run_id, died, now, seconds=seconds, after=state.sequence))
-        await self._tell_listeners(state.run_id)
-        self._watch_again()
-
     async def _until(self, run_id: str, reached: Callable[[RunState], bool]) -> None:
         run = self._active.get(run_id)
         if run is None:
@@ -395,6 +297,6 @@ class Control(Reading):
         deadline = asyncio.get_running_loop().time() + PAUSED_WITHIN
         while not reached(run.state) and not run.failed and asyncio.get_running_loop().time() < deadline:
             await run.changed(run.state.sequence, 0.1)
-        task = self._tasks.get(run_id)
+        task = self._registry.tasks.get(run_id)
         if reached(run.state) and task is not None:
             await asyncio.wait({task}, timeout=PAUSED_WITHIN)

@@ -1,220 +1,134 @@
-"""What is left of a run that is over: its result is compared with the workspace, and, on guard, proven again."""
+"""A goal on guard: its checks run again after edits, as in a run of worker `human`, beside no run."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hashlib
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
-from donewhen.core.errors import DoneWhenError, LedgerError, WorkspaceError
+from donewhen.core.errors import (
+    AlreadyRunning,
+    DoneWhenError,
+    HeldElsewhere,
+    LedgerError,
+    LedgerUnavailable,
+    RecordGone,
+    UsageError,
+)
 from donewhen.core.events import GuardSet, Warned
-from donewhen.core.proof import Present
+from donewhen.core.proof import guardable
 from donewhen.core.state import RunState
 from donewhen.core.work import Actor
-from donewhen.engine.active import ActiveRun
+from donewhen.engine.active import ActiveRun, Parts
+from donewhen.engine.api import RunView
 from donewhen.engine.audits import audit
-from donewhen.engine.tasks import cancel_all
-from donewhen.engine.watching import amend_if_edited, named_globs, watched
+from donewhen.engine.registry import Registry
+from donewhen.engine.results import remember
+from donewhen.engine.watching import amend_if_edited, goal_file_gone, watched
 from donewhen.ports import TreeState, Workspace
-
-# Compares the workspace of a run that nobody pursues with what the run last saw.
-
-
-def result_name(state: RunState) -> str:
-    """The name under which the workspace is remembered with a run's result: each goal has one of its newest run, and
-    one of its newest audit."""
-    goal = hashlib.sha256((state.goal.path or "").encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return f"{state.mode}-{goal}"
-
-
-def comparable(state: RunState) -> bool:
-    """True for a run that isn't being pursued and whose result is about files."""
-    return not state.active and state.goal.about == "workspace"
-
-
-async def remember(state: RunState, workspace: Workspace) -> None:
-    """Keeps what the result was made of. It can be compared without, by reading everything."""
-    if comparable(state):
-        with contextlib.suppress(OSError):
-            await workspace.remember(result_name(state))
-
-
-async def reopened(state: RunState, workspace: Workspace) -> Present:
-    """Opens a workspace as the run had it, and compares. Raises WorkspaceError if it can't be read."""
-    globs = named_globs(state.goal)
-    return present_of(await workspace.recall(result_name(state), state.revision, globs, state.run_id), workspace)
-
-
-def present_of(tree: TreeState, workspace: Workspace) -> Present:
-    """The workspace as it was just looked at."""
-    departed = workspace.departed()
-    return Present(tree.revision, None if departed is None else tuple(departed))
-
-
-async def compared_once(state: RunState, workspace: Workspace) -> Present | None:
-    """One look. None if the folder can't be read."""
-    try:
-        return await reopened(state, workspace)
-    except WorkspaceError:
-        return None
-    finally:
-        await workspace.close()
-
-
-async def committed_as(state: RunState, workspace: Workspace) -> str | None:
-    """The commit that holds what the run last looked at; None where the files are not that any more."""
-    try:
-        present = await reopened(state, workspace)
-        return await workspace.commit() if present.revision == state.revision else None
-    except WorkspaceError:
-        return None
-    finally:
-        await workspace.close()
-
-
-# Watches the results of runs that are over: one watcher per folder, and no work while nothing happens.
-
-
-LOOKS_AGAIN = 0.25
-"""Seconds between two looks while files go on changing."""
-
-
-@dataclass(slots=True)
-class _WatchedResult:
-    """One result that is watched. `revision` is the one that it is compared with."""
-
-    revision: str
-    workspace: Workspace
-    task: asyncio.Task[None] | None = None
-    present: Present | None = None
-    looked: asyncio.Event | None = None
-    poked: asyncio.Event | None = None
-    acting: asyncio.Future[str] | None = None
-
-
-class ResultWatcher:
-    """The results of one folder that are compared with its files as these change. `changed` is told of each run whose
-    result became another's, or its own again. `act` is given each of them with its workspace after each look, and when
-    something else may have changed: it returns the revision that the result is of by then."""
-
-    def __init__(
-        self,
-        open_workspace: Callable[[], Workspace],
-        changed: Callable[[str], None],
-        act: Callable[[str, Workspace], Awaitable[str]],
-    ) -> None:
-        self._open = open_workspace
-        self._changed = changed
-        self._act = act
-        self._kept: dict[str, _WatchedResult] = {}
-
-    def present(self, state: RunState) -> Present | None:
-        """What is known of the workspace for this run; None if it isn't watched, or was not looked at yet."""
-        result = self._kept.get(state.run_id)
-        return result.present if result is not None and result.revision == state.revision else None
-
-    async def looked_at(self, state: RunState) -> Present | None:
-        """As `present`, once the first look is over."""
-        result = self._kept.get(state.run_id)
-        if result is not None and result.looked is not None:
-            await result.looked.wait()
-        return self.present(state)
-
-    async def keep(self, states: Sequence[RunState]) -> None:
-        """Watches these results, and no others."""
-        wanted = {state.run_id: state for state in states if comparable(state)}
-        for run_id, result in list(self._kept.items()):
-            moved_on = run_id in wanted and wanted[run_id].revision != result.revision and result.acting is None
-            if run_id not in wanted or moved_on:
-                await self._end(run_id)
-            elif result.poked is not None:
-                result.poked.set()
-        for run_id, state in wanted.items():
-            if run_id not in self._kept:
-                result = _WatchedResult(state.revision, self._open(), looked=asyncio.Event(), poked=asyncio.Event())
-                self._kept[run_id] = result
-                result.task = asyncio.ensure_future(self._watch(state, result))
-
-    async def suspend(self) -> None:
-        """Whatever is being done for a result is cut off: a run begins. It is taken up when something changes."""
-        await cancel_all(*(result.acting for result in self._kept.values() if result.acting is not None))
-
-    def saved_by_client(self, path: str, text: str) -> None:
-        for result in self._kept.values():
-            result.workspace.saved_by_client(path, text)
-
-    async def close(self) -> None:
-        for run_id in list(self._kept):
-            await self._end(run_id)
-
-    async def _end(self, run_id: str) -> None:
-        result = self._kept.pop(run_id)
-        if result.task is not None:
-            await cancel_all(result.task)
-
-    async def _watch(self, state: RunState, result: _WatchedResult) -> None:
-        try:
-            await self._watch_result(state, result)
-        except (DoneWhenError, OSError):
-            self._set_present(state.run_id, result, None)  # the folder is gone, or can't be read: nothing is known
-        finally:
-            if result.looked is not None:
-                result.looked.set()
-            with contextlib.suppress(DoneWhenError, OSError):
-                await result.workspace.close()
-
-    async def _watch_result(self, state: RunState, result: _WatchedResult) -> None:
-        self._set_present(state.run_id, result, await reopened(state, result.workspace))
-        if result.looked is not None:
-            result.looked.set()
-        while True:
-            if await self._acted(state.run_id, result):
-                continue
-            await self._moved_or_poked(result)
-            tree = await result.workspace.current()
-            self._set_present(state.run_id, result, present_of(tree, result.workspace))
-            await asyncio.sleep(LOOKS_AGAIN)
-
-    async def _acted(self, run_id: str, result: _WatchedResult) -> bool:
-        """True if files changed meanwhile that it did not look at."""
-        before = (await result.workspace.current()).revision
-        result.acting = asyncio.ensure_future(self._act(run_id, result.workspace))
-        try:
-            await asyncio.wait({result.acting})
-            if not result.acting.cancelled():
-                result.revision = result.acting.result()
-        finally:
-            await cancel_all(result.acting)
-            result.acting = None
-        tree = await result.workspace.current()
-        self._set_present(run_id, result, present_of(tree, result.workspace))
-        return tree.revision not in (before, result.revision)
-
-    async def _moved_or_poked(self, result: _WatchedResult) -> None:
-        poked = result.poked or asyncio.Event()
-        waiting = [asyncio.ensure_future(one) for one in (result.workspace.moved(), poked.wait())]
-        try:
-            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            await cancel_all(*waiting)
-        poked.clear()
-        for one in done:
-            one.result()
-
-    def _set_present(self, run_id: str, result: _WatchedResult, present: Present | None) -> None:
-        if present != result.present and self._kept.get(run_id) is result:
-            result.present = present
-            self._changed(run_id)
-
-
-# A goal on guard: its checks run again after edits, as in a run of worker `human`, beside no run.
-
 
 QUIET = 0.15
 WAITS = 10
 """How many times to wait until the files settle; after that they are looked at as they are."""
+
+
+class Guard:
+    """The part of `engine.api.Runs` that proves again what is on guard."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._setup = registry.setup
+        self._records = registry.records
+        self._active = registry.active
+        self._suspended: dict[str, str] = {}
+        """Runs whose guard another run has suspended, with that run."""
+
+    async def guard(self, on: bool, *, run_id: str | None = None, goal_path: str | None = None) -> RunView:
+        state = await self._to_guard(run_id, goal_path)
+        if on and state.guard is None:
+            self._registry.may_execute()
+            await self._registry.append(state.run_id, GuardSet())
+        elif not on and state.guard is not None:
+            await self._registry.append(state.run_id, GuardSet(None, "a person lifted it"))
+        self._registry.watch_again()
+        return await self._registry.known_view(state.run_id)
+
+    async def _to_guard(self, run_id: str | None, goal_path: str | None) -> RunState:
+        if run_id is not None:
+            state = await self._records.state(run_id)
+            if not guardable(state):
+                is_ = state.status or "a check"
+                raise UsageError(f"run {run_id} is {is_}: only what a complete run has proven can be guarded")
+            return state
+        for state in await self._records.newest():
+            if state.mode == "pursue" and goal_path in (None, state.goal.path):
+                if guardable(state):
+                    return state
+                break
+        named = f"of {goal_path} " if goal_path is not None else ""
+        raise UsageError(
+            f"the newest run {named}is not complete, so nothing is proven yet", typed=": `donewhen run` first"
+        )
+
+    async def run_on_guard(self, goal_path: str | None) -> RunState | None:
+        """The run of that goal that is on guard."""
+        newest = await self._records.newest()
+        return next((s for s in newest if s.goal.path == goal_path and s.guard is not None), None)
+
+    async def pass_on(self, run: ActiveRun, guarded: RunState | None) -> None:
+        if guarded is not None:
+            await self._registry.append(guarded.run_id, GuardSet(None, f"run {run.run_id} works on the goal"))
+
+    async def keep_proven(self, run_id: str, workspace: Workspace) -> str:
+        """An audit of what is on guard, where one is due and nothing stands in its way: a run in this folder, another
+        process that does it, a workspace that isn't trusted."""
+        state = await self._records.state(run_id)
+        if state.guard is None or not self._setup.trusted():
+            return state.revision
+        owner = await self._registry.owner()
+        if owner is not None:
+            self._suspended[run_id] = owner.run_id
+            return state.revision
+        by = await self._changed_by(run_id)
+        tree = await quiet(workspace)
+        if tree.revision == state.revision and not state.auditing.due:
+            return state.revision
+        token, lock = self._setup.random_hex(16), self._setup.guard_lock
+        try:
+            if lock is not None:
+                lock.acquire(run_id, token)
+        except (AlreadyRunning, HeldElsewhere, LedgerUnavailable):
+            return state.revision
+        try:
+            state = await self._records.state(run_id)
+            if state.guard is not None:
+                run = ActiveRun(Parts(self._setup, workspace), token, self._registry.run_changed, state)
+                await self._proven_again(run, by)
+        finally:
+            if lock is not None:
+                lock.release()
+        return (await self._records.state(run_id)).revision
+
+    async def _changed_by(self, run_id: str) -> Actor:
+        """Who changed files: the worker of the run that suspended the guard, else a person, for no worker's turn was
+        open (product.md, "Who did it")."""
+        other = self._suspended.pop(run_id, None)
+        if other is not None and (await self._records.state(other)).options.worker != "human":
+            return "worker"
+        return "person"
+
+    async def _proven_again(self, run: ActiveRun, by: Actor) -> None:
+        self._active[run.run_id] = run
+        try:
+            await prove_again(run, by)
+        except RecordGone as error:
+            self._registry.failure = error  # whoever follows hears of it
+        except LedgerError:
+            pass  # it goes on with the next edit
+        except Exception as error:  # noqa: BLE001  # a defect that can't be put on record either: so does this
+            self._registry.failure = error
+        finally:
+            self._active.pop(run.run_id, None)
+            await remember(run.state, run.parts.workspace)
+            run.touch()
 
 
 async def quiet(workspace: Workspace) -> TreeState:
@@ -237,7 +151,7 @@ async def prove_again(run: ActiveRun, by: Actor) -> None:
         # What changed since the result: looks in between have taken note of it already.
         await run.record_tree(TreeState(tree.revision, tuple(run.parts.workspace.departed() or ())), by)
         await amend_if_edited(run)
-        if _goal_file_gone(run):
+        if goal_file_gone(run):
             await run.append(GuardSet(None, f"the goal file {run.state.goal.path} is gone"))
         while run.state.guard is not None and run.state.auditing.due:
             await watched(run, audit(run, run.state.iteration))
@@ -246,8 +160,3 @@ async def prove_again(run: ActiveRun, by: Actor) -> None:
     except Exception as error:  # noqa: BLE001  # invariant 8: a defect is said too, and the guard goes on
         why = error if isinstance(error, DoneWhenError | OSError) else f"{type(error).__name__}: {error}"
         await run.append(Warned("guard", f"what is on guard could not be proven again: {why}"))
-
-
-def _goal_file_gone(run: ActiveRun) -> bool:
-    path = run.state.goal.path
-    return path is not None and run.parts.workspace.digest(path) is None

@@ -101,6 +101,10 @@ class Records:
                 found.append(replace(summary, status=trouble.status, unreadable=why))
         return found
 
+    def remember(self, state: RunState) -> None:
+        """A run that has ended stays known, however much of it a ledger in memory keeps."""
+        self._states[state.run_id] = state
+
     def forget(self, run_id: str) -> None:
         """It is read again: what was read before may have been changed since."""
         self._states.pop(run_id, None)

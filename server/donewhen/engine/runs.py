@@ -1,5 +1,8 @@
-"""The runs of one workspace folder: starts, supervises and resumes them. Implements `engine.api.Runs` together with
-its bases: `control` (what people do to a run), `reading` (views, following)."""
+"""The runs of one workspace folder: starts, supervises and resumes them.
+
+`Supervisor` is `engine.api.Runs`, made of its parts: `reading`, `following`, `control` (what people do to a run) and
+`guarding`, over the `registry` that all of them share.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,14 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 
 from donewhen.core import events as e
 from donewhen.core.errors import (
     AlreadyRunning,
     DoneWhenError,
-    HeldElsewhere,
     LedgerError,
-    LedgerUnavailable,
     NotResumable,
-    NotTrusted,
     Overtaken,
     RecordChanged,
     RecordGone,
@@ -25,7 +26,6 @@ from donewhen.core.errors import (
     UsageError,
 )
 from donewhen.core.goal import Limits
-from donewhen.core.proof import guardable
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.resume import (
     check_resumable,
@@ -39,27 +39,65 @@ from donewhen.core.resume import (
 from donewhen.core.retention import Retention
 from donewhen.core.state import RunState
 from donewhen.core.summary import unkept_budgets
-from donewhen.core.work import Actor
 from donewhen.engine.active import MAX_PATHS, ActiveRun, Parts
 from donewhen.engine.api import Collected, HaltAnswer, LimitChanges, RunView, StartOptions
 from donewhen.engine.collecting import Collector
-from donewhen.engine.control import DIED, Control
-from donewhen.engine.guarding import prove_again, quiet, remember
+from donewhen.engine.control import Control
+from donewhen.engine.following import Following
+from donewhen.engine.guarding import Guard
 from donewhen.engine.halting import resume_halted
 from donewhen.engine.loop import defect, pursue
 from donewhen.engine.proof_basis import proof_basis_of
-from donewhen.engine.setup import Start
+from donewhen.engine.reading import Reading
+from donewhen.engine.registry import DIED, Registry
+from donewhen.engine.results import remember
+from donewhen.engine.setup import EngineSetup, Start
 from donewhen.engine.tasks import cancel_all, result_of
 from donewhen.engine.watching import amend_if_saved, goal_file_gone, named_globs, take_accepted_goal
-from donewhen.ports import RunSummary, Worker, Workspace
+from donewhen.ports import RunSummary, Worker
 
 CLOSES_WITHIN = 2.0
 COLLECTS_WITHIN = 1.0
 """Seconds that the end of a command waits for what was begun when its run ended; the rest is done the next time."""
 
 
-class Supervisor(Control):
+class Supervisor:
     """Owns the run tasks of this process: at most one run is pursued per folder, audits are always allowed."""
+
+    def __init__(self, setup: EngineSetup) -> None:
+        self._setup = setup
+        self.registry = Registry(setup)
+        self._records = self.registry.records
+        self._active = self.registry.active
+        self._tasks = self.registry.tasks
+        self._audits: dict[str, asyncio.Task[RunView]] = {}
+        self._waiting: dict[str, int] = {}
+        self._collecting: asyncio.Task[None] | None = None
+        self._reading = reading = Reading(self.registry)
+        self._following = following = Following(self.registry)
+        self._control = control = Control(self.registry)
+        self._guard = Guard(self.registry)
+
+        self.view, self.saved_by_client = self.registry.view, self.registry.saved_by_client
+        self.views, self.standing, self.summaries = reading.views, reading.standing, reading.summaries
+        self.iteration, self.steps, self.report, self.commit = (
+            reading.iteration, reading.steps, reading.report, reading.commit
+        )  # fmt: skip
+        self.changes, self.diff, self.file_at = reading.changes, reading.diff, reading.file_at
+        self.evidence, self.evidence_file = reading.evidence, reading.evidence_file
+        self.follow, self.subscribe = following.follow, following.subscribe
+        self.pause, self.stop, self.answer, self.hint = control.pause, control.stop, control.answer, control.hint
+        self.waive, self.accept, self.dispute = control.waive, control.accept, control.dispute
+        self.revert, self.revert_finding, self.amend = control.revert, control.revert_finding, control.amend
+        self.guard = self._guard.guard
+
+    @property
+    def root(self) -> Path:
+        return self._setup.root
+
+    @property
+    def state_folder(self) -> Path:
+        return self._setup.state_folder
 
     async def start(self, goal_path: str, options: StartOptions | None = None) -> RunView:
         chosen = options or StartOptions()
@@ -71,7 +109,7 @@ class Supervisor(Control):
         return start.options
 
     async def _settled(self, goal_path: str, options: StartOptions) -> Start:
-        self._may_execute()
+        self.registry.may_execute()
         if self._setup.prepare is not None:
             await self._setup.prepare()
         goal = self._setup.goal_files.load(goal_path)
@@ -80,16 +118,16 @@ class Supervisor(Control):
     async def start_goal(self, start: Start, run_id: str | None = None, turns: int | None = None) -> RunView:
         """Starts a run of a goal that needs no file, with options that are settled. `run_id` and `turns` are those of
         `StartOptions`. Raises UsageError for an id that a run has."""
-        self._may_execute()
+        self.registry.may_execute()
         if run_id is not None:
             await self._refuse_known(run_id)
         worker = self._setup.worker(start.options)
         token, run_id = self._new_token(), run_id or self._new_run_id()
         await self._acquire_lock(run_id, token)
         try:
-            guarded = await self._on_guard(start.goal.path)
+            guarded = await self._guard.run_on_guard(start.goal.path)
             run = await self._begin_run(run_id, token, "pursue", start, worker, guarded=guarded is not None)
-            await self._pass_guard_on(run, guarded)
+            await self._guard.pass_on(run, guarded)
             for warning in start.warnings:
                 await run.append(e.Warned(warning.code, warning.message))
         except BaseException:
@@ -97,11 +135,11 @@ class Supervisor(Control):
             raise
         run.limit_turns(turns)
         self._launch(run)
-        return self._own_view(run)
+        return self.registry.own_view(run)
 
     async def check(self, goal_path: str) -> RunView:
-        self._may_execute()
-        running = self._pursuing(goal_path)
+        self.registry.may_execute()
+        running = self.registry.pursuing(goal_path)
         if running is not None:
             return await self._next_audit(running)
         task = self._audits.get(goal_path)
@@ -133,7 +171,7 @@ class Supervisor(Control):
         options: StartOptions | None = None,
         halt: HaltAnswer | None = None,
     ) -> RunView:
-        self._may_execute()
+        self.registry.may_execute()
         state = await self._resumable(run_id)
         await self._refuse_programs(state)
         changes = limits or LimitChanges()
@@ -164,7 +202,7 @@ class Supervisor(Control):
             raise
         run.limit_turns(options.turns if options is not None else None)
         self._launch(run)
-        return self._own_view(run)
+        return self.registry.own_view(run)
 
     async def _refuse_programs(self, state: RunState) -> None:
         why = None if self._setup.of_program else of_a_program(state, str(self._setup.root))
@@ -203,7 +241,7 @@ class Supervisor(Control):
         if summary.status != "interrupted":
             if self._setup.unwritable is not None:
                 return []  # it shows as it was left
-            await self._mark_interrupted(summary.run_id)
+            await self.registry.mark_interrupted(summary.run_id)
         view = await self.view(summary.run_id)
         return [view] if view.state.lifecycle.interrupted is not None else []
 
@@ -227,22 +265,45 @@ class Supervisor(Control):
             await self._release_run(run)
         # What was asked may be what lets this process end: whoever asked still gets the reply.
         await self._setup.people.replied()
-        await self._end_background()
+        await self._following.close()
+        await self.registry.close()
         self._setup.lock.release()
         await self._end_collecting(COLLECTS_WITHIN)
         if self._setup.closing is not None:
             await self._setup.closing()
 
+    # ------------------------------------------------------------------------------------ the folder
+
+    async def watch(self) -> None:
+        self.registry.watch(self._guard.keep_proven)
+
+    def warm(self) -> None:
+        if self._setup.trusted():
+            self._setup.warm()
+
+    def editor_changed(self) -> None:
+        self._setup.editor_activity.note()
+
+    async def forget(self, goal_path: str) -> None:
+        guarded = await self._guard.run_on_guard(goal_path)
+        if guarded is not None:
+            await self.registry.append(guarded.run_id, e.GuardSet(None, "the goal was cleared"))
+        self.registry.may_write()
+        # Not before what it clears, however the time was set meanwhile.
+        known = [one.updated_at for one in await self._setup.ledger.runs() if one.goal_path == goal_path]
+        self._records.clear(goal_path, max([self._setup.clock.now(), *known]))
+        self.registry.watch_again()
+
     # -------------------------------------------------------------------------------- what is kept
 
     async def collect(self, policy: Retention, *, dry_run: bool = False) -> Collected:
         if not dry_run:
-            self._may_write()
+            self.registry.may_write()
         await self._end_collecting()
         return await Collector(self._setup, self._records).collect(policy, self._pursued_runs(), dry_run=dry_run)
 
     async def keep(self, run_id: str, on: bool) -> None:
-        self._may_write()
+        self.registry.may_write()
         await self._setup.ledger.keep(run_id, on)
 
     def _collect_later(self) -> None:
@@ -272,11 +333,6 @@ class Supervisor(Control):
 
     # -------------------------------------------------------------------------------- what it takes
 
-    def _may_execute(self) -> None:
-        if not self._setup.trusted():
-            raise NotTrusted
-        self._may_write()
-
     async def _refuse_known(self, run_id: str) -> None:
         try:
             await self._records.state(run_id)
@@ -285,7 +341,7 @@ class Supervisor(Control):
         raise UsageError(f"there is a run {run_id} already: resume it, or choose another id")
 
     async def _refuse_second(self) -> None:
-        owner = await self._owner()
+        owner = await self.registry.owner()
         if owner is not None:
             raise AlreadyRunning(owner.run_id)
 
@@ -305,8 +361,7 @@ class Supervisor(Control):
     async def _acquire_lock(self, run_id: str, token: str) -> bool:
         """Becomes the supervisor, after ending what the last one left behind."""
         await self._refuse_second()
-        if self._watcher is not None:
-            await self._watcher.suspend()
+        await self.registry.suspend_watching()
         last = self._setup.lock.last_owner()
         ended = 0
         if last is not None and self._setup.lock.owner() is None:
@@ -318,7 +373,7 @@ class Supervisor(Control):
         """The run as it is now that nobody else can change it, and that its process ended, if it did, is on record."""
         while (state := await self._records.state(run_id)).active:
             with contextlib.suppress(Overtaken):  # by whoever found it dead at the same time
-                await self._record_death(state)
+                await self.registry.record_death(state)
         return state
 
     async def _begin_run(
@@ -341,7 +396,7 @@ class Supervisor(Control):
                 run_id, mode, goal, start.options, tree.revision, known, past, start.accepted, guarded=guarded,
                 file_limits=start.file_limits if start.file_limits != goal.limits else None,
             )  # fmt: skip
-            run = await ActiveRun.begin(parts, token, self._run_changed, started)
+            run = await ActiveRun.begin(parts, token, self.registry.run_changed, started)
         except BaseException:
             await parts.workspace.close()
             raise
@@ -351,7 +406,7 @@ class Supervisor(Control):
     async def _reopen(self, state: RunState, token: str, leftovers: bool) -> ActiveRun:
         """An existing run, supervised by this process from now on."""
         parts = self._parts(state.options, self._setup.worker(state.options))
-        run = ActiveRun(parts, token, self._run_changed, state)
+        run = ActiveRun(parts, token, self.registry.run_changed, state)
         run.leftovers = leftovers
         try:
             tree = await parts.workspace.open(named_globs(state.goal), state.run_id)
@@ -389,114 +444,17 @@ class Supervisor(Control):
         plugins = setup.plugins(options) if options.worker is not None else None
         return Parts(setup, setup.workspace(), worker, setup.judge(options), plugins)
 
-    # ------------------------------------------------------------------------------------- guarding
-
-    async def guard(self, on: bool, *, run_id: str | None = None, goal_path: str | None = None) -> RunView:
-        state = await self._to_guard(run_id, goal_path)
-        if on and state.guard is None:
-            self._may_execute()
-            await self._append_event(state.run_id, e.GuardSet())
-        elif not on and state.guard is not None:
-            await self._append_event(state.run_id, e.GuardSet(None, "a person lifted it"))
-        self._watch_again()
-        return await self._view(state.run_id)
-
-    async def _to_guard(self, run_id: str | None, goal_path: str | None) -> RunState:
-        if run_id is not None:
-            state = await self._records.state(run_id)
-            if not guardable(state):
-                is_ = state.status or "a check"
-                raise UsageError(f"run {run_id} is {is_}: only what a complete run has proven can be guarded")
-            return state
-        for state in await self._records.newest():
-            if state.mode == "pursue" and goal_path in (None, state.goal.path):
-                if guardable(state):
-                    return state
-                break
-        named = f"of {goal_path} " if goal_path is not None else ""
-        raise UsageError(
-            f"the newest run {named}is not complete, so nothing is proven yet", typed=": `donewhen run` first"
-        )
-
-    async def _on_guard(self, goal_path: str | None) -> RunState | None:
-        """The run of that goal that is on guard."""
-        newest = await self._records.newest()
-        return next((s for s in newest if s.goal.path == goal_path and s.guard is not None), None)
-
-    async def _pass_guard_on(self, run: ActiveRun, guarded: RunState | None) -> None:
-        if guarded is not None:
-            await self._append_event(guarded.run_id, e.GuardSet(None, f"run {run.run_id} works on the goal"))
-
-    async def forget(self, goal_path: str) -> None:
-        guarded = await self._on_guard(goal_path)
-        if guarded is not None:
-            await self._append_event(guarded.run_id, e.GuardSet(None, "the goal was cleared"))
-        await super().forget(goal_path)
-
-    async def _keep_proven(self, run_id: str, workspace: Workspace) -> str:
-        """An audit of what is on guard, where one is due and nothing stands in its way: a run in this folder, another
-        process that does it, a workspace that isn't trusted."""
-        state = await self._records.state(run_id)
-        if state.guard is None or not self._setup.trusted():
-            return state.revision
-        owner = await self._owner()
-        if owner is not None:
-            self._suspended[run_id] = owner.run_id
-            return state.revision
-        by = await self._changed_by(run_id)
-        tree = await quiet(workspace)
-        if tree.revision == state.revision and not state.auditing.due:
-            return state.revision
-        token, lock = self._new_token(), self._setup.guard_lock
-        try:
-            if lock is not None:
-                lock.acquire(run_id, token)
-        except (AlreadyRunning, HeldElsewhere, LedgerUnavailable):
-            return state.revision
-        try:
-            state = await self._records.state(run_id)
-            if state.guard is not None:
-                run = ActiveRun(Parts(self._setup, workspace), token, self._run_changed, state)
-                await self._proven_again(run, by)
-        finally:
-            if lock is not None:
-                lock.release()
-        return (await self._records.state(run_id)).revision
-
-    async def _changed_by(self, run_id: str) -> Actor:
-        """Who changed files: the worker of the run that suspended the guard, else a person, for no worker's turn was
-        open (product.md, "Who did it")."""
-        other = self._suspended.pop(run_id, None)
-        if other is not None and (await self._records.state(other)).options.worker != "human":
-            return "worker"
-        return "person"
-
-    async def _proven_again(self, run: ActiveRun, by: Actor) -> None:
-        self._active[run.run_id] = run
-        try:
-            await prove_again(run, by)
-        except RecordGone as error:
-            self.failure = error  # whoever follows hears of it
-        except LedgerError:
-            pass  # it goes on with the next edit
-        except Exception as error:  # noqa: BLE001  # a defect that can't be put on record either: so does this
-            self.failure = error
-        finally:
-            self._active.pop(run.run_id, None)
-            await remember(run.state, run.parts.workspace)
-            run.touch()
-
     # ---------------------------------------------------------------------------------- supervising
 
     def _launch(self, run: ActiveRun) -> None:
-        self._elsewhere.discard(run.run_id)
-        self.failure = None
+        self.registry.elsewhere.discard(run.run_id)
+        self.registry.failure = None
         run.alone = True
         self._tasks[run.run_id] = asyncio.ensure_future(self._supervise(run))
 
     async def _supervise(self, run: ActiveRun) -> None:
         try:
-            await self._setup.people.listen(run.run_id, self._take)
+            await self._setup.people.listen(run.run_id, self._control.take)
             begun = (pursue(run), run.heartbeat(), run.lost.wait())
             tasks = [asyncio.ensure_future(one) for one in begun]
             try:
@@ -510,30 +468,32 @@ class Supervisor(Control):
             finally:
                 await cancel_all(*tasks)
         except DoneWhenError as error:
-            self.failure = error
+            self.registry.failure = error
             run.fail(str(error))
         except Exception as error:  # noqa: BLE001  # invariant 8, whatever becomes of the record
             with contextlib.suppress(Exception):
                 await run.append_next(e.RunEnded("crashed", defect(error)))
             if not run.state.lifecycle.ended:
-                self.failure = error
+                self.registry.failure = error
                 run.fail(defect(error), crashed=True)
         try:
             await remember(run.state, run.parts.workspace)
             await self._release_run(run)
         finally:
             self._setup.lock.release()
-        if not isinstance(self.failure, RecordGone):
+        if not isinstance(self.registry.failure, RecordGone):
             self._collect_later()
 
     async def _release_run(self, run: ActiveRun) -> None:
+        if self._setup.of_program:
+            self._records.remember(run.state)
         self._active.pop(run.run_id, None)
         self._tasks.pop(run.run_id, None)
         await run.close_workspace()
         with contextlib.suppress(LedgerError):
             await self._setup.ledger.set_live(run.run_id, replace(run.live, activity=None))
         run.touch()
-        self._watch_again()
+        self.registry.watch_again()
 
     async def _bare_audit(self, goal_path: str) -> RunView:
         start = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True))
@@ -542,7 +502,7 @@ class Supervisor(Control):
         beat = asyncio.ensure_future(run.heartbeat())
         try:
             await pursue(run)
-            return self._own_view(run)
+            return self.registry.own_view(run)
         finally:
             await cancel_all(beat)
             try:
@@ -552,7 +512,7 @@ class Supervisor(Control):
             finally:
                 self._active.pop(run.run_id, None)
                 await run.close_workspace()
-                self._watch_again()
+                self.registry.watch_again()
                 self._collect_later()
 
     async def _next_audit(self, run: ActiveRun) -> RunView:
@@ -563,7 +523,7 @@ class Supervisor(Control):
             if idle:
                 break
             await run.changed(run.state.sequence)
-        return self._own_view(run)
+        return self.registry.own_view(run)
 
     def _new_run_id(self) -> str:
         return self._setup.random_hex(4)

@@ -344,7 +344,7 @@ class Steps:
         self._put(step, at, "check", known.get(event.check_id, event.check_id), "running")
 
     def recorded(self, event: e.EvidenceRecorded, at: float) -> None:
-        """A run of a check, of some of its tests, or of a trial; other evidence is no step."""
+        """A run of a check is a step, whole, in part or as a trial; other evidence is not."""
         seen = event.evidence.observation
         step = self._next("k")
         match seen:

@@ -13,9 +13,8 @@ from donewhen.core.events import Entry, InterruptOpened, RunOptions
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
-from donewhen.engine.records import Records
 from donewhen.engine.runs import Supervisor
-from donewhen.engine.setup import EngineSetup, Start
+from donewhen.engine.setup import Start
 from donewhen.library.outcomes import GoalOutcome, outcome_of
 from donewhen.workers.callables.validators import NOTHING
 
@@ -33,7 +32,7 @@ class Session:
         found = setup.plugins(NO_OPTIONS)
         self.plugins = found.names if found is not None else ()
         """The names of the plugins that the run has."""
-        self.runs = LibraryRuns(replace(setup, observe=self._observer(setup.observe)))
+        self.runs = Supervisor(replace(setup, observe=self._observer(setup.observe)))
         self._ledger = made.ledger
         self._run: ActiveRun | None = None
         self._later: RunState | None = None
@@ -71,7 +70,7 @@ class Session:
         """Puts the run on record and starts it. Raises AlreadyRunning for a second one in the same workspace."""
         options = replace(start.options, plugins=self.plugins)
         view = await self.runs.start_goal(replace(start, options=options))
-        self._run = self.runs.supervised(view.state.run_id)
+        self._run = self.runs.registry.active[view.state.run_id]
         return view.state
 
     async def resume(
@@ -86,12 +85,23 @@ class Session:
             kept = _returned((await self.runs.view(run_id)).state)
             self.checker.response = NOTHING if kept is None else kept
         view = await self.runs.resume(run_id, limits, options, halt)
-        self._run = self.runs.supervised(view.state.run_id)
+        self._run = self.runs.registry.active[view.state.run_id]
         return view.state
 
     async def standstill(self) -> RunState:
         """The run's state once it goes no further by itself: over, paused, halted, or waiting for a person's answer."""
-        return await self.runs.standstill(self.run, self.stirred)
+        run, registry = self.run, self.runs.registry
+        task = registry.tasks.get(run.run_id)
+        while task is not None and not task.done() and not (run.state.active and run.state.interrupts):
+            self.stirred.clear()
+            woken: asyncio.Future[Any] = asyncio.ensure_future(self.stirred.wait())
+            try:
+                await asyncio.wait({task, woken}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                woken.cancel()
+        if registry.failure is not None:
+            raise registry.failure
+        return run.state
 
     async def close(self, reason: str = "the program ended") -> None:
         """Ends what still runs, within 2 s; an active run is then `interrupted`."""
@@ -121,38 +131,3 @@ def _returned(state: RunState) -> str | None:
 async def open_session(parts: RunParts) -> Session:
     """Starts nothing yet. Raises UsageError for parts that can't work together, LedgerUnavailable."""
     return Session(await assembled(parts))
-
-
-class LibraryRuns(Supervisor):
-    """The runs of one session. A finished run stays known, however much of it the ledger keeps."""
-
-    def __init__(self, setup: EngineSetup) -> None:
-        super().__init__(setup)
-        self._kept = _KnownRecords(setup.root, setup.state_folder, setup.ledger)
-        self._records = self._kept
-
-    def supervised(self, run_id: str) -> ActiveRun:
-        """The run that this process has just begun to supervise."""
-        return self._active[run_id]
-
-    async def standstill(self, run: ActiveRun, stirred: asyncio.Event) -> RunState:
-        task = self._tasks.get(run.run_id)
-        while task is not None and not task.done() and not (run.state.active and run.state.interrupts):
-            stirred.clear()
-            woken: asyncio.Future[Any] = asyncio.ensure_future(stirred.wait())
-            try:
-                await asyncio.wait({task, woken}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                woken.cancel()
-        if self.failure is not None:
-            raise self.failure
-        return run.state
-
-    async def _release_run(self, run: ActiveRun) -> None:
-        self._kept.remember(run.state)
-        await super()._release_run(run)
-
-
-class _KnownRecords(Records):
-    def remember(self, state: RunState) -> None:
-        self._states[state.run_id] = state

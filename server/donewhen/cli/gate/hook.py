@@ -323,7 +323,7 @@ async def _known_run(runs: Runs, record: GateRecord, goal: str) -> RunView | Non
 
 def _standing_of(view: RunView) -> Standing:
     from donewhen.core.proof import unmet_signature
-    from donewhen.engine.guarding import result_name
+    from donewhen.engine.results import result_name
 
     state = view.state
     said = "" if _proven(view) else _unproven(view)
