@@ -12,7 +12,7 @@ from donewhen.core.evidence import CheckResult, Evidence, ObservedDiff, Observed
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.hints import UNASKED
 from donewhen.core.integrity import IntegrityFinding
-from donewhen.core.work import Interrupt, Usage
+from donewhen.core.work import Answer, Interrupt, Usage
 
 SLACK = 1e-6
 
@@ -224,7 +224,7 @@ class Books:
                 self._accept(identity, undo)
             case e.InterruptOpened(interrupt=interrupt):
                 self.interrupts[interrupt.id] = interrupt
-            case e.InterruptAnswered(interrupt_id=key, answer=answer):
+            case e.InterruptAnswered(key, Answer() as answer):
                 if key == UNASKED:
                     self.hints[answer.text] = self.position
                 elif key not in self.answers:

@@ -223,7 +223,6 @@ SAMPLES: tuple[e.Event, ...] = (
         )
     ),
     e.InterruptAnswered("I1", Answer("edit", "text", {"command": "git status"}, "safer", "run")),
-    e.InterruptClosed("I2", "gone"),
     e.LimitsRaised(LIMITS),
     e.PauseRequested("Ctrl-C", "person"),
     e.StopRequested("stop", Person("ada", "terminal")),
@@ -262,6 +261,7 @@ NAMED: dict[str, e.Event] = {
     **{f"EvidenceRecorded-{type(seen).__name__}": e.EvidenceRecorded(evidence(seen)) for seen in OBSERVATIONS},
     "TurnStarted-without-checkpoint": e.TurnStarted(1, None),
     "JudgeFinished-without-verdict": e.JudgeFinished(("r-2",), "rev2", "rev3", None, Usage(), "unreadable"),
+    "InterruptAnswered-without-answer": e.InterruptAnswered("I2", None, reason="gone"),
     "InterruptAnswered-plain": e.InterruptAnswered("I1", Answer("approve")),
     "PluginStateSet-nothing": p.PluginStateSet("mine", None),
     "GuardSet-lifted": e.GuardSet(None, "a person lifted it"),

@@ -31,7 +31,7 @@ CURRENT = GOLDEN / f"v{CODEC_VERSION}"
 OLDER = [file for file in sorted(GOLDEN.glob("v*/*.json")) if file.parent != CURRENT]
 EARLIER = sorted(GOLDEN.glob("earlier/*.json"))
 RETYPED = {
-    "StartAccepted": "InterruptClosed",
+    **dict.fromkeys(("StartAccepted", "InterruptClosed"), "InterruptAnswered"),
     "CheckFinished": "EvidenceRecorded",
     **dict.fromkeys(("TurnAbandoned", "AuditAbandoned", "JudgeFailed"), "Abandoned"),
     "TurnRestored": "FilesReverted",
@@ -183,7 +183,7 @@ def test_entries_of_every_earlier_shape_say_what_they_said(file: Path) -> None:
 def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
     for by, who in (("person", "a person"), ("auto", "the settings"), ("nobody", "nobody")):
         read = decode(json.dumps({"type": "StartAccepted", "by": by, "summary": "worker agent"}), 1)
-        assert isinstance(read, e.InterruptClosed)
+        assert isinstance(read, e.InterruptAnswered)
         assert f"accepted by {who}" in read.reason
 
 
@@ -198,6 +198,7 @@ def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
         ("FindingAccepted", e.PersonDecided("accept", "F1", "meant", True)),
         ("RequirementWaived", e.PersonDecided("waive", "r-2", "later", True)),
         ("RequirementDisputed", e.PersonDecided("dispute", "r-2", "look again")),
+        ("InterruptClosed", e.InterruptAnswered("I2", None, reason="gone")),
         ("GuardLifted", e.GuardSet(None, "a person lifted it")),
     ],
 )

@@ -121,7 +121,7 @@ ANSWERED = e.InterruptAnswered("I1", Answer("text", "yes"))
         ([OPENED], "waiting"),
         ([OPENED, ANSWERED], "running"),
         ([OPENED, e.InterruptOpened(Interrupt("I2", "question", "?")), ANSWERED], "waiting"),
-        ([OPENED, e.InterruptClosed("I1", "gone")], "running"),
+        ([OPENED, e.InterruptAnswered("I1", None, reason="gone")], "running"),
         ([OPENED, e.RunPaused("x")], "paused"),
         ([OPENED, e.RunInterrupted("crash", 1.0)], "interrupted"),
         ([OPENED, e.RunInterrupted("crash", 1.0), e.RunResumed()], "waiting"),

@@ -324,17 +324,12 @@ class InterruptOpened:
 
 @dataclass(frozen=True, slots=True)
 class InterruptAnswered:
+    """What was asked is settled: by a person's `answer`, or without one (None) for the `reason` that it says."""
+
     interrupt_id: str
-    answer: Answer
+    answer: Answer | None
     person: Person | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InterruptClosed:
-    """It became pointless: what it asked about is gone."""
-
-    interrupt_id: str
-    reason: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +380,7 @@ Event = (
     | Abandoned
     | CallStarted | CallRetried | CallFinished | MessageKept | ToolStarted | ToolFinished | ConversationCompacted
     | BudgetReached
-    | PersonDecided | InterruptOpened | InterruptAnswered | InterruptClosed
+    | PersonDecided | InterruptOpened | InterruptAnswered
     | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded
     | FilesReverted | Warned | GuardSet
     | RunHalted | HaltResumed | PluginStateSet | PluginOff

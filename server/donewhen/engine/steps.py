@@ -395,6 +395,9 @@ class Steps:
 
     def answered(self, event: e.InterruptAnswered, at: float) -> None:
         answer = event.answer
+        if answer is None:
+            self._change(f"i{event.interrupt_id}", state="done")
+            return
         by = "" if event.person is None else f", {event.person.user}, {event.person.where}"
         if event.interrupt_id == UNASKED:
             step = self._next("h")
@@ -416,9 +419,6 @@ class Steps:
     def warned(self, event: e.Warned, at: float) -> None:
         if event.code in (REFUSED, LOST_TESTS):
             self._put(self._next("p"), at, "act", event.message, "failed")
-
-    def closed(self, event: e.InterruptClosed, at: float) -> None:
-        self._change(f"i{event.interrupt_id}", state="done")
 
     def stopped(self, event: e.RunPaused | e.RunInterrupted | RunHalted | e.RunEnded, at: float) -> None:
         if isinstance(event, e.RunInterrupted):
@@ -532,7 +532,6 @@ _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {
     e.JudgeFinished: Steps.judge_finished,
     e.InterruptOpened: Steps.interrupt_opened,
     e.InterruptAnswered: Steps.answered,
-    e.InterruptClosed: Steps.closed,
     e.RunPaused: Steps.stopped,
     e.RunInterrupted: Steps.stopped,
     RunHalted: Steps.stopped,

@@ -57,6 +57,7 @@ _MERGED: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, str]]] = {
     "FindingAccepted": ("PersonDecided", {"decision": "accept"}, {"subject": "finding_id"}),
     "RequirementWaived": ("PersonDecided", {"decision": "waive"}, {"subject": "requirement_id"}),
     "RequirementDisputed": ("PersonDecided", {"decision": "dispute"}, {"subject": "requirement_id"}),
+    "InterruptClosed": ("InterruptAnswered", {"answer": None}, {}),
     "GuardLifted": ("GuardSet", {"by": None}, {}),
 }
 """The event types of version 2 that are a part of another one since version 3: its name, what such an event says

@@ -9,6 +9,7 @@ from donewhen.core.changing import replace
 from donewhen.core.hints import UNASKED
 from donewhen.core.people import ActOnRecord
 from donewhen.core.state import RunState
+from donewhen.core.work import Answer
 
 MAX_ACTS = 200
 """The latest are kept: a run of an agent may ask for hundreds of approvals."""
@@ -31,7 +32,7 @@ def _accepted(before: RunState, event: e.Event) -> tuple[str, ...]:
     match event:
         case e.PersonDecided("accept", finding, undo=False):
             return (finding,)
-        case e.InterruptAnswered(interrupt_id=key, answer=answer) if answer.response == "approve":
+        case e.InterruptAnswered(key, Answer("approve")):
             asked = next((one for one in before.interrupts if one.id == key and one.about == "findings"), None)
             return tuple(asked.input.get("findings", ())) if asked is not None else ()
         case _:
@@ -52,7 +53,7 @@ def act_words(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
             return f"disputed {label(key)}", reason
         case e.PersonDecided("accept", finding, reason, undo):
             return f"{'undid the acceptance of' if undo else 'accepted'} {finding}", reason
-        case e.InterruptAnswered(interrupt_id=asked, answer=answer):
+        case e.InterruptAnswered(asked, Answer() as answer):
             said = answer.text or answer.reason
             if asked == UNASKED:
                 return "sent a hint to the worker", said

@@ -273,43 +273,42 @@ def _interrupt_opened(state: RunState, event: e.InterruptOpened, at: float) -> R
 
 
 def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) -> RunState:
-    if event.interrupt_id == UNASKED:
-        return replace(state, steering=replace(state.steering, hints=(*state.steering.hints, event.answer.text)))
+    answer = event.answer
+    if answer is not None and event.interrupt_id == UNASKED:
+        return replace(state, steering=replace(state.steering, hints=(*state.steering.hints, answer.text)))
     asked = next((i for i in state.interrupts if i.id == event.interrupt_id), None)
-    if asked is None:
-        return state
     closed = replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
-    answered = _answer_taken(closed, asked, event)
+    if asked is None or answer is None:
+        return closed
+    answered = _answer_taken(closed, asked, answer)
     if closed.interrupts or not (closed.lifecycle.paused or "").startswith(WAITS):
         return answered
     reason = ending_once_resumed(answered) or ANSWERED
     return replace(answered, lifecycle=replace(answered.lifecycle, reason=reason))
 
 
-def _answer_taken(closed: RunState, asked: Interrupt, event: e.InterruptAnswered) -> RunState:
+def _answer_taken(closed: RunState, asked: Interrupt, answer: Answer) -> RunState:
     topic, _, subject = asked.about.partition(":")
     if topic == "requirement":
-        return _requirement_answered(closed, subject, event)
+        return _requirement_answered(closed, subject, answer)
     if topic == "claim":
-        return _claim_answered(closed, event)
+        return _claim_answered(closed, answer)
     if topic == "restore":
-        return replace(
-            closed, files=replace(closed.files, edits_kept=(asked.asked_at, event.answer.response != "deny"))
-        )
+        return replace(closed, files=replace(closed.files, edits_kept=(asked.asked_at, answer.response != "deny")))
     if topic == "start":
-        return _start_answered(closed, event)
+        return _start_answered(closed, answer)
     if topic == "findings":
-        return _findings_answered(closed, asked, event.answer)
+        return _findings_answered(closed, asked, answer)
     return replace(
         closed,
-        steering=replace(closed.steering, late_answers={**closed.steering.late_answers, asked.subject: event.answer}),
+        steering=replace(closed.steering, late_answers={**closed.steering.late_answers, asked.subject: answer}),
     )
 
 
-def _start_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
-    if event.answer.response == "approve":
+def _start_answered(state: RunState, answer: Answer) -> RunState:
+    if answer.response == "approve":
         return replace(state, started="person")
-    said = event.answer.text or event.answer.reason
+    said = answer.text or answer.reason
     return replace(
         state,
         lifecycle=replace(
@@ -318,9 +317,8 @@ def _start_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
     )
 
 
-def _requirement_answered(state: RunState, requirement_id: str, event: e.InterruptAnswered) -> RunState:
+def _requirement_answered(state: RunState, requirement_id: str, answer: Answer) -> RunState:
     """Approving waives it; text is a note for the judge, where there is one; denying leaves it unproven."""
-    answer = event.answer
     note = answer.text or answer.reason
     if answer.response == "approve":
         return replace(state, waived={**state.waived, requirement_id: note or "a person says that it holds"})
@@ -355,8 +353,8 @@ def _findings_answered(state: RunState, asked: Interrupt, answer: Answer) -> Run
     return state
 
 
-def _claim_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
-    claim, answer = state.last_turn.claim, event.answer
+def _claim_answered(state: RunState, answer: Answer) -> RunState:
+    claim = state.last_turn.claim
     if claim is None:
         return state
     if claim.state in ("blocked", "impossible") and answer.response == "approve":
@@ -374,10 +372,6 @@ def _claim_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
         steering=replace(state.steering, answers=(*state.steering.answers, note)),
         judge=replace(state.judge, outages=0, outage_reason=""),
     )
-
-
-def _interrupt_closed(state: RunState, event: e.InterruptClosed, at: float) -> RunState:
-    return replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
 
 
 def _limits_raised(state: RunState, event: e.LimitsRaised, at: float) -> RunState:
@@ -554,7 +548,6 @@ _FOLDS: dict[type, Fold] = {
     e.PersonDecided: _person_decided,
     e.InterruptOpened: _interrupt_opened,
     e.InterruptAnswered: _interrupt_answered,
-    e.InterruptClosed: _interrupt_closed,
     e.LimitsRaised: _limits_raised,
     e.PauseRequested: _pause_requested,
     e.StopRequested: _stop_requested,
