@@ -22,7 +22,7 @@ from donewhen.models.protocol import Answered, Call
 from donewhen.settings.loading import Settings
 from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
 from donewhen.store.sqlite import SqliteLedger
-from donewhen.workspace.processes.companions import SystemCompanions
+from donewhen.workspace.processes.running import SystemProcesses
 
 
 class SharedHost:
@@ -32,7 +32,7 @@ class SharedHost:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="model-host", daemon=True)
         self._thread.start()
-        self._host = ModelHost(SystemCompanions(), os.environ)
+        self._host = ModelHost(SystemProcesses(), os.environ)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -21,7 +21,7 @@ from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import message_out
 from donewhen.models.replies import message_in
 from donewhen.ports import ModelFacts, ModelRequest
-from donewhen.workspace.processes.companions import SystemCompanions
+from donewhen.workspace.processes.running import SystemProcesses
 
 ROUNDS = 40
 _REPLY = json.dumps({
@@ -79,7 +79,7 @@ async def _measured(count: int, port: int) -> dict[str, float]:
     body = {"model": "m", "messages": plain}
     bare = http.client.HTTPConnection("127.0.0.1", port)
     client = openai.AsyncOpenAI(api_key="none", base_url=base, max_retries=0)
-    clients, host = DirectClients(), ModelHost(SystemCompanions(), os.environ)
+    clients, host = DirectClients(), ModelHost(SystemProcesses(), os.environ)
     asked = ModelRequest(messages)
     ours = HostedModel("openai/m", clients, api_base=base, facts=ModelFacts())
     through = HostedModel("openai/m", host, api_base=base, facts=ModelFacts())

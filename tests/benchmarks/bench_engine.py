@@ -121,7 +121,7 @@ async def _measure(folder: Path) -> dict[str, float]:
             workspace=lambda: FolderWorkspace(root, state / "checkpoints"),
             checker=checker,
             probes=WorkspaceProbes(dict),
-            goal_files=Goals(),
+            load_goal=Goals().load,
             settle=lambda goal, options: Start(goal, RunOptions(worker="command")),
             worker=lambda options: Idle(bare),
             judge=lambda options: None,

@@ -332,7 +332,7 @@ class World:
             glance=lambda: self.workspace.again(),
             checker=self.checker,
             probes=MemoryProbes(),
-            goal_files=self,
+            load_goal=self.load,
             settle=self.settle,
             worker=self._worker,
             judge=lambda options: self.judge,

@@ -9,7 +9,6 @@ import pytest
 
 from donewhen.core.errors import GoalFileError
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
-from donewhen.ports import GoalFiles
 from tests.tools import each_row
 
 
@@ -20,7 +19,7 @@ def write(root: Path, path: str, content: str | bytes = "# T\n- [ ] a\n") -> Pat
     return file
 
 
-def refusal(files: GoalFiles, path: str) -> str:
+def refusal(files: WorkspaceGoalFiles, path: str) -> str:
     with pytest.raises(GoalFileError) as caught:
         files.load(path)
     return str(caught.value)
@@ -28,7 +27,7 @@ def refusal(files: GoalFiles, path: str) -> str:
 
 def test_a_goal_is_loaded_by_relative_and_absolute_path(tmp_path: Path) -> None:
     file = write(tmp_path, "docs/export.goal.md", "- [ ] a")
-    files: GoalFiles = WorkspaceGoalFiles(tmp_path)
+    files: WorkspaceGoalFiles = WorkspaceGoalFiles(tmp_path)
     for path in ("docs/export.goal.md", "./docs/../docs/export.goal.md", str(file)):
         goal = files.load(path)
         assert (goal.path, goal.title) == ("docs/export.goal.md", "export")

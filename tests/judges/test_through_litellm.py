@@ -10,7 +10,7 @@ from donewhen.core.errors import JudgeOutage
 from donewhen.core.events import JudgeOptions
 from donewhen.judges.llm import LlmJudge
 from donewhen.models.hosting import ModelHost
-from donewhen.workspace.processes.companions import SystemCompanions
+from donewhen.workspace.processes.running import SystemProcesses
 from tests.judges.models import MemoryAudit, entry, passed, requirement, task, verdict
 from tests.models.conftest import model, scripted
 from tests.scripted_models import calls, fails, says
@@ -23,7 +23,7 @@ ASKED = task(
 
 @pytest.mark.conformance("C10", "C11", "C12", "A6")
 async def test_a_verdict_through_litellm() -> None:
-    host = ModelHost(SystemCompanions(), os.environ)
+    host = ModelHost(SystemProcesses(), os.environ)
     good = verdict(entry("R1"))
     looked = calls("read_file", path="a.py").expecting("Quotes are escaped", tools=["give_verdict", "read_file"])
     try:

@@ -66,7 +66,7 @@ class Noting:
         self.asked.append(call.model)
         return Answered(Message("assistant", "yes"), "stop", 1, 1, 0, None)
 
-    def warm(self) -> None:
+    def warm(self, model: str, api_base: str | None) -> None:
         self.warmed += 1
 
 

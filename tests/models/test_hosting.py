@@ -8,8 +8,9 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -19,8 +20,8 @@ from donewhen.core.errors import ModelFailed
 from donewhen.models.failures import kind_of
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Call, CallFailed
-from donewhen.ports import Companion
-from donewhen.workspace.processes.companions import SystemCompanion, SystemCompanions
+from donewhen.ports import Dialogue, ProcessResult
+from donewhen.workspace.processes.running import SystemProcesses
 from tests.models.conftest import model, request, scripted, until
 from tests.scripted_models import hangs, says
 from tests.tools import below, runs
@@ -29,18 +30,27 @@ STUB = str(Path(__file__).with_name("stub_host.py"))
 CALL = Call("openai/stub", (Message("user", "hello"),))
 
 
-@dataclass
-class Watched(SystemCompanions):
-    """Starts real processes, and remembers them."""
+class Watched(SystemProcesses):
+    """Starts real processes, and remembers them: their ids, and what is sent to them and came of them."""
 
-    started: list[SystemCompanion] = field(default_factory=list)
-    environments: list[dict[str, str]] = field(default_factory=list)
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[int] = []
+        self.sent: list[bytes] = []
+        self.results: list[ProcessResult] = []
 
-    async def start(self, argv: object, *, environment: object, on_line: Callable[[bytes], None]) -> SystemCompanion:
-        companion = await super().start(argv, environment=environment, on_line=on_line)  # type: ignore[arg-type]
-        self.started.append(companion)
-        self.environments.append(dict(environment))  # type: ignore[call-overload]
-        return companion
+    async def run(self, command: Any, *, dialogue: Dialogue | None = None, **options: Any) -> ProcessResult:
+        assert dialogue is not None
+        began, before = dialogue.began, {one.pid for one in below(os.getpid())}
+
+        def noted(send: Callable[[bytes], None]) -> None:
+            self.started += [one.pid for one in below(os.getpid()) if one.pid not in before]
+            began(lambda line: (self.sent.append(line), send(line))[1])
+
+        dialogue.began = noted  # type: ignore[method-assign]
+        result = await super().run(command, dialogue=dialogue, **options)
+        self.results.append(result)
+        return result
 
 
 @asynccontextmanager
@@ -66,12 +76,11 @@ async def test_nothing_is_started_before_it_is_needed_and_then_once() -> None:
 
 async def test_a_message_travels_once() -> None:
     async with stub("echo") as (host, watched):
-        sent: list[bytes] = []
         messages = tuple(Message("user", f"message {n}") for n in range(100))
         await host.ask(Call("openai/stub", messages[:50]))
-        keep_sent(watched.started[0], sent)
+        watched.sent.clear()
         assert (await host.ask(Call("openai/stub", messages[:51]))).message.text == "message 50"
-        assert sent[0].count(b"message ") == 1
+        assert watched.sent[0].count(b"message ") == 1
 
 
 async def test_long_conversations_are_forgotten_and_told_again() -> None:
@@ -80,20 +89,9 @@ async def test_long_conversations_are_forgotten_and_told_again() -> None:
         for conversation in (first, second, first):
             reply = await host.ask(replace(CALL, messages=conversation))
             assert reply.message.text == conversation[-1].text
-        sent: list[bytes] = []
-        keep_sent(watched.started[0], sent)
+        watched.sent.clear()
         await host.ask(replace(CALL, messages=first))
-        assert len(sent[0]) < 1_000
-
-
-def keep_sent(companion: SystemCompanion, sent: list[bytes]) -> None:
-    send = companion.send
-
-    def keep(line: bytes) -> None:
-        sent.append(line)
-        send(line)
-
-    companion.send = keep  # type: ignore[method-assign]
+        assert len(watched.sent[0]) < 1_000
 
 
 async def test_what_a_library_prints_corrupts_nothing() -> None:
@@ -114,14 +112,9 @@ async def test_a_crash_is_an_outage_and_the_next_call_starts_it_anew() -> None:
 async def test_a_host_that_ended_while_idle_is_replaced_unnoticed() -> None:
     async with stub("echo") as (host, watched):
         await host.ask(CALL)
-        os.kill(watched.started[0].pid, 9)
-        await watched.started[0].ended()
-        await until(lambda: host_gone(host))
+        os.kill(watched.started[0], 9)
+        await until(lambda: bool(watched.results))
         assert (await host.ask(CALL)).message.text == "hello"
-
-
-def host_gone(host: ModelHost) -> bool:
-    return host._gone()  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_a_listener_that_fails_ends_its_own_call_only() -> None:
@@ -138,14 +131,14 @@ async def test_a_host_that_is_never_ready_is_ended() -> None:
     async with stub("mute", ready_within=0.2) as (host, watched):
         with pytest.raises(ModelFailed, match="doesn't answer"):
             await host.ask(CALL)
-        await gone(watched.started[0].pid)
+        await gone(watched.started[0])
 
 
 async def test_a_host_that_hangs_in_a_call_is_ended() -> None:
     async with stub("silent", grace=0.1) as (host, watched):
         with pytest.raises(ModelFailed, match="doesn't answer"):
             await host.ask(replace(CALL, timeout=0.1))
-        await gone(watched.started[0].pid)
+        await gone(watched.started[0])
 
 
 async def test_without_litellm_it_is_told_what_to_install() -> None:
@@ -156,7 +149,7 @@ async def test_without_litellm_it_is_told_what_to_install() -> None:
 
 
 async def test_a_program_that_is_not_there_is_an_outage() -> None:
-    host = ModelHost(SystemCompanions(), os.environ, command=("no-such-program",))
+    host = ModelHost(SystemProcesses(), os.environ, command=("no-such-program",))
     with pytest.raises(ModelFailed, match="no-such-program"):
         await host.ask(CALL)
     await host.close()
@@ -172,14 +165,14 @@ async def test_closing_ends_it_with_its_children_and_fails_who_waits() -> None:
         assert time.monotonic() - begun < 20
         with pytest.raises(ModelFailed, match="closed"):
             await waiting
-        await gone(watched.started[0].pid)
+        await gone(watched.started[0])
 
 
 @pytest.mark.parametrize("kind", ["child", "stays"])
 async def test_no_process_is_left_behind(kind: str) -> None:
     async with stub(kind) as (host, watched):
         await host.ready()
-        pid = watched.started[0].pid
+        pid = watched.started[0]
         children = [pid, *(one.pid for one in below(pid))]
         begun = time.monotonic()
         await host.close()
@@ -188,16 +181,11 @@ async def test_no_process_is_left_behind(kind: str) -> None:
             await gone(one)
 
 
-async def test_a_companion_hands_on_lines_of_any_size() -> None:
-    lines: list[bytes] = []
-    program = "import sys; [print('x' * n) for n in (0, 5, 300_000)]; print('unfinished', end='')"
-    companion: Companion = await SystemCompanions().start(
-        (sys.executable, "-c", program), environment=os.environ, on_line=lines.append
-    )
-    assert (await companion.ended()).exit_code == 0
-    assert [len(one) for one in lines] == [0, 5, 300_000]
-    companion.send(b"nobody reads this\n")
-    await companion.close()
+async def test_a_reply_of_any_size_arrives() -> None:
+    async with stub("echo") as (host, _):
+        for size in (0, 5, 300_000):
+            text = "x" * size
+            assert (await host.ask(replace(CALL, messages=(Message("user", text),)))).message.text == text
 
 
 # With the real host: one process for all of it.
@@ -225,14 +213,15 @@ async def test_the_real_host_is_quiet_offline_and_keeps_keys_to_itself(
         busy, late = await stalls
         assert busy < 0.05
         assert late < 2  # a machine that is busy; what imports litellm here takes longer
-        process = psutil.Process(watched.started[0].pid)
+        process = psutil.Process(watched.started[0])
         assert "sk-" not in str(process.cmdline()) + str(process.environ())
 
         waiting = asyncio.ensure_future(asked.complete(request()))
         await until(lambda: len(server.requests) == 2)
         process.kill()
         assert (await waiting).message.text == "again"
-        said = (await watched.started[0].ended()).errors
+        await until(lambda: bool(watched.results))
+        said = watched.results[0].output
         assert "sk-" not in said
         assert "the guard stands" in said
         assert "GUARD" not in said

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
@@ -112,27 +113,43 @@ def trials(live: Live, kind: str) -> Processes:
 
 
 class Mounting:
-    """Processes that say what bubblewrap does where a socket goes while it mounts, as often as there are some."""
+    """Processes that say what bubblewrap does where something changes while it mounts, once for each of `changes`."""
 
-    def __init__(self, *sockets: Path) -> None:
-        self.sockets = list(sockets)
+    def __init__(self, *changes: Callable[[], object]) -> None:
+        self.changes = list(changes)
         self.ran = 0
 
     async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
         self.ran += 1
-        if not self.sockets:
+        if not self.changes:
             return ProcessResult(0, "done", 4, "", 0.0, 0.0)
-        self.sockets.pop().unlink(missing_ok=True)
+        self.changes.pop(0)()
         return ProcessResult(1, "bwrap: Can't mkdir parents for /x/y", 35, "", 0.0, 0.0)
 
 
 async def test_a_command_begins_though_a_covered_socket_goes_meanwhile(tmp_path: Path) -> None:
-    first, second, gone = (tmp_path / name for name in ("first", "second", "gone"))
+    first, second = (tmp_path / name for name in ("first", "second"))
     for place in (first, second):
         place.touch()
     shape = Shape(tmp_path, tuple(Mount("masked", place) for place in (first, second)), False, {})
     options = ProcessOptions(cwd=tmp_path, environment={}, token="")
-    for sockets, output, ran in (((first, second), "done", 3), ((gone,), "bwrap: Can't mkdir parents for /x/y", 1)):
-        mounting = Mounting(*sockets)
-        result = await Inside(mounting, Bubblewrap(Path("bwrap")), shape).run("true", **options)
-        assert (result.output, mounting.ran) == (output, ran)
+    going = Mounting(first.unlink, second.unlink)
+    result = await Inside(going, Bubblewrap(Path("bwrap")), shape).run("true", **options)
+    assert (result.output, going.ran) == ("done", 3)
+    nothing = Mounting(*[lambda: None] * 9)
+    result = await Inside(nothing, Bubblewrap(Path("bwrap")), shape).run("true", **options)
+    assert result.output == "bwrap: Can't mkdir parents for /x/y"
+    assert nothing.ran < 3, "it is not tried again where nothing changed; another test may mount something once"
+
+
+async def test_a_command_begins_though_something_is_mounted_or_unmounted_meanwhile(tmp_path: Path) -> None:
+    """Bubblewrap mounts everything that it found mounted once more, and ends where one of it has gone."""
+    place = tmp_path / "place"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "none", str(place)], check=False, capture_output=True).returncode != 0:  # noqa: ASYNC221
+        pytest.skip("nothing may be mounted here")
+    unmount = partial(subprocess.run, ["umount", str(place)], check=True)
+    mounting = Mounting(unmount)
+    options = ProcessOptions(cwd=tmp_path, environment={}, token="")
+    result = await Inside(mounting, Bubblewrap(Path("bwrap")), Shape(tmp_path, (), False, {})).run("true", **options)
+    assert (result.output, mounting.ran) == ("done", 2)

@@ -271,14 +271,14 @@ async def test_a_goal_file_names_the_worker_of_a_plugin(place: Path) -> None:
     path = place / "workspace" / "GOAL.md"
     path.write_text("---\nworker: robot\n---\n- [ ] `make` passes\n", encoding="utf-8")
     setup = setup_in(place, with_plugin(place))
-    goal = setup.goal_files.load("GOAL.md")
+    goal = setup.load_goal("GOAL.md")
     assert setup.settle(goal, StartOptions(approve="ask")).options.worker == "robot"
     assert setup.settle(goal, StartOptions(audit=True)).options.worker is None
     path.write_text("---\nworker: other\n---\n- [ ] `make` passes\n", encoding="utf-8")
     with pytest.raises(InvalidGoal, match="worker can't be 'other'"):
-        setup.settle(setup.goal_files.load("GOAL.md"), StartOptions())
+        setup.settle(setup.load_goal("GOAL.md"), StartOptions())
     with pytest.raises(GoalFileError, match=r"GOAL.md, line 2: worker can't be 'other'"):
-        setup_in(place, Settings()).goal_files.load("GOAL.md")
+        setup_in(place, Settings()).load_goal("GOAL.md")
 
 
 async def test_each_run_has_plugins_of_its_own(place: Path) -> None:

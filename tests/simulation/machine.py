@@ -137,7 +137,7 @@ class Machine:
         return b"%s %d\n" % (GOOD if good else b"bad", next(self.counter))
 
     def load(self, path: str) -> Goal:
-        """`ports.GoalFiles`: the file says which version of the goal it is."""
+        """The file says which version of the goal it is."""
         text = (self.files.read(path) or b"").decode()
         words = text.split()
         if path != GOAL_FILE or not words or not words[0].isdecimal():
@@ -185,7 +185,7 @@ class Machine:
                 glance=lambda: self.files.opened_by(process),
                 checker=SimulatedChecker(self, process),
                 probes=SimulatedProbes(),
-                goal_files=self,
+                load_goal=self.load,
                 settle=self._settle,
                 worker=lambda options: self._worker(process, options),
                 judge=lambda options: SimulatedJudge(self, process) if options.judge is not None else None,

@@ -15,7 +15,7 @@ from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.ports import Ledger, Live
 from donewhen.store.memory import MemoryLedger
 from donewhen.store.sqlite import SqliteLedger
-from donewhen.workspace.news import FolderNews
+from donewhen.workspace.news import folder_news
 
 from .samples import GOAL, SAMPLES, evidence, started
 
@@ -29,11 +29,11 @@ async def connect(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     first = MemoryLedger()
 
     async def open_one() -> Ledger:
-        news = FolderNews if request.param == "sqlite with news" else None
+        listen = folder_news if request.param == "sqlite with news" else None
         ledger = (
             first.connected()
             if request.param == "memory"
-            else await SqliteLedger.open(tmp_path / "state" / "ledger.sqlite", news=news)
+            else await SqliteLedger.open(tmp_path / "state" / "ledger.sqlite", listen=listen)
         )
         opened.append(ledger)
         return ledger

@@ -254,39 +254,26 @@ async def test_who_writes_a_run_alone_goes_on_after_no_entry_of_another(path: Pa
 # ------------------------------------------------------------------------------------------- changes by others
 
 
-class Told:
-    """News that a test tells."""
-
-    polls = False
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def start(self, wake: Callable[[], None]) -> None:
-        self.tell = wake
-
-    def close(self) -> None:
-        """Nothing to end."""
-
-
 async def test_a_commit_that_is_seen_only_after_its_news_is_found(path: Path) -> None:
     """A file tells of a write before the disk has it, and nothing tells of the commit."""
-    told: list[Told] = []
+    heard: list[tuple[Path, Callable[[], None]]] = []
 
-    def news(folder: Path) -> Told:
-        told.append(Told(folder))
-        return told[-1]
+    def listen(folder: Path, wake: Callable[[], None]) -> Callable[[], None]:
+        heard.append((folder, wake))
+        return heard.clear
 
-    ledger, other = await SqliteLedger.open(path, news=news), await SqliteLedger.open(path)
+    ledger, other = await SqliteLedger.open(path, listen=listen), await SqliteLedger.open(path)
     changes = ledger.changes(poll=0.01)
     await anext(changes)
     pending = asyncio.ensure_future(anext(changes))
-    told[0].tell()
+    (folder, wake), *_ = heard
+    wake()
     assert await asyncio.wait({pending}, timeout=0.1) == (set(), {pending})
     await other.append("run-1", started(), 1.0)
     await asyncio.wait_for(pending, 60)
-    assert told[0].folder == path.parent
+    assert folder == path.parent
     await changes.aclose()  # type: ignore[attr-defined]
+    assert not heard
     await ledger.close()
     await other.close()
 

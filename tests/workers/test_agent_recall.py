@@ -18,7 +18,7 @@ from donewhen.workers.prompt import agent_task
 from donewhen.workers.tools.tool import ToolContext
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.rooms.plain import PlainRoom
+from donewhen.workspace.rooms.plain import plain_room
 from tests.tools import examples
 
 from .agent_models import call, says, use
@@ -56,7 +56,7 @@ async def recalled(agent: Agent) -> dict[str, str]:
     given = turn()
     processes = SystemProcesses()
     files = GuardedFolder(agent.context.workspace, processes, environment, "t")
-    desk = ToolContext(given, agent.context, files, PlainRoom(processes), environment)
+    desk = ToolContext(given, agent.context, files, plain_room(processes), environment)
     await restore_seen_files(desk)
     return desk.known
 

@@ -55,7 +55,7 @@ from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.folding import FoldingTrees
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.locks import FileRunLock
-from donewhen.workspace.news import FolderNews
+from donewhen.workspace.news import folder_news
 from donewhen.workspace.people import SystemPeople
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
@@ -91,7 +91,7 @@ async def open_engine(
         folder = workspace_folder(everything, root)
         bytecode = private_folder(everything / "pycache")
         fault = fault_from_environment(os.environ)
-        ledger = await SqliteLedger.open(ledger_file(folder), fault=fault, news=FolderNews)
+        ledger = await SqliteLedger.open(ledger_file(folder), fault=fault, listen=folder_news)
     except LedgerUnavailable as refusal:
         unwritable, folder = str(refusal), kept_folder(root, state_dir)
         bytecode = folder.parents[1] / "pycache"
@@ -222,7 +222,7 @@ def engine_setup(
         affected_command=partial(affected_command, root),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
-        goal_files=WorkspaceGoalFiles(root, lambda: plugins().there()),
+        load_goal=WorkspaceGoalFiles(root, lambda: plugins().there()).load,
         settle=_settling(checker, current, context, folder_models, plugins, masking.mask, known),
         ready=lambda goal, options: refuse_unready(goal, relocated(options, current()), known),
         worker=worker,

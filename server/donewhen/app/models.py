@@ -16,14 +16,14 @@ from donewhen.judges.llm import LlmJudge
 from donewhen.judges.panel import PanelJudge
 from donewhen.models.catalogue import facts_of, provider_of
 from donewhen.models.editor import abilities
-from donewhen.models.hosted import SILENCE, Abilities, HostedModel
+from donewhen.models.hosted import SILENCE, Abilities, HostedModel, Transport
 from donewhen.models.hosting import ModelHost
 from donewhen.models.keys import find_base
-from donewhen.models.routing import HostTransport, Routes
+from donewhen.models.routing import Routes
 from donewhen.ports import AskEditor, Judge, Price, no_editor_to_ask
 from donewhen.settings.loading import Settings
 from donewhen.store.verdicts import FileVerdicts
-from donewhen.workspace.processes.companions import SystemCompanions
+from donewhen.workspace.processes.running import SystemProcesses
 
 
 class FolderModels:
@@ -40,7 +40,7 @@ class FolderModels:
         settings: Callable[[], Settings],
         mask: Callable[[str], str],
         verdicts: Path | None = None,
-        host: HostTransport | None = None,
+        host: Transport | None = None,
         ask_editor: AskEditor = no_editor_to_ask,
     ) -> None:
         self._environment = environment
@@ -137,7 +137,7 @@ class FolderModels:
             return None
         return api_base or find_base(provider_of(name), self._environment())
 
-    def _model_host(self) -> HostTransport:
+    def _model_host(self) -> Transport:
         if self._host is None:
-            self._host = self._own = ModelHost(SystemCompanions(), self._environment(), mask=self._mask)
+            self._host = self._own = ModelHost(SystemProcesses(), self._environment(), mask=self._mask)
         return self._host

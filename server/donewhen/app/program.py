@@ -143,7 +143,7 @@ async def _in_memory(parts: RunParts) -> Assembled:
         workspace=lambda: space,
         checker=checker,
         probes=NoProbes(),
-        goal_files=NoGoalFiles(),
+        load_goal=_no_goal_file,
         settle=_no_settling,
         worker=_worker_of(parts, checker),
         judge=lambda _: judge,
@@ -394,8 +394,5 @@ class NoProbes:
         return ()
 
 
-class NoGoalFiles:
-    """`ports.GoalFiles` for runs without a folder to look in."""
-
-    def load(self, path: str) -> Goal:
-        raise GoalFileError(f"the goal file {path} is not in a workspace: give workspace=FOLDER")
+def _no_goal_file(path: str) -> Goal:
+    raise GoalFileError(f"the goal file {path} is not in a workspace: give workspace=FOLDER")

@@ -170,7 +170,7 @@ class Registry:
         if path is None or present.changed != (path,):
             return False
         try:
-            return same_goal(state, self.setup.goal_files.load(path))
+            return same_goal(state, self.setup.load_goal(path))
         except GoalFileError:
             return False
 

@@ -112,7 +112,7 @@ class Supervisor:
         self.registry.may_execute()
         if self._setup.prepare is not None:
             await self._setup.prepare()
-        goal = self._setup.goal_files.load(goal_path)
+        goal = self._setup.load_goal(goal_path)
         return replace(self._setup.settle(goal, options), file_limits=goal.limits)
 
     async def start_goal(self, start: Start, run_id: str | None = None, turns: int | None = None) -> RunView:
@@ -156,7 +156,7 @@ class Supervisor:
                 await cancel_all(task)
 
     async def rests_on(self, goal_path: str) -> ProofBasis:
-        goal = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True)).goal
+        goal = self._setup.settle(self._setup.load_goal(goal_path), StartOptions(audit=True)).goal
         workspace = (self._setup.glance or self._setup.workspace)()
         try:
             await workspace.open(named_globs(goal))
@@ -496,7 +496,7 @@ class Supervisor:
         self.registry.watch_again()
 
     async def _bare_audit(self, goal_path: str) -> RunView:
-        start = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True))
+        start = self._setup.settle(self._setup.load_goal(goal_path), StartOptions(audit=True))
         start = replace(start, options=replace(start.options, worker=None))
         run = await self._begin_run(self._new_run_id(), self._new_token(), "audit", start, None)
         beat = asyncio.ensure_future(run.heartbeat())

@@ -20,7 +20,6 @@ from donewhen.engine.api import StartOptions
 from donewhen.ports import (
     Checker,
     Clock,
-    GoalFiles,
     Judge,
     KeptTrees,
     Ledger,
@@ -145,7 +144,8 @@ class EngineSetup:
     workspace: Callable[[], Workspace]
     checker: Checker
     probes: Probes
-    goal_files: GoalFiles
+    load_goal: Callable[[str], Goal]
+    """Reads and parses the goal file at that path; raises GoalFileError with what to do."""
     settle: Callable[[Goal, StartOptions], Start]
     worker: Callable[[RunOptions], Worker]
     judge: Callable[[RunOptions], Judge | None]

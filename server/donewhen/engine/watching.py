@@ -69,7 +69,7 @@ async def amend(run: ActiveRun, path: str) -> None:
     """Takes the goal file as it is now; a file that can't be used changes nothing, its diagnostics say why."""
     run.goal_edited = False
     try:
-        goal = run.parts.setup.goal_files.load(path)
+        goal = run.parts.setup.load_goal(path)
     except GoalFileError as error:
         if not goal_file_gone(run):
             await run.append(
@@ -119,7 +119,7 @@ def _same_goal_in(run: ActiveRun, path: str) -> Goal | None:
     if not path.endswith(".md") or run.parts.workspace.digest(path) is None:
         return None
     try:
-        goal = run.parts.setup.goal_files.load(path)
+        goal = run.parts.setup.load_goal(path)
     except GoalFileError:
         return None
     return goal if same_goal(run.state, goal) else None

@@ -19,7 +19,7 @@ _MOST_GOALS = 200
 
 
 class WorkspaceGoalFiles:
-    """Goal files of the workspace at `root` (ports.GoalFiles). Nothing outside of it is ever read. `plugged`: as for
+    """Goal files of the workspace at `root`. Nothing outside of it is ever read. `plugged`: as for
     `parse`."""
 
     def __init__(self, root: Path, plugged: Callable[[], bool] = lambda: False) -> None:

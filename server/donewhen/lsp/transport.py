@@ -17,7 +17,6 @@ import secrets
 import sys
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 logger = logging.getLogger(__name__)
 
@@ -103,18 +102,6 @@ class Reader:
         if not text.isdigit() or len(text) > MAX_DIGITS or int(text) > MAX_BODY:
             raise BrokenFrame("Content-Length is not a usable number")
         return int(text)
-
-
-class Writer(Protocol):
-    """Where a server writes: pygls calls `write` with whole messages."""
-
-    def write(self, data: bytes) -> None:
-        """Queues a message; never blocks and never raises, even if the client is gone."""
-        ...
-
-    async def close(self) -> None:
-        """Sends the queued messages, as far as the client reads them, and ends the connection."""
-        ...
 
 
 class StdoutWriter:
@@ -248,6 +235,9 @@ class TokenGuard:
         return isinstance(shown, str) and secrets.compare_digest(shown.encode(), self.token.encode())
 
 
+Writer = StdoutWriter | TcpWriter
+"""Where a server writes: pygls calls `write` with whole messages, which never blocks and never raises, even if the
+client is gone; `close` sends what is queued, as far as the client reads it, and ends the connection."""
 Serve = Callable[[Reader, Writer], Awaitable[object]]
 
 

@@ -49,6 +49,9 @@ class EditorTransport:
     def __init__(self, ask: AskEditor) -> None:
         self._ask = ask
 
+    def warm(self, model: str, api_base: str | None) -> None:
+        """The editor has it."""
+
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
         """See `hosted.Transport`. The text comes whole, at the end."""
         try:

@@ -45,7 +45,11 @@ SLOWEST_READING = 20.0
 
 class Transport(Protocol):
     """Makes single attempts: `hosting.ModelHost` through litellm, `direct.clients.DirectClients` through the official
-    clients, `routing.Routes` whichever way is right."""
+    clients, `models.editor` through the editor, `routing.Routes` whichever way is right."""
+
+    def warm(self, model: str, api_base: str | None) -> None:
+        """Starts in the background what the first call to this model would wait for."""
+        ...
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
         """`on_text` receives new text. Raises CallFailed if the call failed, ModelFailed if nothing can be asked this

@@ -6,22 +6,23 @@ import asyncio
 import json
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from donewhen.core.calls import Message
-from donewhen.core.errors import ModelFailed, WorkspaceError
+from donewhen.core.errors import ModelFailed
 from donewhen.installation import how_to_get
 from donewhen.models.keys import without_keys
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure, answered_in, failure_in, line, message_out
 from donewhen.models.silence import Silence
-from donewhen.ports import Companion, Companions
+from donewhen.ports import Processes, ProcessResult
 
 COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
 """`-P`: a `litellm.py` in the current folder is not mistaken for the library."""
 
+_ERRORS_KEPT = 8_192
 _ERRORS_SHOWN = 500
 _KEPT_CHARACTERS = 8_000_000
 _NO_PROXY = ("localhost", "127.0.0.1", "::1")
@@ -31,13 +32,14 @@ class ModelHost:
     """One host process for all models, started lazily; after a crash the next call restarts it.
 
     `environment` is the server's: keys are removed from it, but what providers' credential chains and proxies need
-    stays. `ready_within` is the limit for importing litellm, in seconds; `grace` is how many seconds the host may
+    stays. `processes` give it no lock to inherit.
+    `ready_within` is the limit for importing litellm, in seconds; `grace` is how many seconds the host may
     exceed a call's timeout before it counts as hung.
     """
 
     def __init__(
         self,
-        companions: Companions,
+        processes: Processes,
         environment: Mapping[str, str],
         *,
         command: Sequence[str] = COMMAND,
@@ -45,19 +47,21 @@ class ModelHost:
         ready_within: float = 90.0,
         grace: float = 15.0,
     ) -> None:
-        self._companions = companions
+        self._processes = processes
         self._environment = host_environment(environment)
         self._command = tuple(command)
         self._mask = mask
         self._ready_within, self._grace = ready_within, grace
-        self._starting: asyncio.Task[_Session] | None = None
-        self._ending: set[asyncio.Task[None]] = set()
+        self._session: _Session | None = None
+        self._lives: set[asyncio.Task[None]] = set()
 
-    def warm(self) -> None:
-        """Starts the host in the background; a failure shows at the next call."""
-        if self._starting is None or self._gone():
-            self._starting = asyncio.ensure_future(self._start_session())
-            self._starting.add_done_callback(_seen)
+    def warm(self, model: str = "", api_base: str | None = None) -> None:
+        """Starts the host, which is one for all models, in the background; a failure shows at the next call."""
+        if self._session is None or self._session.over:
+            self._session = session = _Session(self._mask)
+            session.life = asyncio.ensure_future(session.live(self._run))
+            self._lives.add(session.life)
+            session.life.add_done_callback(self._lives.discard)
 
     async def ready(self) -> None:
         """Waits until litellm is imported. Raises ModelFailed."""
@@ -76,43 +80,30 @@ class ModelHost:
 
     async def close(self) -> None:
         """Ends the process within 2 s; a later call starts it again."""
-        starting, self._starting = self._starting, None
-        if starting is not None:
-            with suppress(ModelFailed):
-                await (await starting).close()
-        if self._ending:
-            await asyncio.wait(self._ending)
-
-    def _gone(self) -> bool:
-        """True after a failed start, or if the session's process has ended."""
-        if self._starting is None or not self._starting.done():
-            return False
-        failed = self._starting.cancelled() or self._starting.exception() is not None
-        return failed or self._starting.result().over
+        session, self._session = self._session, None
+        if session is not None:
+            session.end(ModelFailed("the model host was closed"))
+        if self._lives:
+            await asyncio.wait(self._lives)
 
     async def _ready_session(self) -> _Session:
         """The session that answers; whoever asks it after it was closed meanwhile fails, and starts no other."""
-        session = await self._session()
+        self.warm()
+        session = self._session
+        assert session is not None
         async with _Bounded(self._ready_within, session):
             await asyncio.shield(session.ready)
         return session
 
-    async def _session(self) -> _Session:
-        self.warm()
-        assert self._starting is not None
-        return await asyncio.shield(self._starting)
-
-    async def _start_session(self) -> _Session:
-        session = _Session(self._mask)
-        try:
-            companion = await self._companions.start(self._command, environment=self._environment, on_line=session.take)
-        except WorkspaceError as error:
-            raise ModelFailed(f"the model host can't be started: {error}") from error
-        session.began(companion)
-        task = asyncio.ensure_future(session.watch())
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-        return session
+    async def _run(self, session: _Session) -> ProcessResult:
+        return await self._processes.run(
+            self._command,
+            cwd=Path(sys.executable).parent,
+            environment=self._environment,
+            token=self._environment.get("DONEWHEN_RUN_TOKEN", ""),
+            output_limit=_ERRORS_KEPT,
+            dialogue=session,
+        )
 
 
 class _Bounded:
@@ -130,8 +121,9 @@ class _Bounded:
         try:
             await self._silence.__aexit__(*exit_)
         except TimeoutError:
-            self._session.give_up()
-            raise ModelFailed("the model host doesn't answer; it was ended") from None
+            silent = ModelFailed("the model host doesn't answer; it was ended")
+            self._session.end(silent)
+            raise silent from None
 
 
 @dataclass(slots=True)
@@ -159,11 +151,12 @@ class _Pending:
 
 
 class _Session:
-    """One life of the host process."""
+    """One life of the host process; `ports.Dialogue` with it."""
 
     def __init__(self, mask: Callable[[str], str]) -> None:
         self._mask = mask
-        self._companion: Companion | None = None
+        self._write: Callable[[bytes], None] = lambda line: None
+        self._pieces: list[bytes] = []
         self._pending: dict[int, _Pending] = {}
         self._known = _Known()
         self._last = 0
@@ -171,9 +164,43 @@ class _Session:
         self._why: ModelFailed | CallFailed = ModelFailed("the model host ended")
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.ready.add_done_callback(_seen)
+        self.life: asyncio.Task[None] | None = None
 
-    def began(self, companion: Companion) -> None:
-        self._companion = companion
+    async def live(self, run: Callable[[_Session], Awaitable[ProcessResult]]) -> None:
+        """Runs until the process ends; then every waiting call has failed, and the child processes are gone."""
+        result = await run(self)
+        last = self._mask(result.output).strip()[-_ERRORS_SHOWN:]
+        ended = f"exit code {result.exit_code}" if result.signal is None else f"signal {result.signal}"
+        if result.spawn_error is not None:
+            self._fail(ModelFailed(f"the model host can't be started: {result.spawn_error}"))
+        # The module that `-m` names is not there: this server was brought by an extension, which has no support.
+        elif "ModuleNotFoundError" in last:
+            self._fail(_lacking())
+        else:
+            self._fail(self._why_ended(f"the model host ended ({ended}) {last}".strip()))
+
+    def end(self, why: ModelFailed) -> None:
+        """Whoever waits fails so; the process is ended, with its children, by the time that its `life` is over."""
+        self._fail(why)
+        if self.life is not None:
+            self.life.cancel()
+
+    # ports.Dialogue
+
+    def began(self, send: Callable[[bytes], None]) -> None:
+        self._write = send
+
+    def heard(self, data: bytes) -> None:
+        """Lines are whole again; one that comes in many pieces is scanned only once."""
+        *whole, rest = data.split(b"\n")
+        for raw in whole:
+            self._take(b"".join([*self._pieces, raw]))
+            self._pieces.clear()
+        if rest:
+            self._pieces.append(rest)
+
+    def ended(self) -> None:
+        """Its end is heard of in `live`."""
 
     def begin(
         self, call: Call, on_text: Callable[[str], None] | None, alive: Callable[[], None]
@@ -209,7 +236,7 @@ class _Session:
         if self._pending.pop(number, None) is not None:
             self._send({"cancel": number})
 
-    def take(self, raw: bytes) -> None:
+    def _take(self, raw: bytes) -> None:
         """Handles one line from the host."""
         try:
             said = json.loads(raw)
@@ -222,34 +249,10 @@ class _Session:
         elif "unusable" in said:
             self._fail(_unusable(said["unusable"]))
 
-    async def watch(self) -> None:
-        """Runs until the process ends; then every waiting call has failed, and the child processes are gone."""
-        assert self._companion is not None
-        end = await self._companion.ended()
-        if end.exit_code not in (0, None) or self._pending or not self.ready.done():
-            last = self._mask(end.errors).strip()[-_ERRORS_SHOWN:]
-            # The module that `-m` names is not there: this server was brought by an extension, which has no support.
-            if "ModuleNotFoundError" in last:
-                self._fail(_lacking())
-            else:
-                self._fail(self._why_ended(f"the model host ended (exit code {end.exit_code}) {last}".strip()))
-        self.over = True
-        await self._companion.close()
-
     def _why_ended(self, why: str) -> ModelFailed | CallFailed:
         """A host that had started is started again by the next try of a call; one that never did is not."""
         started = self.ready.done() and not self.ready.cancelled() and self.ready.exception() is None
         return CallFailed(Failure("BrokenOffError", why, network="broken_off")) if started else ModelFailed(why)
-
-    def give_up(self) -> None:
-        self._fail(ModelFailed("the model host doesn't answer; it was ended"))
-        task = asyncio.ensure_future(self.close())
-        task.add_done_callback(_seen)
-
-    async def close(self) -> None:
-        self._fail(ModelFailed("the model host was closed"))
-        if self._companion is not None:
-            await self._companion.close()
 
     def _hear(self, said: Mapping[str, Any]) -> None:
         pending = self._pending.get(said["id"])
@@ -272,8 +275,7 @@ class _Session:
                 future.set_exception(why)
 
     def _send(self, value: Mapping[str, Any]) -> None:
-        if self._companion is not None:
-            self._companion.send(line(value))
+        self._write(line(value))
 
 
 class _Known:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from donewhen.core.verdict import is_editors
 from donewhen.models.direct.clients import DirectClients, family_of
@@ -13,19 +12,13 @@ from donewhen.models.protocol import Answered, Call
 from donewhen.ports import AskEditor, no_editor_to_ask
 
 
-class HostTransport(Transport, Protocol):
-    """The way through litellm: `ModelHost`; tests share one between loops."""
-
-    def warm(self) -> None: ...
-
-
 class Routes:
     """All ways (`hosted.Transport`). `host` gives the way through litellm when it is first needed; `litellm_only` says
     whether everything but the editor's own models goes there; `ask_editor` asks for these."""
 
     def __init__(
         self,
-        host: Callable[[], HostTransport],
+        host: Callable[[], Transport],
         litellm_only: Callable[[], bool],
         ask_editor: AskEditor = no_editor_to_ask,
     ) -> None:
@@ -35,23 +28,17 @@ class Routes:
         self._clients = DirectClients()
 
     def warm(self, model: str, api_base: str | None) -> None:
-        """Starts in the background what the first call to this model would wait for."""
-        if is_editors(model):
-            return
-        if self._direct(model, api_base):
-            self._clients.warm(model, api_base)
-        else:
-            self._host().warm()
+        self._way(model, api_base).warm(model, api_base)
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
-        if is_editors(call.model):
-            return await self._editor.ask(call, on_text)
-        way: Transport = self._clients if self._direct(call.model, call.api_base) else self._host()
-        return await way.ask(call, on_text)
+        return await self._way(call.model, call.api_base).ask(call, on_text)
 
     async def close(self) -> None:
         """Ends the connections; the host belongs to whoever gave it."""
         await self._clients.close()
 
-    def _direct(self, model: str, api_base: str | None) -> bool:
-        return not self._litellm_only() and family_of(model, api_base) is not None
+    def _way(self, model: str, api_base: str | None) -> Transport:
+        if is_editors(model):
+            return self._editor
+        direct = not self._litellm_only() and family_of(model, api_base) is not None
+        return self._clients if direct else self._host()

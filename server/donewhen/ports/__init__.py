@@ -6,9 +6,6 @@ Paths are posix, relative to the workspace's root, unless a name says otherwise.
 from __future__ import annotations
 
 from donewhen.ports.folder import (
-    Companion,
-    CompanionEnd,
-    Companions,
     Dialogue,
     EditorView,
     Folded,
@@ -52,7 +49,6 @@ from donewhen.ports.proving import (
     FilesOf,
     FileText,
     Found,
-    GoalFiles,
     GuardedFiles,
     Hit,
     Judge,
@@ -88,9 +84,6 @@ __all__ = [
     "Calls",
     "Checker",
     "Clock",
-    "Companion",
-    "CompanionEnd",
-    "Companions",
     "Dialogue",
     "EditorSilent",
     "EditorView",
@@ -98,7 +91,6 @@ __all__ = [
     "FilesOf",
     "Folded",
     "Found",
-    "GoalFiles",
     "Grants",
     "GuardedFiles",
     "Hit",

@@ -241,42 +241,6 @@ class Processes(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class CompanionEnd:
-    """How a companion ended. `exit_code` is negative for a signal, None if it never started or still had to be
-    killed; `errors` is the end of what it wrote to stderr, bounded."""
-
-    exit_code: int | None
-    errors: str = ""
-
-
-class Companion(Protocol):
-    """A process that lives as long as it is needed, and is talked to in lines."""
-
-    def send(self, line: bytes) -> None:
-        """Queues a line, its end included. Nothing happens where the process has ended."""
-        ...
-
-    async def ended(self) -> CompanionEnd:
-        """Waits for its end; every line that it wrote was handed on before."""
-        ...
-
-    async def close(self) -> None:
-        """Ends it within 2 s, with all its children: its input ends first. May be called again."""
-        ...
-
-
-class Companions(Protocol):
-    """Starts long-lived processes of the project's own (only `workspace/` does)."""
-
-    async def start(
-        self, argv: Sequence[str], *, environment: Mapping[str, str], on_line: Callable[[bytes], None]
-    ) -> Companion:
-        """`on_line` hears each line of its stdout, without the line's end. Raises WorkspaceError if it can't be
-        started. It inherits no lock and no terminal, and runs in the folder of the interpreter."""
-        ...
-
-
 # What a client's editor shows. See `donewhen.ports`.
 
 

@@ -61,14 +61,6 @@ class Probes(Protocol):
         ...
 
 
-class GoalFiles(Protocol):
-    """Goal files as the engine needs them."""
-
-    def load(self, path: str) -> Goal:
-        """Reads and parses; raises GoalFileError with what to do."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Turn:
     """What a worker is given for one iteration. `feedback` is None in the first."""

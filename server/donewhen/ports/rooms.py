@@ -3,7 +3,7 @@ work on the workspace itself and reach nothing else. See `donewhen.ports`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,32 +23,21 @@ class Laid:
     content: bytes | None = None
 
 
-class Room(Protocol):
-    """The present workspace with some files of another version. Whatever is written in it is thrown away."""
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The present workspace with some files of another version. Whatever is written in it is thrown away.
 
-    @property
-    def kind(self) -> str:
-        """How it was made, one word: `overlay`, `copy`, ..."""
-        ...
+    `kind` is how it was made, one word: `overlay`, `copy`, ... `root` is where the workspace's files are in it;
+    `same_place` is true if that is the workspace's own absolute path: then what is installed by its path is the room's.
+    `checker` runs checks in it. `rewritten` gives the files that were there when the room was opened and hold something
+    else now, or are gone; sorted.
+    """
 
-    @property
-    def root(self) -> Path:
-        """Where the workspace's files are in it."""
-        ...
-
-    @property
-    def same_place(self) -> bool:
-        """True if that is the workspace's own absolute path: then what is installed by its path is the room's."""
-        ...
-
-    @property
-    def checker(self) -> Checker:
-        """Runs checks in it."""
-        ...
-
-    async def rewritten(self) -> Sequence[str]:
-        """The files that were there when the room was opened and hold something else now, or are gone; sorted."""
-        ...
+    kind: str
+    root: Path
+    same_place: bool
+    checker: Checker
+    rewritten: Callable[[], Awaitable[Sequence[str]]]
 
 
 class Rooms(Protocol):
@@ -107,28 +96,20 @@ class Grants:
     commands: tuple[str, ...] = ()
 
 
-class LiveRoom(Protocol):
+@dataclass(frozen=True, slots=True)
+class LiveRoom:
     """Where commands work on the workspace itself. What they write elsewhere is seen by those that follow in the same
-    room, and gone with it."""
+    room, and gone with it.
 
-    @property
-    def contained(self) -> bool:
-        """False: commands run as the person, with all that they may do."""
-        ...
+    `processes` runs commands in it, `outside` as the person, where a person said so; where it is not `contained`, both
+    do, with all that the person may do. `hint` says what a failed command ran into that is of the room, and what to do
+    about it; empty if nothing tells.
+    """
 
-    @property
-    def processes(self) -> Processes:
-        """Runs commands in it."""
-        ...
-
-    @property
-    def outside(self) -> Processes:
-        """Runs commands as the person, where a person said so."""
-        ...
-
-    def hint(self, result: ProcessResult) -> str:
-        """What a failed command ran into that is of the room: what to do about it; empty if nothing tells."""
-        ...
+    processes: Processes
+    outside: Processes
+    contained: bool
+    hint: Callable[[ProcessResult], str]
 
 
 class LiveRooms(Protocol):

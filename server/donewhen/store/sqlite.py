@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from donewhen.core.errors import LedgerUnavailable, RecordGone
 from donewhen.core.events import Entry, Event
@@ -21,20 +21,9 @@ Fault = Callable[[str], None]
 """Called with the name of the event's type after each append that is on disk: tests inject a crash here."""
 
 
-class News(Protocol):
-    """Hears that something in the ledger's folder changed. Nothing is lost by hearing of more than of the ledger."""
-
-    @property
-    def polls(self) -> bool:
-        """True if nothing is heard, so that one has to look."""
-        ...
-
-    def start(self, wake: Callable[[], None]) -> None:
-        """Calls `wake` in the running loop at all news from now on."""
-        ...
-
-    def close(self) -> None: ...
-
+Listen = Callable[[Path, Callable[[], None]], Callable[[], None] | None]
+"""Calls a function in the running loop whenever something changed in a folder, and returns what ends that; None if
+nothing is heard there, so that one has to look. Nothing is lost by hearing of more than of the ledger."""
 
 _LOOKS_AFTER = 30.0
 """Seconds: what others write is heard of before its commit is seen, which comes once the disk has it."""
@@ -52,10 +41,10 @@ class SqliteLedger:
 
     notices: tuple[str, ...]
 
-    def __init__(self, path: Path, *, fault: Fault | None = None, news: Callable[[Path], News] | None = None) -> None:
+    def __init__(self, path: Path, *, fault: Fault | None = None, listen: Listen | None = None) -> None:
         self._path = path
         self._fault = fault
-        self._news = news
+        self._listen = listen
         self.notices = ()
         # The second thread: every call that may block (SQLite, and the JSON of large evidence) happens in it and
         # nowhere else, in the order of the calls. So the event loop is never blocked, and neither the connection nor
@@ -75,12 +64,10 @@ class SqliteLedger:
         self._copy_of: Stamp | None = None
 
     @classmethod
-    async def open(
-        cls, path: Path, *, fault: Fault | None = None, news: Callable[[Path], News] | None = None
-    ) -> SqliteLedger:
-        """Opens, creates or migrates the file at `path`. `news` hears of changes in a folder; without it, changes by
+    async def open(cls, path: Path, *, fault: Fault | None = None, listen: Listen | None = None) -> SqliteLedger:
+        """Opens, creates or migrates the file at `path`. With `listen`, it hears of changes; without it, changes by
         others are looked for. Raises LedgerTooNew and LedgerUnavailable."""
-        return await cls(path, fault=fault, news=news)._opened()
+        return await cls(path, fault=fault, listen=listen)._opened()
 
     @classmethod
     async def read(cls, path: Path, refusal: str) -> SqliteLedger:
@@ -170,11 +157,9 @@ class SqliteLedger:
         """Yields at once, since there may be earlier changes, then after every change by another connection, at most
         once per `poll` seconds. Ends when the ledger is closed. Raises RecordGone once its file is gone."""
         stirred, seen, pause = asyncio.Event(), object(), poll
-        news = self._news(self._path.parent) if self._news is not None else None
+        stop_listening = self._listen(self._path.parent, stirred.set) if self._listen is not None else None
         self._followed.add(stirred)
         try:
-            if news is not None:
-                news.start(stirred.set)
             while not self._closed:
                 stirred.clear()
                 version = await self._in_thread(self._version)
@@ -182,12 +167,12 @@ class SqliteLedger:
                     seen = version
                     yield
                 await asyncio.sleep(poll)
-                if news is not None and not news.polls:
+                if stop_listening is not None:
                     pause = await _stirred(stirred, pause, poll)
         finally:
             self._followed.discard(stirred)
-            if news is not None:
-                news.close()
+            if stop_listening is not None:
+                stop_listening()
 
     async def close(self) -> None:
         """Ends the thread after the calls made before. Closing twice is allowed."""

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from donewhen.workspace.watching import NoWatcher, Wake, watcher_for
+from donewhen.workspace.watching import Wake, watcher_for
 
 
-class FolderNews:
-    """News of one folder, and of none below it (`store.sqlite.News`)."""
+def folder_news(folder: Path, wake: Wake) -> Callable[[], None] | None:
+    """Calls `wake` in the running loop at all news of a folder, and of none below it; returns what ends that
+    (`store.sqlite.Listen`)."""
+    if sys.platform != "linux":
+        return None  # there a watcher wakes more often than one would look, and hears of all the folders below
+    watcher = watcher_for(folder, folder)
 
-    def __init__(self, folder: Path) -> None:
-        # Elsewhere a watcher wakes more often than one would look, and hears of all the folders below.
-        self._watcher = watcher_for(folder, folder) if sys.platform == "linux" else NoWatcher()
+    def heard() -> None:
+        watcher.take()
+        wake()
 
-    @property
-    def polls(self) -> bool:
-        return self._watcher.polls
-
-    def start(self, wake: Wake) -> None:
-        def heard() -> None:
-            self._watcher.take()
-            wake()
-
-        self._watcher.start(heard)
-        self._watcher.watch("")
-
-    def close(self) -> None:
-        self._watcher.close()
+    watcher.start(heard)
+    watcher.watch("")
+    if not watcher.polls:
+        return watcher.close
+    watcher.close()
+    return None

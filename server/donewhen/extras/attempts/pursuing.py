@@ -11,6 +11,7 @@ import asyncio
 import os
 import shlex
 import shutil
+import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
@@ -27,19 +28,21 @@ from donewhen.core.resume import resumable
 from donewhen.core.work import Usage
 from donewhen.engine.api import ChangedFile, LimitChanges, Runs, RunView, StartOptions
 from donewhen.engine.runs import changed_limits
+from donewhen.engine.tasks import cancel_all
 from donewhen.extras.attempts.applying import Change, apply, standing
 from donewhen.extras.attempts.choosing import MOST, Keep, Result, chosen, shares
 from donewhen.extras.attempts.duplicating import duplicate, size_of
 from donewhen.extras.attempts.record import LOCK, Attempt, Group, Groups
 from donewhen.goalfile.files import WorkspaceGoalFiles
+from donewhen.ports import ProcessOptions
 from donewhen.settings.loading import Settings, goal_with_settings
 from donewhen.store.folders import TREES, folders_below, kept_folder, state_folder, workspace_folder
 from donewhen.workspace.checkpoints import Content
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.locks import open_lock_file, try_lock
 from donewhen.workspace.manifest import LINK
-from donewhen.workspace.processes.companions import SystemCompanions
-from donewhen.workspace.processes.reaping import ORDERLY, command
+from donewhen.workspace.processes.reaping import command
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.places import remove
 from donewhen.workspace.shielding import shielded
 
@@ -242,12 +245,17 @@ class Attempts:
         """If this process is killed during the block, another one ends what runs in the copies: nobody may look at them
         for long, and several workers cost more than one."""
         folders = [kept_folder(one.root, self._state_dir) for one in group.attempts]
-        reaper = await SystemCompanions().start(command(folders), environment=self._environment(), on_line=_nothing)
+        waiting = _Waiting()
+        options = ProcessOptions(
+            cwd=Path(sys.executable).parent, environment=self._environment(), token="", dialogue=waiting
+        )
+        reaper = asyncio.ensure_future(SystemProcesses().run(command(folders), **options))
+        begun = asyncio.ensure_future(waiting.begun.wait())
         try:
+            await asyncio.wait({reaper, begun}, return_when=asyncio.FIRST_COMPLETED)
             yield
         finally:
-            reaper.send(ORDERLY)
-            await reaper.close()
+            await cancel_all(reaper, begun)
 
     def _started_with(self, plan: Plan, worker: str | None, model: str | None) -> StartOptions:
         # Nobody can be asked by several runs at once.
@@ -601,8 +609,20 @@ def _start_options(attempt: Attempt) -> StartOptions:
     return StartOptions(**cast("dict[str, Any]", kept))
 
 
-def _nothing(line: bytes) -> None:
-    """It says nothing."""
+class _Waiting:
+    """`ports.Dialogue` with a process that only waits for the end of its input."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+
+    def began(self, send: Callable[[bytes], None]) -> None:
+        self.begun.set()
+
+    def heard(self, data: bytes) -> None:
+        """It says nothing."""
+
+    def ended(self) -> None:
+        """It is over with its process."""
 
 
 def _is_proven(task: asyncio.Task[RunView | None]) -> bool:

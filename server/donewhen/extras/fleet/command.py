@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, closing
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import one_line
@@ -41,14 +41,6 @@ USES = {
     "worker": "fleet worker --temporal ADDRESS --queue NAME",
 }
 _COUNTS = {"run": (1, 1), "status": (1, 1), "answer": (4, None), "worker": (0, 0)}
-
-
-class Asking(Protocol):
-    """A fleet that is asked, wherever it runs."""
-
-    async def board(self) -> Board: ...
-
-    async def ask(self, operation: str, arguments: dict[str, Any]) -> None: ...
 
 
 async def fleet(call: Call) -> int:
@@ -135,7 +127,7 @@ async def _run_here(call: Call, wanted: Fleet) -> int:
         return _finished(call, driving.result())
 
 
-async def _followed(call: Call, asking: Asking) -> int:
+async def _followed(call: Call, asking: LocalAsking | TemporalAsking) -> int:
     """Shows a fleet at a server until nothing goes on by itself. Ctrl-C ends the looking, not the fleet."""
     from donewhen.extras.fleet.temporal.client import ServerAway
 
@@ -216,7 +208,7 @@ def _recorded(call: Call, name: str) -> closing[FleetRecord]:
 
 
 @asynccontextmanager
-async def _asking(call: Call, name: str) -> AsyncGenerator[Asking]:
+async def _asking(call: Call, name: str) -> AsyncGenerator[LocalAsking | TemporalAsking]:
     if call.arguments.temporal is not None:
         yield await _at_server(call, name)
         return

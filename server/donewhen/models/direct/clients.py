@@ -8,13 +8,17 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from donewhen.installation import ModelExtra
 from donewhen.models.catalogue import at_its_provider, cost_of, mode_of, provider_of
 from donewhen.models.described import described, redirected_to
 from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in
 from donewhen.models.silence import Silence
+
+if TYPE_CHECKING:
+    from donewhen.models.direct.anthropic import AnthropicClient
+    from donewhen.models.direct.openai import OpenAiClient
 
 Family = Literal["openai", "anthropic"]
 _PLAIN = {"custom_openai", "hosted_vllm", "llamafile", "lm_studio", "openai"}
@@ -54,22 +58,11 @@ def _bare(model: str) -> str:
     return rest if slash and prefix in (*_PLAIN, "anthropic") else model
 
 
-class Client(Protocol):
-    """One official client with its connections to one address."""
-
-    async def ask(self, call: Call, on_text: Callable[[str], None], on_chunk: Callable[[], None]) -> dict[str, Any]:
-        """The reply in the form of `protocol.Answered`, with `written` tokens instead of the cost; `on_chunk` is called
-        for whatever comes of a stream. Raises whatever the client raises."""
-        ...
-
-    async def close(self) -> None: ...
-
-
 class DirectClients:
     """One client per address, for as long as the server lives."""
 
     def __init__(self) -> None:
-        self._clients: dict[tuple[Family, str | None], asyncio.Task[Client]] = {}
+        self._clients: dict[tuple[Family, str | None], asyncio.Task[OpenAiClient | AnthropicClient]] = {}
 
     def warm(self, model: str, api_base: str | None) -> None:
         """Imports the client in the background; a failure shows at the next call."""
@@ -104,7 +97,7 @@ class DirectClients:
             with suppress(Exception):
                 await (await loading).close()
 
-    def _client(self, family: Family, api_base: str | None) -> asyncio.Task[Client]:
+    def _client(self, family: Family, api_base: str | None) -> asyncio.Task[OpenAiClient | AnthropicClient]:
         known = self._clients.get((family, api_base))
         if known is None or (known.done() and (known.cancelled() or known.exception() is not None)):
             known = asyncio.ensure_future(asyncio.to_thread(_import_client, family, api_base))
@@ -130,7 +123,7 @@ class _Listener:
             raise
 
 
-def _import_client(family: Family, api_base: str | None) -> Client:
+def _import_client(family: Family, api_base: str | None) -> OpenAiClient | AnthropicClient:
     # Lazy: an import takes half a second of a core or more, in a thread of its own.
     if family == "anthropic":
         from donewhen.models.direct.anthropic import AnthropicClient
@@ -154,7 +147,7 @@ def _body_message(error: BaseException) -> str | None:
     return body if isinstance(body, str) and body else None
 
 
-def _seen(done: asyncio.Future[Client]) -> None:
+def _seen(done: asyncio.Future[OpenAiClient | AnthropicClient]) -> None:
     """Marks an exception as retrieved: often nothing awaits it, and what does still gets it."""
     if not done.cancelled():
         done.exception()

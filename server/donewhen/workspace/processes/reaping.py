@@ -1,9 +1,8 @@
 """A process that waits until the one that started it is dead, and then ends what that left running.
 
 `python -m donewhen.workspace.processes.reaping PID FOLDER …`, with the process that it waits for, and the state folders
-of the workspaces that are pursued. It reads standard input: a line says that everything ended in order, and nothing is
-left to do; the end without one says that the process was killed. A run that another one has taken over since is left
-alone.
+of the workspaces that are pursued. The end of its standard input says that the process was killed; where everything
+ends in order, it is ended before that. A run that another one has taken over since is left alone.
 
 While it waits, which is all that it ever does but for a kill, it has loaded little more than Python itself.
 """
@@ -17,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-ORDERLY = b"ended\n"
 
 
 def command(folders: Sequence[Path]) -> list[str]:
@@ -45,11 +42,12 @@ async def reap(folders: Sequence[Path], dead: int) -> None:
 
 def main() -> None:
     waited_for, *folders = sys.argv[1:]
-    if not sys.stdin.buffer.read(1):
-        import asyncio
-        from pathlib import Path
+    sys.stdin.buffer.read()
 
-        asyncio.run(reap([Path(folder) for folder in folders], int(waited_for)))
+    import asyncio
+    from pathlib import Path
+
+    asyncio.run(reap([Path(folder) for folder in folders], int(waited_for)))
 
 
 if __name__ == "__main__":

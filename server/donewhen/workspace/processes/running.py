@@ -28,6 +28,8 @@ RUN_TOKEN = "DONEWHEN_RUN_TOKEN"  # noqa: S105 # the name of a variable
 STEP_TOKEN = "DONEWHEN_STEP_TOKEN"  # noqa: S105 # the name of a variable
 
 _EOF_GRACE = 0.25
+_EXIT_IS_HEARD_OF = 2.0
+"""Seconds, at most, until a busy machine has told that a process which was killed has ended."""
 _WINDOWS = os.name == "nt"
 
 
@@ -177,7 +179,7 @@ class _Step(asyncio.SubprocessProtocol):
             self._family.kill_now()
             self._family.close()
             # asyncio waits for its end in a thread, and complains if closing has heard of it before.
-            await _happens(self._exited, _EOF_GRACE)
+            await _happens(self._exited, _EXIT_IS_HEARD_OF)
             transport.close()
             if self._dialogue is not None:
                 self._dialogue.ended()

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.ports import Checker, Laid, Processes, Workspace
+from donewhen.ports import Laid, Processes, Room, Workspace
 from donewhen.regular import read_bytes
 from donewhen.workspace.checkpoints import has_real_folders, take_away
 from donewhen.workspace.rooms.layers import ENVIRONMENT, lay_files, made_by_builds
@@ -58,13 +58,13 @@ class CopiedRooms:
     @asynccontextmanager
     async def open(
         self, workspace: Workspace, laid: Sequence[Laid], *, built: bool = True, naming: str = ""
-    ) -> AsyncGenerator[CopiedRoom]:
+    ) -> AsyncGenerator[Room]:
         """See `ports.Rooms`. Build outputs are never copied, because they contain the workspace's path. Nothing outside
         of the workspace is hidden."""
         async with place_in(self._folder) as folder:
             yield await self._make_copy(workspace, laid, folder)
 
-    async def _make_copy(self, workspace: Workspace, laid: Sequence[Laid], folder: Path) -> CopiedRoom:
+    async def _make_copy(self, workspace: Workspace, laid: Sequence[Laid], folder: Path) -> Room:
         root, layer, scratch = folder / "root" / workspace.root.name, folder / "layer", folder / "scratch"
         try:
             root.parent.mkdir()
@@ -76,25 +76,12 @@ class CopiedRooms:
             known = await asyncio.to_thread(lambda: dict(_signatures(root)))
         except (OSError, shutil.Error) as error:
             raise WorkspaceError(f"the workspace can't be copied to {folder} ({error})") from error
-        return CopiedRoom(root, self._inside(self._processes, root, scratch, None), known)
+        checker = self._inside(self._processes, root, scratch, None)
+        return Room(self.kind, root, False, checker, lambda: asyncio.to_thread(_rewritten, root, known))
 
 
-class CopiedRoom:
-    """See `ports.Room`."""
-
-    kind = "copy"
-    same_place = False
-
-    def __init__(self, root: Path, checker: Checker, known: Mapping[str, Signature | None]) -> None:
-        self.root = root
-        self.checker = checker
-        self._known = known
-
-    async def rewritten(self) -> tuple[str, ...]:
-        return await asyncio.to_thread(self._rewritten)
-
-    def _rewritten(self) -> tuple[str, ...]:
-        return tuple(sorted(path for path, known in self._known.items() if _signature(self.root / path) != known))
+def _rewritten(root: Path, known: Mapping[str, Signature | None]) -> Sequence[str]:
+    return tuple(sorted(path for path, before in known.items() if _signature(root / path) != before))
 
 
 def _signatures(root: Path) -> Iterator[tuple[str, Signature | None]]:

@@ -17,10 +17,11 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.ports import Grants, Processes, ProcessResult
+from donewhen.ports import Grants, LiveRoom, Processes, ProcessResult
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import PATIENCE, TIMED_OUT
@@ -118,7 +119,7 @@ class MountedLiveRooms:
         return why
 
     @asynccontextmanager
-    async def open(self, grants: Grants) -> AsyncGenerator[MountedLiveRoom]:
+    async def open(self, grants: Grants) -> AsyncGenerator[LiveRoom]:
         """See `ports.LiveRooms`."""
         if (why := await self.hindrance()) or self._chosen is None:
             raise WorkspaceError(f"no room can be opened: {why}")
@@ -126,7 +127,7 @@ class MountedLiveRooms:
             yield room
 
     @asynccontextmanager
-    async def _opened_room(self, mounter: Mounter, grants: Grants) -> AsyncGenerator[MountedLiveRoom]:
+    async def _opened_room(self, mounter: Mounter, grants: Grants) -> AsyncGenerator[LiveRoom]:
         async with place_in(self._folder) as folder:
             undone: list[Callable[[], object]] = []
             try:
@@ -141,7 +142,7 @@ class MountedLiveRooms:
 
     def _make_room(
         self, mounter: Mounter, folder: Path, grants: Grants, undone: list[Callable[[], object]]
-    ) -> MountedLiveRoom:
+    ) -> LiveRoom:
         """`undone` are the steps to take when it closes, last first: it grows with every step here."""
         if links := self._guarded.links():
             raise WorkspaceError(_link_at(links[0]))
@@ -150,7 +151,7 @@ class MountedLiveRooms:
         group = control_group(2 * grants.limits.processes) if grants.limits.processes else None
         if group is not None:
             undone.append(group.close)
-        return MountedLiveRoom(mounter, shape, grants, (self._root, folder), self._outside, group)
+        return _mounted_room(mounter, shape, grants, (self._root, folder), self._outside, group)
 
     async def _why_no_rooms(self) -> str:
         """Why there are no rooms; empty if a command ran in one."""
@@ -243,48 +244,39 @@ class MountedLiveRooms:
                 yield place
 
 
-class MountedLiveRoom:
-    """See `ports.LiveRoom`."""
+def _mounted_room(
+    mounter: Mounter,
+    shape: Shape,
+    grants: Grants,
+    disks: Sequence[Path],
+    outside: Processes,
+    group: Counted | None,
+) -> LiveRoom:
+    # A process in a room holds no lock of ours: it could release it, and it ends with the room anyway.
+    started = SystemProcesses(watch=RoomWatch(grants.limits, disks, group.refused if group is not None else None))
+    limit = str(2 * grants.limits.processes) if grants.limits.processes else "unlimited"
+    inner = [mount for mount in shape.mounts if mount.place != disks[0] and mount.place.is_relative_to(disks[0])]
+    expected = sources(inner)
+    inside = Inside(
+        started,
+        mounter,
+        shape,
+        around=confined(str(group.joins) if group is not None else ""),
+        before=("/bin/sh", "-c", _BEGUN, limit, str(len(expected)), *expected),
+    )
+    return LiveRoom(inside, outside, contained=True, hint=partial(_room_hint, network=grants.network))
 
-    contained = True
 
-    def __init__(
-        self,
-        mounter: Mounter,
-        shape: Shape,
-        grants: Grants,
-        disks: Sequence[Path],
-        outside: Processes,
-        group: Counted | None,
-    ) -> None:
-        # A process in a room holds no lock of ours: it could release it, and it ends with the room anyway.
-        started = SystemProcesses(watch=RoomWatch(grants.limits, disks, group.refused if group is not None else None))
-        limit = str(2 * grants.limits.processes) if grants.limits.processes else "unlimited"
-        inner = [mount for mount in shape.mounts if mount.place != disks[0] and mount.place.is_relative_to(disks[0])]
-        expected = sources(inner)
-        self.processes: Processes = Inside(
-            started,
-            mounter,
-            shape,
-            around=confined(str(group.joins) if group is not None else ""),
-            before=("/bin/sh", "-c", _BEGUN, limit, str(len(expected)), *expected),
-        )
-        self.outside = outside
-        self._grants = grants
-
-    def hint(self, result: ProcessResult) -> str:
-        """See `ports.LiveRoom`."""
-        if result.exit_code == 0:
-            return ""
-        if not self._grants.network and _NO_NETWORK.search(result.output):
-            return "there is no network in the room that it ran in"
-        if not self._grants.network and _NOTHING_LISTENS.search(result.output):
-            return "there is no network in the room that it ran in: what listens on this machine is out of reach there"
-        if _READ_ONLY.search(result.output):
-            return (
-                "in the room that it ran in, only the workspace can be changed, except what git and editors keep there"
-            )
+def _room_hint(result: ProcessResult, *, network: bool) -> str:
+    if result.exit_code == 0:
         return ""
+    if not network and _NO_NETWORK.search(result.output):
+        return "there is no network in the room that it ran in"
+    if not network and _NOTHING_LISTENS.search(result.output):
+        return "there is no network in the room that it ran in: what listens on this machine is out of reach there"
+    if _READ_ONLY.search(result.output):
+        return "in the room that it ran in, only the workspace can be changed, except what git and editors keep there"
+    return ""
 
 
 def _each(programs: Iterable[Mounter]) -> Iterable[Mounter]:

@@ -465,10 +465,10 @@ class Inside:
         """See `ports.Processes`."""
         words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
         for _ in range(_TRIES - 1):
-            covered = self._covered()
+            before = self._surroundings()
             result = await self._run_once(words, options)
             begun = result.exit_code == 0 or not result.output.startswith(_NOT_MOUNTED)
-            if begun or options.get("dialogue") is not None or covered == self._covered():
+            if begun or options.get("dialogue") is not None or before == self._surroundings():
                 return result
         return await self._run_once(words, options)
 
@@ -476,9 +476,11 @@ class Inside:
         inside = self._mounter.words(self._shape, options["cwd"], [*self._before, *words])
         return await self._processes.run([*self._around, *inside], **options)
 
-    def _covered(self) -> list[Path]:
-        """The files of others that a room covers, as far as they are there: their owners may remove them any time."""
-        return [one.place for one in self._shape.mounts if one.kind == "masked" and os.path.lexists(one.place)]
+    def _surroundings(self) -> tuple[object, ...]:
+        """What of others a mounting program meets, and may find changed while it mounts: the files that a room covers,
+        as far as they are there, and what is mounted on this machine."""
+        masked = (one.place for one in self._shape.mounts if one.kind == "masked" and os.path.lexists(one.place))
+        return (*masked, *_mount_table())
 
 
 _TRIES = 3

@@ -11,11 +11,12 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.words import listed
-from donewhen.ports import Checker, Laid, Processes, Workspace
+from donewhen.ports import Checker, Laid, Processes, Room, Workspace
 from donewhen.workspace.rooms.home import home_of
 from donewhen.workspace.rooms.layers import built_folders, changed_above, hide, lay_files, like_below
 from donewhen.workspace.rooms.mounting import Inside, Mounter, Mounts, confined, mounted_below, shape_of, showing
@@ -57,7 +58,7 @@ class OverlayRooms:
     @asynccontextmanager
     async def open(
         self, workspace: Workspace, laid: Sequence[Laid], *, built: bool = True, naming: str = ""
-    ) -> AsyncGenerator[OverlayRoom]:
+    ) -> AsyncGenerator[Room]:
         """See `ports.Rooms`."""
         if inner := mounted_below(workspace.root):
             raise WorkspaceError(f"{inner[0]} is mounted in the workspace, and overlays can't show it")
@@ -66,7 +67,7 @@ class OverlayRooms:
 
     async def _make_overlay(
         self, workspace: Workspace, laid: Sequence[Laid], folder: Path, built: bool, naming: str
-    ) -> OverlayRoom:
+    ) -> Room:
         root, layer, upper = workspace.root, folder / "layer", folder / "upper"
         try:
             for name in LAYERS:
@@ -80,7 +81,7 @@ class OverlayRooms:
         except OSError as error:
             raise WorkspaceError(f"a room's files can't be laid in {folder} ({error.strerror or error})") from error
         checker = self._inside(self.inside(root, folder, naming), root, folder / "scratch", upper)
-        return OverlayRoom(root, checker, upper, (layer, root))
+        return Room(self.kind, root, True, checker, partial(_rewritten, upper, (layer, root)))
 
     def inside(self, root: Path, folder: Path, naming: str = "") -> Processes:
         """Runs commands in the room whose layers are in that folder."""
@@ -89,23 +90,11 @@ class OverlayRooms:
         return Inside(self._processes, self._mounter, shape, around=confined() if self._mounts.contained else ())
 
 
-class OverlayRoom:
-    """See `ports.Room`."""
-
-    kind = "overlay"
-    same_place = True
-
-    def __init__(self, root: Path, checker: Checker, upper: Path, below: Sequence[Path]) -> None:
-        self.root = root
-        self.checker = checker
-        self._upper = upper
-        self._below = below
-
-    async def rewritten(self) -> tuple[str, ...]:
-        try:
-            return await asyncio.to_thread(lambda: tuple(sorted(set(changed_above(self._upper, self._below)))))
-        except OSError as error:
-            raise WorkspaceError(f"what was written in a room can't be read ({error.strerror or error})") from error
+async def _rewritten(upper: Path, below: Sequence[Path]) -> Sequence[str]:
+    try:
+        return await asyncio.to_thread(lambda: tuple(sorted(set(changed_above(upper, below)))))
+    except OSError as error:
+        raise WorkspaceError(f"what was written in a room can't be read ({error.strerror or error})") from error
 
 
 # Files that somebody else owns: a user namespace maps one user and one group, and an overlay refuses changes to files

@@ -8,35 +8,27 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Unpack
 
-from donewhen.ports import Grants, LiveRooms, Processes, ProcessOptions, ProcessResult
+from donewhen.ports import Grants, LiveRoom, LiveRooms, Processes, ProcessOptions, ProcessResult
 
 
 class PlainRooms:
     """`ports.LiveRooms` without containment. `why` says what prevents it, or that it isn't wanted."""
 
     def __init__(self, processes: Processes, why: str = "commands are not contained") -> None:
-        self._room = PlainRoom(processes)
+        self._room = plain_room(processes)
         self._why = why
 
     async def hindrance(self) -> str:
         return self._why
 
     @asynccontextmanager
-    async def open(self, grants: Grants) -> AsyncGenerator[PlainRoom]:
+    async def open(self, grants: Grants) -> AsyncGenerator[LiveRoom]:
         """See `ports.LiveRooms`."""
         yield self._room
 
 
-class PlainRoom:
-    """See `ports.LiveRoom`."""
-
-    contained = False
-
-    def __init__(self, processes: Processes) -> None:
-        self.processes = self.outside = processes
-
-    def hint(self, result: ProcessResult) -> str:
-        return ""
+def plain_room(processes: Processes) -> LiveRoom:
+    return LiveRoom(processes, processes, contained=False, hint=lambda result: "")
 
 
 # Commands that each have their own room.
