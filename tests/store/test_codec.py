@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, make_dataclass
+from dataclasses import dataclass, fields, is_dataclass, make_dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_type_hints
@@ -33,7 +33,7 @@ EARLIER = sorted(GOLDEN.glob("earlier/*.json"))
 RETYPED = {
     **dict.fromkeys(("StartAccepted", "InterruptClosed"), "InterruptAnswered"),
     "CheckFinished": "EvidenceRecorded",
-    **dict.fromkeys(("TurnAbandoned", "AuditAbandoned", "JudgeFailed"), "Abandoned"),
+    **dict.fromkeys(("TurnAbandoned", "AuditAbandoned", "TrialsAbandoned", "JudgeFailed"), "Abandoned"),
     "TurnRestored": "FilesReverted",
     **dict.fromkeys(("FindingAccepted", "RequirementWaived", "RequirementDisputed"), "PersonDecided"),
     "GuardLifted": "GuardSet",
@@ -193,6 +193,7 @@ def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
         ("CheckFinished", e.EvidenceRecorded(evidence(RESULT))),
         ("TurnAbandoned", e.Abandoned("turn", "stopped", USAGE)),
         ("AuditAbandoned", e.Abandoned("audit", "stopped")),
+        ("TrialsAbandoned", e.Abandoned("trials", "files changed meanwhile")),
         ("JudgeFailed", e.Abandoned("judge", "no connection", Usage(10, 0, 0, None), final=True)),
         ("TurnRestored", e.FilesReverted(1, (), ("src/b.py",), "c2")),
         ("FindingAccepted", e.PersonDecided("accept", "F1", "meant", True)),
@@ -203,8 +204,10 @@ def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
     ],
 )
 def test_events_of_one_kind_are_read_as_one_type(name: str, read: e.Event) -> None:
-    kept = [(one, GOLDEN / f"v{one}" / f"{name}.json") for one in (1, 2)]
-    assert {decode(file.read_text("ascii"), version) for version, file in kept if file.exists()} == {read}
+    kept = [(one, GOLDEN / f"v{one}" / f"{name}.json") for one in (1, 2, 3)]
+    found = [decode(file.read_text("ascii"), version) for version, file in kept if file.exists()]
+    found = [replace(one, trouble=None) if isinstance(one, e.Abandoned) else one for one in found]
+    assert set(found) == {read}, "but for the trouble, which version 3 says besides"
 
 
 @pytest.mark.parametrize(
