@@ -308,7 +308,7 @@ def test_ctrl_c_pauses_all_and_resume_goes_on(bench: Bench) -> None:
 
 @posix
 def test_nothing_runs_on_after_the_command_was_killed_and_attempts_can_be_resumed(bench: Bench) -> None:
-    command = "test -f ../../go || { touch here.txt; sleep 61.5; }; touch done.txt"
+    command = "test -f ../../go || { touch here.txt; sleep 900.5; }; touch done.txt"
     process = bench.start("run", "--attempts", "2", "--worker-command", command, "--sandbox", "off")
     until(lambda: len(bench.folders()) == 2 and all((one / "here.txt").exists() for one in bench.folders()))
     until(lambda: len(_sleeping()) == 2)
@@ -323,7 +323,7 @@ def test_nothing_runs_on_after_the_command_was_killed_and_attempts_can_be_resume
 
 
 def _sleeping() -> list[int]:
-    return [one.pid for one in psutil.process_iter(["cmdline"]) if "61.5" in (one.info["cmdline"] or [])]
+    return [one.pid for one in psutil.process_iter(["cmdline"]) if "900.5" in (one.info["cmdline"] or [])]
 
 
 @posix

@@ -14,13 +14,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from donewhen.core.events import CheckFinished
+from donewhen.core.events import EvidenceRecorded
 from donewhen.core.evidence import CheckResult, Evidence, Outcome
 from donewhen.store.codec import decode, encode
 from donewhen.store.sqlite import SqliteLedger
 
 RESULT = CheckResult("c-1", "pytest -q", Outcome.PASSED, "2 tests passed", 0, 1.0, 0.5, "." * 600, 600, "d" * 64)
-EVENT = CheckFinished(Evidence("E1", "r" * 64, "r" * 64, 1, RESULT))
+EVENT = EvidenceRecorded(Evidence("E1", "r" * 64, "r" * 64, 1, RESULT))
 
 
 def measure(seconds: float = 2.0) -> dict[str, float]:

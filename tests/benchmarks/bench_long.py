@@ -49,7 +49,7 @@ def events(iterations: int, entries: int) -> Iterator[e.Event]:
         yield e.CheckpointTaken(number, "2" * 40)
         yield e.AuditStarted(number, f"r{number}")
         result = CheckResult("c-1", "true", Outcome.FAILED, "exit code 1", 1, 0.1, 0.0, "no" * 200, 400, "d" * 64)
-        yield e.CheckFinished(Evidence(f"E{number}", f"r{number}", f"r{number}", number, result))
+        yield e.EvidenceRecorded(Evidence(f"E{number}", f"r{number}", f"r{number}", number, result))
         yield e.AuditFinished(number, f"r{number}")
     yield e.RunPaused("for the measurement")
 
@@ -65,7 +65,7 @@ def generate(path: Path, iterations: int = 1_000, entries: int = 1_000_000) -> i
         count = 0
         for count, event in enumerate(events(iterations, entries), 1):
             body, at, kind = encode(event), float(count), type(event).__name__
-            known = event.evidence.id if isinstance(event, e.CheckFinished) else None
+            known = event.evidence.id if isinstance(event, e.EvidenceRecorded) else None
             before = linked(before, (RUN, count, at, CODEC_VERSION, kind, 0.01, known), body.encode("ascii"))
             record = updated(record, event, at)
             connection.execute(

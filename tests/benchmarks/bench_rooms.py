@@ -122,10 +122,9 @@ async def _complete(folder: Path, name: str, edits: str) -> dict[str, object]:
         await supervisor.close("measured")
     audits = [x.at for x in entries if isinstance(x.event, e.AuditFinished)]
     ended = next(x.at for x in entries if isinstance(x.event, e.RunEnded))
-    check = [x.event.evidence.observation for x in entries if isinstance(x.event, e.CheckFinished)][-1]
-    assert isinstance(check, CheckResult)
-    tried = [x.event.evidence.observation for x in entries if isinstance(x.event, e.EvidenceRecorded)]
-    trials = [one.tried for one in tried if isinstance(one, Trial)]
+    observed = [x.event.evidence.observation for x in entries if isinstance(x.event, e.EvidenceRecorded)]
+    check = [one for one in observed if isinstance(one, CheckResult)][-1]
+    trials = [one.tried for one in observed if isinstance(one, Trial)]
     return {
         f"completion with {name} proof over its check": round((ended - audits[-1]) / check.seconds, 2),
         f"trials with {name} proof": ", ".join(trials),

@@ -89,7 +89,7 @@ class Story:
             evidence = Evidence(
                 f"E{now.evidence.count + 1}", now.revision, revision_after or now.revision, now.turns_ended, result
             )
-            self.then(e.CheckStarted(result.check_id, now.revision), e.CheckFinished(evidence))
+            self.then(e.CheckStarted(result.check_id, now.revision), e.EvidenceRecorded(evidence))
         return self.then(e.AuditFinished(state.iteration, self.state.revision, findings))  # type: ignore[arg-type]
 
     def turn(self, claim: Claim | None = None, error: str | None = None, edits: str | None = None) -> Story:

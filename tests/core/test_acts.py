@@ -53,7 +53,7 @@ DOES: dict[str, tuple[RunState, Act, list[e.Event]]] = {
     "a requirement is named by its label": (
         NEW,
         WaiveRequirement("R1", "", undo=True),
-        [e.RequirementWaived(NEW.goal.requirements[0].id, "", True, ADA)],
+        [e.PersonDecided("waive", NEW.goal.requirements[0].id, "", True, ADA)],
     ),
     "files are put back before it is known which": (NEW, RevertFiles(1), []),
     "and so for a finding": (NEW, RevertFinding("F1"), []),

@@ -233,7 +233,7 @@ def test_a14_progress_is_no_stall() -> None:
 @pytest.mark.conformance("A15")
 def test_a15_a_spent_budget_is_over_budget() -> None:
     story = Story(goal(requirement(1, "it works", CHECK, sole=True), budget=1.0)).audit(BAD)
-    story.then(e.TurnStarted(1, None), e.TurnAbandoned(1, "cut off", Usage(10, 10, 0, 1.5)))
+    story.then(e.TurnStarted(1, None), e.Abandoned("turn", "cut off", Usage(10, 10, 0, 1.5)))
     assert isinstance(stop := next_of(story), Stop)
     assert stop.status == "over_budget"
 

@@ -41,16 +41,20 @@ def statuses(story: Story) -> list[str]:
 def test_a10_an_open_integrity_finding_blocks_completion_until_it_is_accepted() -> None:
     story = Story().audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,))
     assert isinstance(next_of(story), Ask)
-    story.then(e.FindingAccepted("F1", "meant"))
+    story.then(e.PersonDecided("accept", "F1", "meant"))
     assert next_of(story) == Confirm()
-    story.then(e.FindingAccepted("F1", "", undo=True))
+    story.then(e.PersonDecided("accept", "F1", "", undo=True))
     assert isinstance(next_of(story), Ask)
 
 
 @pytest.mark.conformance("A10")
 def test_a10_an_acceptance_holds_for_the_fact_that_was_accepted_only() -> None:
     story = (
-        Story().audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,)).then(e.FindingAccepted("F1", "meant"))
+        Story()
+        .audit(BAD)
+        .turn(edits="rev1")
+        .audit(GOOD, findings=(FINDING,))
+        .then(e.PersonDecided("accept", "F1", "meant"))
     )
     other = IntegrityFinding("k1", "test_skipped", "tests/test_a.py", 3, "two are skipped", "fact2")
     story.turn(edits="rev2").audit(GOOD, findings=(other,))
@@ -108,7 +112,9 @@ def test_an_acceptance_is_the_same_act_at_the_question_as_by_itself() -> None:
     story.then(e.InterruptAnswered(question.id, Answer("approve", reason="both are meant"), ana))
     (act,) = story.state.acts
     assert (act.what, act.said, act.accepted) == ("accepted F1, F2", "both are meant", ("F1", "F2"))
-    story.then(e.FindingAccepted("F1", "", undo=True, person=ana), e.FindingAccepted("F1", "meant", person=ana))
+    story.then(
+        e.PersonDecided("accept", "F1", "", undo=True, person=ana), e.PersonDecided("accept", "F1", "meant", person=ana)
+    )
     assert [(one.what, one.accepted) for one in story.state.acts[1:]] == [
         ("undid the acceptance of F1", ()),
         ("accepted F1", ("F1",)),
@@ -137,9 +143,9 @@ def test_an_answer_accepts_what_was_asked_about_and_nothing_that_came_later() ->
     story.then(e.RevisionChanged("rev2", ("b.py",), "person", 1)).audit(GOOD, findings=(FINDING, OTHER))
     assert not story.state.interrupts, "it asked about less than there is now"
     assert asked(story).input == {"findings": ["F1", "F2"]}
-    story.then(e.FindingAccepted("F1", "meant"))
+    story.then(e.PersonDecided("accept", "F1", "meant"))
     assert story.state.interrupts, "one of them is still open"
-    story.then(e.FindingAccepted("F2", "meant"))
+    story.then(e.PersonDecided("accept", "F2", "meant"))
     assert next_of(story) == Confirm()
 
 
@@ -173,7 +179,9 @@ def test_where_nobody_can_be_asked_the_run_ends_blocked_and_says_what_to_settle(
     assert ending.status == "blocked"
     assert "which a person has to settle. Accept it or undo it, then resume: " in ending.reason
     assert ending.reason.endswith("F1 test_skipped at tests/test_a.py:4")
-    story.then(e.RunEnded("blocked", ending.reason), e.FindingAccepted("F1", "meant"), e.RunResumed(askable=False))
+    story.then(
+        e.RunEnded("blocked", ending.reason), e.PersonDecided("accept", "F1", "meant"), e.RunResumed(askable=False)
+    )
     assert next_of(story.audit(GOOD, findings=(FINDING,))) == Confirm()
 
 
@@ -221,7 +229,7 @@ def story_for_the_judge() -> Story:
 def test_the_judge_is_not_asked_while_a_finding_is_open() -> None:
     story = Story(JUDGED, judge="model").audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,))
     asked(story)
-    story.then(e.FindingAccepted("F1", "meant"))
+    story.then(e.PersonDecided("accept", "F1", "meant"))
     assert next_of(story) == AskJudge((JUDGED.requirements[1],))
 
 
@@ -246,7 +254,7 @@ def test_a06_an_outage_uses_up_no_iteration_and_then_pauses() -> None:
     story = story_for_the_judge()
     for _ in range(3):
         assert isinstance(next_of(story), AskJudge)
-        story.then(e.JudgeFailed("502"))
+        story.then(e.Abandoned("judge", "502"))
     assert next_of(story) == Pause("the judge could not be asked: 502")
     assert story.state.iteration == 1
     assert "could not be asked" in assess(story.state)[1].reason
@@ -370,7 +378,7 @@ def test_a_paused_run_says_that_its_start_was_not_accepted(response: ResponseKin
 )
 def test_a_turn_that_waits_for_a_person_has_not_failed(reason: str, error: str | None) -> None:
     story = Story().audit(BAD).then(e.TurnStarted(1, None))
-    story.then(e.TurnAbandoned(1, reason, Usage(10, 10, 0, 0.5)), e.RunPaused(reason))
+    story.then(e.Abandoned("turn", reason, Usage(10, 10, 0, 0.5)), e.RunPaused(reason))
     assert story.state.progress.iterations[-1].error == error
 
 
@@ -416,7 +424,7 @@ def test_what_no_other_turn_could_mend_is_tried_again_once_a_person_resumes(end:
 
 @pytest.mark.conformance("C21")
 def test_c21_an_audit_that_was_cut_off_is_not_counted_and_runs_again() -> None:
-    story = Story().audit(BAD).turn().then(e.AuditStarted(1, R0), e.AuditAbandoned(1, "cut off"))
+    story = Story().audit(BAD).turn().then(e.AuditStarted(1, R0), e.Abandoned("audit", "cut off"))
     assert story.state.auditing.count == 1
     assert next_of(story) == RunAudit(1)
 

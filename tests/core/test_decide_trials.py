@@ -169,7 +169,9 @@ def test_a_refused_tree_is_refused_again_when_it_comes_back_after_another() -> N
     made = turned(made, "rev1")
     assert [one.id for one in made.state.open_findings] == ["F1"]
     assert isinstance(decide(made.state), Ask)
-    accepted = made.then(e.FindingAccepted("F1", "the goal wants it"), e.RevisionChanged("rev2", ("a",), "person", 1))
+    accepted = made.then(
+        e.PersonDecided("accept", "F1", "the goal wants it"), e.RevisionChanged("rev2", ("a",), "person", 1)
+    )
     accepted.audit(failing(SUITE)).then(e.RevisionChanged("rev1", ("a",), "person", 1)).audit(passing(SUITE, tests=2))
     assert [one.accepted for one in made.state.present_findings] == [True]
 
@@ -204,11 +206,11 @@ def test_without_a_turn_left_a_person_is_asked_at_once() -> None:
 
 
 def test_who_accepts_takes_the_proof_as_it_is_for_the_original() -> None:
-    made = tried(worked(), refused()).then(e.FindingAccepted("F1", "the goal wants it"))
+    made = tried(worked(), refused()).then(e.PersonDecided("accept", "F1", "the goal wants it"))
     assert decide(made.state) == Confirm()
     assert made.state.trial.agreed == {"tests/test_a.py": ""}
     assert assess(made.state)[0].grade == "person"
-    made.then(e.FindingAccepted("F1", "", undo=True))
+    made.then(e.PersonDecided("accept", "F1", "", undo=True))
     assert made.state.trial.agreed == {}
     assert made.state.open_findings
 
@@ -227,23 +229,23 @@ def test_what_completes_on_a_persons_word_is_not_said_to_be_proven(others: int, 
     made = tried(
         turned(made, "rev1", passing(SUITE, tests=2), *(passing(f"lint{one.number}") for one in more)), refused()
     )
-    made.then(e.FindingAccepted("F1", "the goal wants it"))
+    made.then(e.PersonDecided("accept", "F1", "the goal wants it"))
     if waives:
-        made.then(e.RequirementWaived(more[-1].id, "later"))
+        made.then(e.PersonDecided("waive", more[-1].id, "later"))
     made.then(e.RevisionConfirmed("rev1"))
     assert decide(made.state) == Stop("complete", told)
 
 
 def test_an_accepted_finding_that_is_about_no_requirement_is_named_too() -> None:
     found = IntegrityFinding("suppressed:src/a.py", "suppressed", "src/a.py", 0, "more is suppressed", "f")
-    made = tried(worked(), found).then(e.FindingAccepted("F1", "meant"), e.RevisionConfirmed("rev1"))
+    made = tried(worked(), found).then(e.PersonDecided("accept", "F1", "meant"), e.RevisionConfirmed("rev1"))
     assert decide(made.state) == Stop("complete", "every requirement is proven; a person accepted F1")
 
 
 def test_what_is_only_waived_is_said_to_be_waived() -> None:
     made = story(goal(*GOAL.requirements, requirement(2, "other", "lint", sole=True)))
     made.audit(passing(SUITE, tests=2), failing("lint"))
-    made.then(e.RequirementWaived(made.state.goal.requirements[1].id, "later"), e.RevisionConfirmed("rev0"))
+    made.then(e.PersonDecided("waive", made.state.goal.requirements[1].id, "later"), e.RevisionConfirmed("rev0"))
     assert decide(made.state) == Stop("complete", "every requirement is proven or waived by a person")
 
 
@@ -255,14 +257,14 @@ def test_what_a_person_changed_is_the_original_of_the_next_turn() -> None:
 
 
 @pytest.mark.parametrize(
-    "cut", [e.TrialsAbandoned("cut off"), e.RunInterrupted("crash", 0.0), e.RunPaused("Ctrl-C", "person")]
+    "cut", [e.Abandoned("trials", "cut off"), e.RunInterrupted("crash", 0.0), e.RunPaused("Ctrl-C", "person")]
 )
 def test_trials_that_were_cut_off_come_again(cut: e.Event) -> None:
     made = worked().then(e.TrialsStarted("rev1", "c0"))
     assert made.state.trial.running
     made.then(cut)
     assert not made.state.trial.running
-    if not isinstance(cut, e.TrialsAbandoned):
+    if not isinstance(cut, e.Abandoned):
         made.then(e.RunResumed())
         assert isinstance(decide(made.state), RunAudit)
         made.audit(passing(SUITE, tests=2))
@@ -300,9 +302,9 @@ def take(made: Story, step: str, revision: str) -> None:
         case "refuse":
             tried(made, refused(fact=revision))
         case "abandon":
-            made.then(e.TrialsStarted(now, "c0"), e.TrialsAbandoned("files changed"))
+            made.then(e.TrialsStarted(now, "c0"), e.Abandoned("trials", "files changed"))
         case "accept":
-            made.then(*(e.FindingAccepted(one.id, "fine") for one in made.state.open_findings))
+            made.then(*(e.PersonDecided("accept", one.id, "fine") for one in made.state.open_findings))
         case "person":
             made.then(e.RevisionChanged(revision, ("tests/test_a.py",), "person", 1)).audit(passing(SUITE, tests=2))
         case _:

@@ -80,21 +80,18 @@ class Oracle:
                 self.turn_open, self.last_turn_end = False, self.position
                 self.failed = result.error is not None
                 self.met_by_judge.clear()  # the judge is a program, which may look at anything
-            case e.EvidenceRecorded(evidence=evidence):
-                seen = evidence.observation
-                if isinstance(seen, ObservedDiff) and seen.paths:
+            case e.EvidenceRecorded(evidence=Evidence(observation=CheckResult() as result) as evidence):
+                self.checks[result.check_id] = (self.started[result.check_id], evidence)
+                if evidence.revision == evidence.revision_after == self.revision:
+                    self.fresh_ids[evidence.id] = evidence.revision
+            case e.EvidenceRecorded(evidence=Evidence(observation=ObservedDiff() as seen) as evidence):
+                if seen.paths:
                     self.fresh_ids[evidence.id] = evidence.revision
             case e.RevisionChanged(revision=revision):
                 self.revision = revision
                 self.met_by_judge.clear()
             case e.CheckStarted(check_id=key):
                 self.started[key] = self.position
-            case e.CheckFinished(evidence=evidence):
-                result = evidence.observation
-                assert isinstance(result, CheckResult)
-                self.checks[result.check_id] = (self.started[result.check_id], evidence)
-                if evidence.revision == evidence.revision_after == self.revision:
-                    self.fresh_ids[evidence.id] = evidence.revision
             case e.AuditFinished(findings=findings):
                 self.findings = {finding.key for finding in findings}
                 for finding in findings:
@@ -105,9 +102,9 @@ class Oracle:
                         cited = [self.fresh_ids.get(one) == self.revision for one in finding.evidence_ids]
                         if cited and all(cited):
                             self.met_by_judge[finding.requirement_id] = self.revision
-            case e.RequirementWaived(requirement_id=key, undo=undo):
+            case e.PersonDecided("waive", key, undo=undo):
                 self.waived.discard(key) if undo else self.waived.add(key)
-            case e.FindingAccepted(finding_id=identity, undo=undo):
+            case e.PersonDecided("accept", identity, undo=undo):
                 keys = {key for key, known in self.ids.items() if known == identity and key in self.findings}
                 self.accepted = self.accepted - keys if undo else self.accepted | keys
             case _:
@@ -160,7 +157,7 @@ class Telling(Story):
         evidence = Evidence(
             f"E{now.evidence.count + 1}", now.revision, revision_after or now.revision, now.turns_ended, result
         )
-        self.then(e.CheckStarted(result.check_id, now.revision), e.CheckFinished(evidence))
+        self.then(e.CheckStarted(result.check_id, now.revision), e.EvidenceRecorded(evidence))
 
     def judge_says_complete(self, citations: list[str]) -> None:
         ids = tuple(one.id for one in GOAL.requirements if not one.sole_check)
@@ -209,9 +206,9 @@ class Telling(Story):
                 verdict = Verdict(tuple(RequirementVerdict(one, "met", "yes", ("E1",)) for one in ids))
                 self.then(e.JudgeFinished(ids, revision, self.state.revision, verdict))
             case ("waive", int(number), bool(undo)):
-                self.then(e.RequirementWaived(GOAL.requirements[number].id, "by a person", undo))
+                self.then(e.PersonDecided("waive", GOAL.requirements[number].id, "by a person", undo))
             case ("accept", str(identity), bool(undo)):
-                self.then(e.FindingAccepted(identity, "meant", undo))
+                self.then(e.PersonDecided("accept", identity, "meant", undo))
             case ("confirm", revision):
                 self.then(e.RevisionConfirmed(str(revision or self.state.revision)))
             case _:

@@ -37,7 +37,7 @@ class Restless(Story):
         if moving:
             self.moves()
         seen = Evidence(f"E{now.evidence.count + 1}", now.revision, self.state.revision, now.turns_ended, result)
-        self.then(e.CheckFinished(seen), e.AuditFinished(now.iteration, self.state.revision))
+        self.then(e.EvidenceRecorded(seen), e.AuditFinished(now.iteration, self.state.revision))
 
     def does(self, moving: bool) -> Stop | None:
         """What comes next is done, while files change or don't."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from donewhen.core.errors import NotTrusted, UsageError
-from donewhen.core.events import AuditStarted, Entry, GuardLifted
+from donewhen.core.events import AuditStarted, Entry, GuardSet
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.engine.runs import Supervisor
 from tests.core.builders import goal, requirement
@@ -206,7 +206,8 @@ async def test_a_saved_goal_file_amends_what_is_guarded_and_a_deleted_one_lifts_
     world.workspace.edit(GOAL, None)
     view = await seen_by(server, lambda view: view.state.guard is None)
     events = [entry.event for entry in await world.ledger.connected().entries(run_id)]
-    assert [one.reason for one in events if isinstance(one, GuardLifted)] == ["the goal file GOAL.md is gone"]
+    lifted = [one.reason for one in events if isinstance(one, GuardSet) and one.by is None]
+    assert lifted == ["the goal file GOAL.md is gone"]
     assert view.state.status == "complete"
 
 

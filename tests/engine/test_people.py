@@ -294,7 +294,7 @@ async def test_a16_what_a_cut_off_attempt_cost_belongs_to_its_iteration(world: W
     from tests.core.builders import Story
 
     story = Story().audit(failing("pytest -q")).then(e.TurnStarted(1, None))
-    story.then(e.TurnAbandoned(1, "paused", Usage(5, 5, 0, 0.5)), e.TurnStarted(1, None))
+    story.then(e.Abandoned("turn", "paused", Usage(5, 5, 0, 0.5)), e.TurnStarted(1, None))
     story.then(e.TurnFinished(1, TurnResult(usage=Usage(1, 1, 0, 0.25))))
     assert story.state.usage.usd == story.state.progress.iterations[-1].usage.usd == 0.75
 

@@ -17,7 +17,7 @@ from donewhen.core.events import (
     Entry,
     Event,
     PauseRequested,
-    RequirementWaived,
+    PersonDecided,
     RevisionChanged,
     RunEnded,
     TurnStarted,
@@ -73,7 +73,7 @@ async def test_whoever_resumes_a_run_knows_what_was_done_to_it_in_that_moment(wo
     def opened() -> Workspace:
         """The run has been read, and nothing is on record of its resumption yet."""
         world.opening = None
-        world.ledger._append(run_id, RequirementWaived(wanted, "by another process"), 0.0, 0.0)
+        world.ledger._append(run_id, PersonDecided("waive", wanted, "by another process"), 0.0, 0.0)
         return world.workspace.again()
 
     again = world.supervisor()
@@ -101,7 +101,7 @@ async def test_an_act_is_tried_again_where_something_else_was_put_on_record_mean
     state = (await world.supervisor(ledger=ledger).waive(run_id, "R1", "it is fine")).state
     assert list(state.waived.values()) == ["it is fine"]
     entries = await world.ledger.entries(run_id)
-    assert sum(isinstance(entry.event, RequirementWaived) for entry in entries) == 1
+    assert sum(isinstance(entry.event, PersonDecided) for entry in entries) == 1
 
 
 async def test_a_change_on_its_way_to_the_record_comes_before_the_end_of_the_run(world: World) -> None:
@@ -258,7 +258,7 @@ async def test_a_turn_that_is_paused_while_its_beginning_is_written_runs_again(t
     state = (await ended(supervisor, run_id)).state
     await pausing[0]
     names = [type(entry.event).__name__ for entry in await ledger.entries(run_id)]
-    assert names[-4:] == ["PauseRequested", "TurnStarted", "TurnAbandoned", "RunPaused"]
+    assert names[-4:] == ["PauseRequested", "TurnStarted", "Abandoned", "RunPaused"]
     assert not world.worker.turns
     await supervisor.resume(run_id)
     state = (await ended(supervisor, run_id)).state
@@ -396,7 +396,7 @@ async def test_an_act_is_taken_once_its_turn_has_come_and_not_before(world: Worl
     world.ledger, world.worker.gate = ledger, asyncio.Event()
 
     async def before(event: Event) -> None:
-        if isinstance(event, RequirementWaived):
+        if isinstance(event, PersonDecided):
             reached.set()
             await held.wait()
 

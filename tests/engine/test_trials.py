@@ -628,7 +628,7 @@ async def test_files_that_change_meanwhile_are_audited_and_tried_again(tried: Wo
     view = await pursue(tried, WORK)
     assert view.state.status == "complete"
     entries = await tried.ledger.entries(view.state.run_id)
-    assert [type(x.event) for x in entries].count(e.TrialsAbandoned) == 1
+    assert [type(x.event) for x in entries].count(e.Abandoned) == 1
     assert [type(x.event) for x in entries].count(e.TrialsFinished) == 1
 
 

@@ -243,8 +243,8 @@ WHILE_IT_WORKS = {
     "the last entry is gone": "DELETE FROM entries WHERE run_id = '{run}' AND type = 'TurnStarted'",
     "an entry more": (
         "INSERT INTO entries (run_id, sequence, at, version, type, body, seconds, digest) SELECT run_id, "
-        f"MAX(sequence) + 1, at, {CODEC_VERSION}, 'RequirementWaived', "
-        '\'{"type":"RequirementWaived","requirement_id":"r-1","reason":"","undo":false}\', 0.0, digest '
+        f"MAX(sequence) + 1, at, {CODEC_VERSION}, 'PersonDecided', "
+        '\'{"type":"PersonDecided","decision":"waive","subject":"r-1","reason":"","undo":false}\', 0.0, digest '
         "FROM entries WHERE run_id = '{run}'"
     ),
 }

@@ -149,7 +149,7 @@ def test_with_worker_human_nothing_is_ever_put_back(site: Site) -> None:
     assert (ended.code, ended.last["status"]) == (0, "complete"), ended.errors
     assert site.read("numbers.txt") == "zero\none\nthree\n"
     assert site.read("mine.txt") == "mine\n"
-    assert "TurnRestored" not in site.events()
+    assert "FilesReverted" not in site.events()
     assert "InterruptOpened" not in site.events()
 
 

@@ -84,7 +84,7 @@ def test_an_outcome_says_what_each_proof_is_worth() -> None:
     assert graded(story) == ["worker", None]
     story.then(e.TrialsStarted("rev1", "c0"), e.TrialsFinished("rev1", (found,), grades))
     assert graded(story) == [None, None], "it is refused"
-    story.then(e.FindingAccepted("F1", "meant"), e.RequirementWaived(of.requirements[1].id, "it is"))
+    story.then(e.PersonDecided("accept", "F1", "meant"), e.PersonDecided("waive", of.requirements[1].id, "it is"))
     assert graded(story) == ["person", "person"]
     assert outcome_of(story.state).as_dict()["requirements"][0]["grade"] == "person"
 

@@ -12,7 +12,7 @@ from donewhen.core.evidence import CheckResult, Evidence, ObservedDiff, Observed
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.hints import UNASKED
 from donewhen.core.integrity import IntegrityFinding
-from donewhen.core.work import Interrupt, Usage
+from donewhen.core.work import Answer, Interrupt, Usage
 
 SLACK = 1e-6
 
@@ -99,10 +99,10 @@ class Books:
                 self.confirmed = revision
             case e.CheckStarted(check_id=key):
                 self.checks.setdefault(key, _Check()).began = self.position
-            case e.CheckFinished(evidence=evidence):
-                self._checked(evidence)
             case e.EvidenceRecorded(evidence=evidence):
                 seen = evidence.observation
+                if isinstance(seen, CheckResult):
+                    self._checked(evidence, seen)
                 if isinstance(seen, ObservedFile) or (isinstance(seen, ObservedDiff) and seen.paths):
                     self.citable[evidence.id] = evidence.revision
             case e.AuditFinished(findings=findings):
@@ -132,10 +132,7 @@ class Books:
         limits = self.goal.limits if goal.limits == self.file_limits else goal.limits
         self.goal, self.file_limits = replace(goal, limits=limits), goal.limits
 
-    def _checked(self, evidence: Evidence) -> None:
-        result = evidence.observation
-        if not isinstance(result, CheckResult):
-            return
+    def _checked(self, evidence: Evidence, result: CheckResult) -> None:
         known = self.checks.setdefault(result.check_id, _Check())
         known.evidence = evidence
         if evidence.revision == evidence.revision_after and result.outcome is not Outcome.NOT_RUN:  # which says nothing
@@ -212,7 +209,7 @@ class Books:
                 self.finished[number] = self.position
                 self.turn, self.last_turn_end, self.failed = None, self.position, result.error is not None
                 self.met.clear()
-            case e.TurnAbandoned() | e.RunInterrupted() | e.RunEnded():
+            case e.Abandoned("turn") | e.RunInterrupted() | e.RunEnded():
                 self.turn = None
             case _:
                 pass
@@ -221,13 +218,13 @@ class Books:
 
     def _people(self, event: e.Event) -> None:
         match event:
-            case e.RequirementWaived(requirement_id=key, undo=undo):
+            case e.PersonDecided("waive", key, undo=undo):
                 self.waived.discard(key) if undo else self.waived.add(key)
-            case e.FindingAccepted(finding_id=identity, undo=undo):
+            case e.PersonDecided("accept", identity, undo=undo):
                 self._accept(identity, undo)
             case e.InterruptOpened(interrupt=interrupt):
                 self.interrupts[interrupt.id] = interrupt
-            case e.InterruptAnswered(interrupt_id=key, answer=answer):
+            case e.InterruptAnswered(key, Answer() as answer):
                 if key == UNASKED:
                     self.hints[answer.text] = self.position
                 elif key not in self.answers:
@@ -266,7 +263,7 @@ class Books:
                 self.answered_calls.add(key)
                 self.open_calls.pop(key, None)
                 self.spent += usage
-            case e.RunInterrupted() | e.RunEnded() | e.RunPaused() | e.TurnAbandoned() | e.TurnFinished():
+            case e.RunInterrupted() | e.RunEnded() | e.RunPaused() | e.Abandoned("turn") | e.TurnFinished():
                 for call in self.open_calls.values():
                     self.spent += call.prompt
                 self.open_calls.clear()

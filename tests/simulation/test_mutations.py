@@ -56,7 +56,7 @@ class _Forgets(_Ledger):
 
     async def append(self, run_id: str, event: Event, at: float, **more: Any) -> Entry:
         known = self._disk.entries(run_id)
-        if type(event).__name__ in ("RequirementWaived", "InterruptAnswered") and known:
+        if type(event).__name__ in ("PersonDecided", "InterruptAnswered") and known:
             return replace(known[-1], event=event)
         return await super().append(run_id, event, at, **more)
 

@@ -169,16 +169,12 @@ SAMPLES: tuple[e.Event, ...] = (
         ),
         ("src/a.py",),
     ),
-    e.TurnAbandoned(1, "stopped", USAGE, TROUBLE),
-    e.TurnRestored(1, "c2", ("src/b.py",)),
     e.AuditStarted(1, "rev2"),
     e.CheckStarted(CHECK.id, "rev2"),
-    e.CheckFinished(evidence(RESULT)),
     e.EvidenceRecorded(evidence(OBSERVATIONS[3], "E2")),
     e.AuditFinished(
         1, "rev2", (IntegrityFinding("k1", "test_skipped", "tests/test_export.py", 3, "skipped", "f8", "it stood"),)
     ),
-    e.AuditAbandoned(1, "stopped"),
     e.TrialsStarted("rev2", "c0"),
     e.TrialsFinished(
         "rev2",
@@ -188,7 +184,6 @@ SAMPLES: tuple[e.Event, ...] = (
         "The judge says that the goal asks for it.",
         USAGE,
     ),
-    e.TrialsAbandoned("files changed meanwhile"),
     e.JudgeStarted(("r-2",), "rev2"),
     e.JudgeFinished(
         ("r-2",),
@@ -201,8 +196,8 @@ SAMPLES: tuple[e.Event, ...] = (
         True,
         0.5,
     ),
-    e.JudgeFailed("no connection", Usage(10, 0, 0, None), True, TROUBLE),
     e.ClaimJudged(True, "the service is gone", ("E2",), USAGE),
+    e.Abandoned("judge", "no connection", Usage(10, 0, 0, None), TROUBLE, True),
     c.CallStarted("M1", "worker", "openai/gpt", Usage(100, 0, 0, 0.001), Usage(100, 4000, 0, 0.02)),
     c.CallRetried("M1", FailedTry(TROUBLE, 3, 5, 9.5)),
     c.CallFinished("M1", USAGE, MESSAGE, "cut off"),
@@ -211,9 +206,9 @@ SAMPLES: tuple[e.Event, ...] = (
     c.ToolFinished("t1", WorkerStep("run_command", "ls: exit 0"), Message("tool", "a.py", (), "t1")),
     c.ConversationCompacted((Message("user", "So far: nothing."),), 40),
     c.BudgetReached("the budget of $1.00 could be passed"),
-    e.FindingAccepted("F1", "meant", True),
-    e.RequirementWaived("r-2", "later", True),
-    e.RequirementDisputed("r-2", "look again"),
+    e.PersonDecided("accept", "F1", "meant", True),
+    e.PersonDecided("waive", "r-2", "later", True),
+    e.PersonDecided("dispute", "r-2", "look again"),
     e.InterruptOpened(
         Interrupt(
             "I1",
@@ -228,7 +223,6 @@ SAMPLES: tuple[e.Event, ...] = (
         )
     ),
     e.InterruptAnswered("I1", Answer("edit", "text", {"command": "git status"}, "safer", "run")),
-    e.InterruptClosed("I2", "gone"),
     e.LimitsRaised(LIMITS),
     e.PauseRequested("Ctrl-C", "person"),
     e.StopRequested("stop", Person("ada", "terminal")),
@@ -239,7 +233,6 @@ SAMPLES: tuple[e.Event, ...] = (
     e.FilesReverted(1, ("src/a.py",), ("src/b.py",), "c3"),
     e.Warned("not_independent", "the judge is the worker's model"),
     e.GuardSet("goal"),
-    e.GuardLifted("a person lifted it"),
     p.RunHalted(
         p.Halted(
             "mine",
@@ -268,8 +261,10 @@ NAMED: dict[str, e.Event] = {
     **{f"EvidenceRecorded-{type(seen).__name__}": e.EvidenceRecorded(evidence(seen)) for seen in OBSERVATIONS},
     "TurnStarted-without-checkpoint": e.TurnStarted(1, None),
     "JudgeFinished-without-verdict": e.JudgeFinished(("r-2",), "rev2", "rev3", None, Usage(), "unreadable"),
+    "InterruptAnswered-without-answer": e.InterruptAnswered("I2", None, reason="gone"),
     "InterruptAnswered-plain": e.InterruptAnswered("I1", Answer("approve")),
     "PluginStateSet-nothing": p.PluginStateSet("mine", None),
+    "GuardSet-lifted": e.GuardSet(None, "a person lifted it"),
     "RunEnded-audit": e.RunEnded(None, "audited"),
 }
 """What the golden files hold, by file name."""

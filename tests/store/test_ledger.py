@@ -91,7 +91,7 @@ async def test_two_connections_never_share_a_sequence(ledger: Ledger, connect: C
 
 async def test_what_could_not_be_read_back_is_refused_and_leaves_nothing(ledger: Ledger) -> None:
     with pytest.raises(ValueError, match=r"usd: a finite number"):
-        await ledger.append("a", e.JudgeFailed("x", Usage(usd=float("nan"))), 0.0)
+        await ledger.append("a", e.Abandoned("judge", "x", Usage(usd=float("nan"))), 0.0)
     with pytest.raises(ValueError, match=r"RunPaused\.reason: text is needed"):
         await ledger.append("a", e.RunPaused(None), 0.0)  # pyright: ignore[reportArgumentType]
     assert await ledger.entries("a") == []
@@ -100,7 +100,7 @@ async def test_what_could_not_be_read_back_is_refused_and_leaves_nothing(ledger:
 
 async def test_evidence_is_found_by_its_run_and_id(ledger: Ledger, connect: Connect) -> None:
     mine, other = evidence(ObservedCommand("ls", 0, 0.1), "E1"), evidence(ObservedCommand("pwd", 0, 0.1), "E1")
-    await ledger.append("a", e.CheckFinished(mine), 1.0)
+    await ledger.append("a", e.EvidenceRecorded(mine), 1.0)
     await ledger.append("b", e.EvidenceRecorded(other), 1.0)
     reader = await connect()
     assert await reader.evidence("a", "E1") == mine
@@ -121,7 +121,7 @@ ANSWERED = e.InterruptAnswered("I1", Answer("text", "yes"))
         ([OPENED], "waiting"),
         ([OPENED, ANSWERED], "running"),
         ([OPENED, e.InterruptOpened(Interrupt("I2", "question", "?")), ANSWERED], "waiting"),
-        ([OPENED, e.InterruptClosed("I1", "gone")], "running"),
+        ([OPENED, e.InterruptAnswered("I1", None, reason="gone")], "running"),
         ([OPENED, e.RunPaused("x")], "paused"),
         ([OPENED, e.RunInterrupted("crash", 1.0)], "interrupted"),
         ([OPENED, e.RunInterrupted("crash", 1.0), e.RunResumed()], "waiting"),
@@ -205,7 +205,7 @@ async def test_a_removed_run_leaves_nothing_and_the_others_stay(connect: Connect
     ledger, other = await connect(), await connect()
     for run_id in ("a", "b"):
         await ledger.append(run_id, started(run_id), 1.0)
-        await ledger.append(run_id, e.CheckFinished(evidence(ObservedCommand("ls", 0, 0.1, ""))), 2.0)
+        await ledger.append(run_id, e.EvidenceRecorded(evidence(ObservedCommand("ls", 0, 0.1, ""))), 2.0)
         await ledger.set_live(run_id, Live("busy", 2.0))
     before = await ledger.entries("b")
     assert await ledger.entry_counts() == {"a": 2, "b": 2}

@@ -222,7 +222,7 @@ async def test_an_entry_that_is_put_in_the_place_of_another_is_no_evidence(path:
     ledger = await SqliteLedger.open(path)
     await ledger.append("run-1", started(), 1.0)
     seen = e.Evidence("E1", "r", "r", 0, ObservedCommand("ls", 1, 0.5, "a"))
-    await ledger.append("run-1", e.CheckFinished(seen), 2.0)
+    await ledger.append("run-1", e.EvidenceRecorded(seen), 2.0)
     assert await ledger.evidence("run-1", "E1") == seen
     execute(
         path, "UPDATE entries SET body = replace(body, '\"exit_code\":1', '\"exit_code\":0') WHERE evidence_id = 'E1'"
@@ -237,7 +237,7 @@ async def test_who_writes_a_run_alone_goes_on_after_no_entry_of_another(path: Pa
     await other.append("run-1", e.RunPaused("x"), 2.0)
     await ledger.append("run-1", e.RunResumed(), 3.0)
     await ledger.append("run-1", e.Warned("n", "mine"), 4.0, alone=True)
-    await other.append("run-1", e.RequirementWaived("r-1", "it is fine", False), 5.0)
+    await other.append("run-1", e.PersonDecided("waive", "r-1", "it is fine", False), 5.0)
     for late in (e.Warned("n", "late"), e.RunEnded("complete", "")):
         with pytest.raises(RecordChanged, match="entry 5 is not by the process that pursues it"):
             await ledger.append("run-1", late, 6.0, alone=True)

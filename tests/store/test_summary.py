@@ -16,7 +16,7 @@ IDS = st.sampled_from(["I1", "I2"])
 EVENTS = st.one_of(
     IDS.map(lambda id_: e.InterruptOpened(Interrupt(id_, "question", "?", about="worker"))),
     IDS.map(lambda id_: e.InterruptAnswered(id_, Answer("text", "yes"))),
-    IDS.map(lambda id_: e.InterruptClosed(id_, "gone")),
+    IDS.map(lambda id_: e.InterruptAnswered(id_, None, reason="gone")),
     st.just(e.RunPaused("x")),
     st.just(e.RunInterrupted("x", 1.0)),
     st.just(e.RunResumed()),

@@ -44,7 +44,7 @@ TURN = (
 AUDIT = (
     e.AuditStarted(1, "rev1"),
     e.CheckStarted(CHECK.id, "rev1"),
-    e.CheckFinished(Evidence("E1", "rev1", "rev1", 1, CheckResult(CHECK.id, CHECK.command, Outcome.PASSED, "", 0))),
+    e.EvidenceRecorded(Evidence("E1", "rev1", "rev1", 1, CheckResult(CHECK.id, CHECK.command, Outcome.PASSED, "", 0))),
     e.AuditFinished(1, "rev1"),
 )
 JUDGING = (

@@ -174,11 +174,11 @@ def test_a_turns_tokens_are_those_of_its_calls_and_its_own() -> None:
             "tool_failed",
         ),
         ((TURN[0], e.TurnFinished(1, TurnResult(error="exit 2"))), "invoke_agent worker", "turn_failed"),
-        ((TURN[0], e.TurnAbandoned(1, "stopped")), "invoke_agent worker", "cancelled"),
-        ((*TURN[:3], e.TurnAbandoned(1, "stopped")), "chat claude-x", "cancelled"),
-        ((*JUDGING[:2], e.JudgeFailed("no connection")), "invoke_agent judge", "judge_outage"),
-        ((*JUDGING[:2], e.JudgeFailed("no connection")), "chat gpt-x", "cancelled"),
-        ((AUDIT[0], AUDIT[1], e.AuditAbandoned(1, "stopped")), "check", "cancelled"),
+        ((TURN[0], e.Abandoned("turn", "stopped")), "invoke_agent worker", "cancelled"),
+        ((*TURN[:3], e.Abandoned("turn", "stopped")), "chat claude-x", "cancelled"),
+        ((*JUDGING[:2], e.Abandoned("judge", "no connection")), "invoke_agent judge", "judge_outage"),
+        ((*JUDGING[:2], e.Abandoned("judge", "no connection")), "chat gpt-x", "cancelled"),
+        ((AUDIT[0], AUDIT[1], e.Abandoned("audit", "stopped")), "check", "cancelled"),
         ((e.RunEnded("crashed", "a bug"),), "invoke_workflow pursue", "crashed"),
     ],
 )
@@ -193,7 +193,7 @@ def test_what_failed_shows_as_failed(events: tuple[e.Event, ...], name: str, err
 
 def test_a_turn_that_ends_does_not_end_the_judges_calls() -> None:
     traced = Traced()
-    traced.take((RUN[0], TURN[0], JUDGING[0], JUDGE_CALL, WORKER_CALL, e.TurnAbandoned(1, "stopped")))
+    traced.take((RUN[0], TURN[0], JUDGING[0], JUDGE_CALL, WORKER_CALL, e.Abandoned("turn", "stopped")))
 
     assert set(traced.spans) == {"chat claude-x", "invoke_agent worker"}
 

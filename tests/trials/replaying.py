@@ -180,8 +180,7 @@ async def replay(release: Release, kept: Path, folder: Path, python: Path = Path
 def _replayed(view: RunView, entries: Any) -> Replayed:
     state = view.state
     observed = [x.event.evidence.observation for x in entries if isinstance(x.event, e.EvidenceRecorded)]
-    finished = [x.event.evidence.observation for x in entries if isinstance(x.event, e.CheckFinished)]
-    checks = [one for one in finished if isinstance(one, CheckResult) and one.is_test_run]
+    checks = [one for one in observed if isinstance(one, CheckResult) and one.is_test_run]
     audited = [x.at for x in entries if isinstance(x.event, e.AuditFinished)]
     asked = bool(state.interrupts)
     return Replayed(

@@ -133,7 +133,7 @@ def test_a_worker_that_nobody_accounts_for_costs_an_unknown_amount_from_its_firs
 
     story.then(e.TurnStarted(1, None))
     assert snapshot(view_of(story.state), ROOT).cost.usd is None
-    story.then(e.TurnAbandoned(1, "paused"), e.TurnStarted(1, None), e.TurnFinished(1, TurnResult()))
+    story.then(e.Abandoned("turn", "paused"), e.TurnStarted(1, None), e.TurnFinished(1, TurnResult()))
     found = snapshot(view_of(story.state), ROOT)
     assert (found.cost.usd, found.cost.worker.usd, found.cost.judge.usd) == (None, None, 0.0)
     assert [one.usd for one in found.iterations] == [None]

@@ -144,12 +144,12 @@ def events_of(state: RunState, act: Act, person: Person, *, pursued: bool) -> Se
             requirement = _requirement(state, key)
             if not undo and not reason.strip():
                 raise UsageError("waiving a requirement needs a reason")
-            return [e.RequirementWaived(requirement.id, reason, undo, person)]
+            return [e.PersonDecided("waive", requirement.id, reason, undo, person)]
         case DisputeRequirement(key, reason):
             requirement = _requirement(state, key)
             if state.options.judge is None:
                 raise UsageError("there is no judge to ask again: checks decide here; change the check, or waive it")
-            return [e.RequirementDisputed(requirement.id, reason, person)]
+            return [e.PersonDecided("dispute", requirement.id, reason, person=person)]
         case AcceptFinding(finding_id, reason, undo):
             refuse_unsteerable(state)
             of_all = [
@@ -158,7 +158,7 @@ def events_of(state: RunState, act: Act, person: Person, *, pursued: bool) -> Se
             if finding_id is None and not of_all:
                 raise UsageError(f"no integrity finding of run {run} is {'accepted' if undo else 'open'}")
             found = of_all if finding_id is None else [known_finding(state, finding_id)]
-            return [e.FindingAccepted(one.id, reason, undo, person) for one in found]
+            return [e.PersonDecided("accept", one.id, reason, undo, person) for one in found]
         case HintWorker(text):
             refuse_unsteerable(state)
             if not text.strip():

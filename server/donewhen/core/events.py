@@ -1,7 +1,7 @@
 """The closed union of events: the only facts that are kept, and the only way a run's state changes.
 
-An intent (`...Started`, `...Requested`) is appended before its effect, the result after it. Recovery treats an
-intent without a result as interrupted (invariant 2). Events carry no time: the ledger entry does.
+An intent (`...Started`, `...Requested`) is appended before its effect, after it the result, or `Abandoned`. Recovery
+treats an intent without a result as interrupted (invariant 2). Events carry no time: the ledger entry does.
 """
 
 from __future__ import annotations
@@ -196,26 +196,6 @@ class TurnFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnAbandoned:
-    """The turn was stopped from outside (stop, pause, timeout), found open after a crash, or its model could not be
-    asked (`trouble`): then the run pauses."""
-
-    iteration: int
-    reason: str
-    usage: Usage = field(default_factory=Usage)
-    trouble: ModelTrouble | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRestored:
-    """Before an interrupted turn is run again: its tree was put back, but for what a person changed since."""
-
-    iteration: int
-    kept_checkpoint: str
-    kept: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class AuditStarted:
     """Intent: an audit of the bound checks. `iteration` is 0 for the baseline."""
 
@@ -230,15 +210,9 @@ class CheckStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckFinished:
-    """Evidence of one run of one check, or of the editor's report for one requirement."""
-
-    evidence: Evidence
-
-
-@dataclass(frozen=True, slots=True)
 class EvidenceRecorded:
-    """Evidence that no check made: what the judge was shown, what the worker ran through the server."""
+    """What the server observed: one run of a check (the result of its CheckStarted), a trial, the editor's report, what
+    the judge was shown, what the worker ran through the server."""
 
     evidence: Evidence
 
@@ -250,14 +224,6 @@ class AuditFinished:
     iteration: int
     revision: str
     findings: tuple[IntegrityFinding, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AuditAbandoned:
-    """The audit was not finished, and isn't counted."""
-
-    iteration: int
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,13 +246,6 @@ class TrialsFinished:
     changed: tuple[str, ...] = ()
     advice: str = ""
     usage: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True, slots=True)
-class TrialsAbandoned:
-    """The trials were cut off, or files changed meanwhile: what they found doesn't count."""
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,44 +289,32 @@ class ClaimJudged:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeFailed:
-    """An outage: the judge could not be asked. It uses up no iteration. `final`: asking again is useless until a
-    person changes something, and the run pauses. `trouble` is what is wrong with its model."""
+class Abandoned:
+    """What had begun, named as in its `...Started`, came to no result: it was cut off (stop, pause, time limit), files
+    changed meanwhile, or a model could not be asked (`trouble`). It isn't counted, and begins again where it is needed.
 
+    A turn whose model could not be asked pauses the run. A judge that could not is asked again a few times before the
+    run pauses, and not at all where that is useless until a person changes something (`final`)."""
+
+    what: Literal["turn", "audit", "judge", "trials"]
     reason: str
     usage: Usage = field(default_factory=Usage)
-    final: bool = False
     trouble: ModelTrouble | None = None
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class FindingAccepted:
-    """A person accepted an integrity finding, or took that back (`undo`)."""
+class PersonDecided:
+    """A person accepts an integrity finding, waives a requirement (which stands in for its proof, and always shows), or
+    disputes a verdict: the judge is asked again, with the reason. `undo` takes the first two back."""
 
-    finding_id: str
+    decision: Literal["accept", "waive", "dispute"]
+    subject: str
+    """The id of the finding or of the requirement."""
     reason: str
     undo: bool = False
     person: Person | None = None
     """Who did it, from where; None in entries that say nothing of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequirementWaived:
-    """A person's override: it stands in for proof and is always shown as such."""
-
-    requirement_id: str
-    reason: str
-    undo: bool = False
-    person: Person | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RequirementDisputed:
-    """A person wants it judged again, with the note."""
-
-    requirement_id: str
-    reason: str
-    person: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,17 +324,12 @@ class InterruptOpened:
 
 @dataclass(frozen=True, slots=True)
 class InterruptAnswered:
+    """What was asked is settled: by a person's `answer`, or without one (None) for the `reason` that it says."""
+
     interrupt_id: str
-    answer: Answer
+    answer: Answer | None
     person: Person | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InterruptClosed:
-    """It became pointless: what it asked about is gone."""
-
-    interrupt_id: str
-    reason: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,14 +358,11 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class GuardSet:
-    """From now on what the run has proven is proven again after each edit. `by` says who wants that."""
+    """From now on what the run has proven is proven again after each edit; `by` says who wants that. None: from now on
+    it isn't, for that `reason`."""
 
-    by: GuardedBy = "person"
-
-
-@dataclass(frozen=True, slots=True)
-class GuardLifted:
-    reason: str
+    by: GuardedBy | None = "person"
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,16 +373,16 @@ class Warned:
 
 Event = (
     RunStarted | GoalAmended | BaselineTaken | RevisionChanged | RevisionConfirmed | CheckpointTaken
-    | TurnStarted | TurnFinished | TurnAbandoned | TurnRestored
-    | AuditStarted | CheckStarted | CheckFinished | EvidenceRecorded | AuditFinished | AuditAbandoned
-    | TrialsStarted | TrialsFinished | TrialsAbandoned
-    | JudgeStarted | JudgeFinished | JudgeFailed | ClaimJudged
+    | TurnStarted | TurnFinished
+    | AuditStarted | CheckStarted | EvidenceRecorded | AuditFinished
+    | TrialsStarted | TrialsFinished
+    | JudgeStarted | JudgeFinished | ClaimJudged
+    | Abandoned
     | CallStarted | CallRetried | CallFinished | MessageKept | ToolStarted | ToolFinished | ConversationCompacted
     | BudgetReached
-    | FindingAccepted | RequirementWaived | RequirementDisputed
-    | InterruptOpened | InterruptAnswered | InterruptClosed
+    | PersonDecided | InterruptOpened | InterruptAnswered
     | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded
-    | FilesReverted | Warned | GuardSet | GuardLifted
+    | FilesReverted | Warned | GuardSet
     | RunHalted | HaltResumed | PluginStateSet | PluginOff
 )  # fmt: skip
 

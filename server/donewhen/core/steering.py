@@ -39,8 +39,11 @@ class RunInterrupted:
 
 @dataclass(frozen=True, slots=True)
 class FilesReverted:
-    """Files were put back as they were after `iteration`, or in the tree `source` where it says one; `checkpoint`
-    keeps what stood there before."""
+    """Files were put back as they were after `iteration`, or in the tree `source` where it says one; `kept` are those
+    that stay as they are, `checkpoint` keeps what stood there before.
+
+    Before an interrupted turn runs again, all but what is `kept` goes back to what stood there when it began: then this
+    is the intent, and `paths` is empty."""
 
     iteration: int
     paths: tuple[str, ...]

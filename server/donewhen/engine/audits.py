@@ -14,12 +14,12 @@ from dataclasses import replace
 
 from donewhen.core.errors import LedgerError, WorkspaceError
 from donewhen.core.events import (
-    AuditAbandoned,
+    Abandoned,
     AuditFinished,
     AuditStarted,
     BaselineTaken,
-    CheckFinished,
     CheckStarted,
+    EvidenceRecorded,
 )
 from donewhen.core.evidence import Evidence, ObservedCommand
 from donewhen.core.goal import Check
@@ -58,7 +58,7 @@ async def audit(run: ActiveRun, iteration: int) -> None:
     finally:
         run.set_activity(None)
         if not finished:
-            await run.append(AuditAbandoned(iteration, "it was cut off"))
+            await run.append(Abandoned("audit", "it was cut off"))
     await run.append(AuditFinished(iteration, run.state.revision, findings))
     await withdraw_questions(run)
     await report(run)
@@ -160,7 +160,7 @@ async def _run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
         came = (path for path in parts.workspace.files() if path not in there)
         run.made_at_start.update(path for path in came if not parts.workspace.is_persons(path))
     evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
-    await run.append(CheckFinished(evidence), durable=False)
+    await run.append(EvidenceRecorded(evidence), durable=False)
     return evidence
 
 

@@ -209,7 +209,7 @@ class Control:
             if isinstance(act, AnswerInterrupt) and isinstance(event, e.InterruptAnswered):
                 if not await self._records.answered_at(run_id, event.interrupt_id, number):
                     raise UnknownInterrupt(f"somebody answered {event.interrupt_id} of run {run_id} first")
-                if run is not None:
+                if run is not None and event.answer is not None:
                     run.deliver(event.interrupt_id, event.answer)
         return ActOutcome(read_when=hint_is_read(state))
 

@@ -13,7 +13,7 @@ from donewhen.core.errors import (
     RecordGone,
     UsageError,
 )
-from donewhen.core.events import GuardLifted, GuardSet, Warned
+from donewhen.core.events import GuardSet, Warned
 from donewhen.core.proof import guardable
 from donewhen.core.state import RunState
 from donewhen.core.work import Actor
@@ -47,7 +47,7 @@ class Guard:
             self._registry.may_execute()
             await self._registry.append(state.run_id, GuardSet())
         elif not on and state.guard is not None:
-            await self._registry.append(state.run_id, GuardLifted("a person lifted it"))
+            await self._registry.append(state.run_id, GuardSet(None, "a person lifted it"))
         self._registry.watch_again()
         return await self._registry.known_view(state.run_id)
 
@@ -75,7 +75,7 @@ class Guard:
 
     async def pass_on(self, run: ActiveRun, guarded: RunState | None) -> None:
         if guarded is not None:
-            await self._registry.append(guarded.run_id, GuardLifted(f"run {run.run_id} works on the goal"))
+            await self._registry.append(guarded.run_id, GuardSet(None, f"run {run.run_id} works on the goal"))
 
     async def keep_proven(self, run_id: str, workspace: Workspace) -> str:
         """An audit of what is on guard, where one is due and nothing stands in its way: a run in this folder, another
@@ -152,7 +152,7 @@ async def prove_again(run: ActiveRun, by: Actor) -> None:
         await run.record_tree(TreeState(tree.revision, tuple(run.parts.workspace.departed() or ())), by)
         await amend_if_edited(run)
         if goal_file_gone(run):
-            await run.append(GuardLifted(f"the goal file {run.state.goal.path} is gone"))
+            await run.append(GuardSet(None, f"the goal file {run.state.goal.path} is gone"))
         while run.state.guard is not None and run.state.auditing.due:
             await watched(run, audit(run, run.state.iteration))
     except LedgerError:

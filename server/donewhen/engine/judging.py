@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from donewhen.core.errors import JudgeOutage, OverBudget
-from donewhen.core.events import ClaimJudged, JudgeFailed, JudgeFinished, JudgeStarted
+from donewhen.core.events import Abandoned, ClaimJudged, JudgeFinished, JudgeStarted
 from donewhen.core.evidence import Evidence
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
@@ -89,7 +89,7 @@ async def _judgement(run: ActiveRun, task: JudgeTask, activity: str) -> Judgemen
     """The judge's reply. None if there is none: that is on record then."""
     judge = run.parts.judge
     if judge is None:
-        await run.append(JudgeFailed("no judge is configured", final=True))
+        await run.append(Abandoned("judge", "no judge is configured", final=True))
         return None
     if run.state.judge.outages:
         await asyncio.sleep(FIRST_BACKOFF * 2 ** (run.state.judge.outages - 1))
@@ -101,10 +101,10 @@ async def _judgement(run: ActiveRun, task: JudgeTask, activity: str) -> Judgemen
         mask, trouble = run.parts.setup.mask, outage.trouble
         if trouble is not None:
             trouble = replace(trouble, said=mask(trouble.said))
-        await run.append(JudgeFailed(mask(str(outage)), outage.usage, outage.final, trouble))
+        await run.append(Abandoned("judge", mask(str(outage)), outage.usage, trouble, outage.final))
     except OverBudget as reached:
         # The run ends for it (`decide`): that the judge was not asked is not an outage.
-        await run.append(JudgeFailed(str(reached)))
+        await run.append(Abandoned("judge", str(reached)))
     finally:
         run.set_activity(None)
     return None

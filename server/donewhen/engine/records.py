@@ -19,7 +19,7 @@ from donewhen.core.errors import (
     UnreadableRun,
     no_such_run,
 )
-from donewhen.core.evidence import CheckResult, Evidence, PastResult
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, PastResult
 from donewhen.core.fold.audit import remembered
 from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.markdown import evidence_markdown
@@ -262,8 +262,9 @@ class _Gathered:
         event = entry.event
         if isinstance(event, e.TurnFinished):
             self.result, self.changed = event.result, event.changed
-        elif isinstance(event, e.CheckFinished):
-            self.evidence[event.evidence.id] = event.evidence
+        elif isinstance(event, e.EvidenceRecorded):
+            if isinstance(event.evidence.observation, CheckResult | EditorReport):
+                self.evidence[event.evidence.id] = event.evidence
         elif isinstance(event, ToolFinished):
             self.steps = [*self.steps, event.step][-MAX_STEPS:]
         elif isinstance(event, CallStarted):

@@ -287,7 +287,7 @@ class Supervisor:
     async def forget(self, goal_path: str) -> None:
         guarded = await self._guard.run_on_guard(goal_path)
         if guarded is not None:
-            await self.registry.append(guarded.run_id, e.GuardLifted("the goal was cleared"))
+            await self.registry.append(guarded.run_id, e.GuardSet(None, "the goal was cleared"))
         self.registry.may_write()
         # Not before what it clears, however the time was set meanwhile.
         known = [one.updated_at for one in await self._setup.ledger.runs() if one.goal_path == goal_path]

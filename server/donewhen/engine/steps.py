@@ -239,7 +239,18 @@ class Steps:
             self._put(self._next("z"), at, "end", f"The worker failed: {result.error}", "failed")
         self._over("done")
 
-    def turn_abandoned(self, event: e.TurnAbandoned, at: float) -> None:
+    def abandoned(self, event: e.Abandoned, at: float) -> None:
+        match event.what:
+            case "turn":
+                self._turn_abandoned(event, at)
+            case "audit":
+                self.audit_over(event, at)
+            case "judge":
+                self._end_judging(at, "failed", event.reason)
+            case "trials":
+                pass
+
+    def _turn_abandoned(self, event: e.Abandoned, at: float) -> None:
         if event.reason.startswith(WAITS):
             self._over("done")
             self._put(self._next("z"), at, "end", f"The turn {event.reason}")
@@ -332,30 +343,26 @@ class Steps:
         known = {check.id: check.command for check in self._goal.checks} if self._goal is not None else {}
         self._put(step, at, "check", known.get(event.check_id, event.check_id), "running")
 
-    def check_finished(self, event: e.CheckFinished, at: float) -> None:
-        seen = event.evidence.observation
-        if not isinstance(seen, CheckResult):
-            return
-        step = self._checks.pop(seen.check_id, None) or self._next("k")
-        text = f"{seen.reason}\n\n{seen.output}".strip()
-        state: StepState = "done" if seen.passed else "failed"
-        self._put(step, at, "check", seen.command, state, text=text, evidence_id=event.evidence.id)
-
     def recorded(self, event: e.EvidenceRecorded, at: float) -> None:
+        """A run of a check is a step, whole, in part or as a trial; other evidence is not."""
         seen = event.evidence.observation
-        if isinstance(seen, AffectedRun):
-            title, told = f"{seen.result.command}, affected tests", f"{seen.result.reason}\n\n{seen.result.output}"
-            ended: StepState = "failed" if seen.failed else "done"
-            self._put(self._next("k"), at, "check", title, ended, text=told.strip(), evidence_id=event.evidence.id)
-        if not isinstance(seen, Trial):
-            return
-        text = seen.reason if seen.result is None else f"{seen.result.reason}\n\n{seen.result.output}".strip()
-        title = f"{seen.command}, {TRIED[seen.tried]}"
-        expected = seen.tried in ("original", "control", "forced")
-        state: StepState = "done" if seen.passed == expected else "failed"
-        self._put(self._next("k"), at, "check", title, state, text=text, evidence_id=event.evidence.id)
+        step = self._next("k")
+        match seen:
+            case CheckResult():
+                step = self._checks.pop(seen.check_id, None) or step
+                title, text, good = seen.command, _reason_and_output(seen), seen.passed
+            case AffectedRun(result=result):
+                title, text, good = f"{result.command}, affected tests", _reason_and_output(result), not seen.failed
+            case Trial(result=result):
+                title = f"{seen.command}, {TRIED[seen.tried]}"
+                text = seen.reason if result is None else _reason_and_output(result)
+                good = seen.passed == (seen.tried in ("original", "control", "forced"))
+            case _:
+                return
+        state: StepState = "done" if good else "failed"
+        self._put(step, at, "check", title, state, text=text, evidence_id=event.evidence.id)
 
-    def audit_over(self, event: e.AuditFinished | e.AuditAbandoned, at: float) -> None:
+    def audit_over(self, event: e.AuditFinished | e.Abandoned, at: float) -> None:
         for step in self._checks.values():
             self._change(step, state="failed")
         self._checks.clear()
@@ -371,9 +378,6 @@ class Steps:
         found = event.verdict.findings if event.verdict is not None else ()
         said = [f"{self._label(one.requirement_id)}: {one.reason}" for one in found]
         self._end_judging(at, "done" if event.verdict is not None else "failed", "\n".join(said) or event.reason)
-
-    def judge_failed(self, event: e.JudgeFailed, at: float) -> None:
-        self._end_judging(at, "failed", event.reason)
 
     def _end_judging(self, at: float, state: StepState, text: str) -> None:
         step, self._judge = self._judge or self._next("j"), None
@@ -391,6 +395,9 @@ class Steps:
 
     def answered(self, event: e.InterruptAnswered, at: float) -> None:
         answer = event.answer
+        if answer is None:
+            self._change(f"i{event.interrupt_id}", state="done")
+            return
         by = "" if event.person is None else f", {event.person.user}, {event.person.where}"
         if event.interrupt_id == UNASKED:
             step = self._next("h")
@@ -412,9 +419,6 @@ class Steps:
     def warned(self, event: e.Warned, at: float) -> None:
         if event.code in (REFUSED, LOST_TESTS):
             self._put(self._next("p"), at, "act", event.message, "failed")
-
-    def closed(self, event: e.InterruptClosed, at: float) -> None:
-        self._change(f"i{event.interrupt_id}", state="done")
 
     def stopped(self, event: e.RunPaused | e.RunInterrupted | RunHalted | e.RunEnded, at: float) -> None:
         if isinstance(event, e.RunInterrupted):
@@ -489,6 +493,10 @@ def _maker(tool: str, sent: Mapping[str, Any]) -> Callable[[str | None], str | N
     return None
 
 
+def _reason_and_output(result: CheckResult) -> str:
+    return f"{result.reason}\n\n{result.output}".strip()
+
+
 def _entry_path(path: str, root: Path) -> str:
     """The path in a tool's arguments, as entries name it."""
     try:
@@ -508,7 +516,7 @@ _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {
     e.GoalAmended: Steps.amended,
     e.TurnStarted: Steps.turn_started,
     e.TurnFinished: Steps.turn_finished,
-    e.TurnAbandoned: Steps.turn_abandoned,
+    e.Abandoned: Steps.abandoned,
     CallStarted: Steps.call_started,
     CallRetried: Steps.call_retried,
     CallFinished: Steps.call_finished,
@@ -518,16 +526,12 @@ _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {
     e.CheckpointTaken: Steps.checkpoint_taken,
     e.RevisionChanged: Steps.revision_changed,
     e.CheckStarted: Steps.check_started,
-    e.CheckFinished: Steps.check_finished,
     e.EvidenceRecorded: Steps.recorded,
     e.AuditFinished: Steps.audit_over,
-    e.AuditAbandoned: Steps.audit_over,
     e.JudgeStarted: Steps.judge_started,
     e.JudgeFinished: Steps.judge_finished,
-    e.JudgeFailed: Steps.judge_failed,
     e.InterruptOpened: Steps.interrupt_opened,
     e.InterruptAnswered: Steps.answered,
-    e.InterruptClosed: Steps.closed,
     e.RunPaused: Steps.stopped,
     e.RunInterrupted: Steps.stopped,
     RunHalted: Steps.stopped,

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from donewhen.core.commands.wrapped import segments
 from donewhen.core.ecosystems.shell import SHELL
 from donewhen.core.errors import OtherRevision, WorkspaceError
-from donewhen.core.events import EvidenceRecorded, TrialsAbandoned, TrialsFinished, TrialsStarted
+from donewhen.core.events import Abandoned, EvidenceRecorded, TrialsFinished, TrialsStarted
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, Trial, TrialKind
 from donewhen.core.feedback import MOST_LINES
 from donewhen.core.globs import all_folders
@@ -111,7 +111,7 @@ async def try_checks(run: ActiveRun) -> None:
     finally:
         run.set_activity(None)
         if finished is None:
-            await run.append(TrialsAbandoned(reason))
+            await run.append(Abandoned("trials", reason))
     if finished is None:
         await run.look("check", everywhere=True)
         return

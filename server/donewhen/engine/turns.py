@@ -10,13 +10,13 @@ from dataclasses import replace
 from donewhen.core.decide import RunWorker, decide
 from donewhen.core.errors import LedgerError, OverBudget, PluginConflict, WorkerFailed, WorkspaceError
 from donewhen.core.events import (
+    Abandoned,
     CheckpointTaken,
     EvidenceRecorded,
+    FilesReverted,
     InterruptOpened,
     PauseRequested,
-    TurnAbandoned,
     TurnFinished,
-    TurnRestored,
     TurnStarted,
     Warned,
 )
@@ -81,7 +81,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
     finally:
         run.set_activity(None)
         if not finished:
-            await run.append(TurnAbandoned(iteration, _why(run)))
+            await run.append(Abandoned("turn", _why(run)))
             if left := getattr(worker, "left_behind", ""):
                 await run.append(Warned("still_at_work", left))
     await amend_if_saved(run, changed, by)
@@ -197,7 +197,7 @@ async def _put_back(run: ActiveRun, worker: Worker, redo: TurnState) -> bool:
         return False
     kept = persons if asked is not None and asked[1] else ()
     present = await workspace.checkpoint()
-    await run.append(TurnRestored(redo.iteration, present, kept))
+    await run.append(FilesReverted(redo.iteration, (), kept, present, checkpoint))
     # What was saved since is in no tree yet.
     just_saved = await workspace.changed_between(present, None)
     restored = await workspace.restore(checkpoint, keep=(*kept, *just_saved))
@@ -374,7 +374,7 @@ async def _worked(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult | No
             await run.look("worker", everywhere=True)
             trouble = replace(failure.trouble, said=mask(failure.trouble.said))
             reason = f"{trouble.headline}: {trouble.said}"
-            await run.append(TurnAbandoned(turn.iteration, reason, failure.usage or Usage(), trouble))
+            await run.append(Abandoned("turn", reason, failure.usage or Usage(), trouble))
             return None
         error = str(failure) or "the worker failed"
         usage = _unsaid(run) if failure.usage is None else failure.usage

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from donewhen.core.errors import DoneWhenError, GoalFileError
-from donewhen.core.events import CheckFinished, GoalAmended, InterruptClosed, Warned
+from donewhen.core.events import EvidenceRecorded, GoalAmended, InterruptAnswered, Warned
 from donewhen.core.evidence import EditorReport, Evidence
 from donewhen.core.fold.dispatch import takes_judge
 from donewhen.core.goal import Goal, Requirement
@@ -218,12 +218,12 @@ async def withdraw_questions(run: ActiveRun) -> None:
             continue
         for interrupt in run.state.interrupts:
             if interrupt.about == f"requirement:{requirement.id}":
-                await run.append(InterruptClosed(interrupt.id, "the editor's diagnostics decide it now"))
+                await run.append(InterruptAnswered(interrupt.id, None, reason="the editor's diagnostics decide it now"))
 
 
 async def _record_report(run: ActiveRun, report: EditorReport) -> None:
     revision = run.state.revision
-    await run.append(CheckFinished(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
+    await run.append(EvidenceRecorded(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
 
 
 def _same(known: EditorReport, report: EditorReport) -> bool:

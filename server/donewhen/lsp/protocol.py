@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 from urllib.parse import unquote_to_bytes
 
 import cattrs
-from cattrs.cols import is_sequence, list_structure_factory
 from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.constants import ATTR_REGISTERED_NAME
@@ -376,7 +375,7 @@ class Server(LanguageServer):
 
     def __init__(self) -> None:
         super().__init__(  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
-            "donewhen", __version__, protocol_cls=Protocol, converter_factory=strict_converter
+            "donewhen", __version__, protocol_cls=Protocol, converter_factory=lsp_converter
         )
         self._over = asyncio.Event()
 
@@ -458,9 +457,7 @@ def _about(problem: BaseException) -> dict[str, Any] | None:
     return {"lacks": problem.lacks} if isinstance(problem, DoneWhenError) and problem.lacks is not None else None
 
 
-# Between JSON and the types of LSP: pygls' converter, made strict.
-#
-# pygls turns 3 into "3" and "3" into 3, and takes a text for a list of its letters; this converter refuses all of it.
+# Between JSON and the types of LSP.
 
 
 # attrs keeps the source of every method that it generated for lsprotocol's classes: 1.4 MB that nothing reads.
@@ -471,12 +468,8 @@ JsonObject = Mapping[str, Any]
 AttrsT = TypeVar("AttrsT")
 
 
-def strict_converter() -> cattrs.Converter:
-    """lsprotocol's converter, but one that never changes a value's type."""
+def lsp_converter() -> cattrs.Converter:
     converter = default_converter()
-    for primitive in (str, int, bool):
-        converter.register_structure_hook(primitive, _exactly(primitive))
-    converter.register_structure_hook_factory(is_sequence, _lists_only)
     converter.register_structure_hook(types.DidChangeConfigurationParams, _configuration)
     # LSP's named numbers and words are read as they are, and sent back unchanged, for example in a diagnostic.
     converter.register_unstructure_hook_func(_is_enum, lambda value: value.value if isinstance(value, Enum) else value)
@@ -485,26 +478,6 @@ def strict_converter() -> cattrs.Converter:
 
 def _is_enum(wanted: object) -> bool:
     return isinstance(wanted, type) and issubclass(wanted, Enum)
-
-
-def _exactly(wanted: type) -> Callable[[object, object], object]:
-    def structure(value: object, _: object) -> object:
-        if type(value) is not wanted:
-            raise ValueError(f"not {wanted.__name__}")
-        return value
-
-    return structure
-
-
-def _lists_only(wanted: Any, converter: cattrs.Converter) -> Callable[[object, Any], object]:
-    structure = list_structure_factory(wanted, converter)
-
-    def checked(value: object, kind: Any) -> object:
-        if not isinstance(value, list):
-            raise ValueError("not a list")
-        return structure(cast("list[object]", value), kind)
-
-    return checked
 
 
 def _configuration(given: Mapping[str, Any], _: object) -> types.DidChangeConfigurationParams:

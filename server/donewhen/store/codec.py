@@ -24,7 +24,7 @@ from donewhen.core.errors import InvalidGoal, LedgerError, LedgerTooNew
 from donewhen.core.events import Event
 from donewhen.core.shapes import Shape, ShapeError, tagged
 
-CODEC_VERSION = 3
+CODEC_VERSION = 4
 
 EVENT_TYPES: tuple[type[Any], ...] = get_args(Event)
 
@@ -67,7 +67,32 @@ def _from_2(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "facts": kept}
 
 
-UPGRADES: Mapping[int, Upgrade] = {1: _from_1, 2: _from_2}
+_MERGED: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, str]]] = {
+    "CheckFinished": ("EvidenceRecorded", {}, {}),
+    "TurnAbandoned": ("Abandoned", {"what": "turn"}, {}),
+    "AuditAbandoned": ("Abandoned", {"what": "audit"}, {}),
+    "TrialsAbandoned": ("Abandoned", {"what": "trials"}, {}),
+    "JudgeFailed": ("Abandoned", {"what": "judge"}, {}),
+    "TurnRestored": ("FilesReverted", {"paths": []}, {"checkpoint": "kept_checkpoint"}),
+    "FindingAccepted": ("PersonDecided", {"decision": "accept"}, {"subject": "finding_id"}),
+    "RequirementWaived": ("PersonDecided", {"decision": "waive"}, {"subject": "requirement_id"}),
+    "RequirementDisputed": ("PersonDecided", {"decision": "dispute"}, {"subject": "requirement_id"}),
+    "InterruptClosed": ("InterruptAnswered", {"answer": None}, {}),
+    "GuardLifted": ("GuardSet", {"by": None}, {}),
+}
+"""The event types of version 3 that are a part of another one since version 4: its name, what such an event says
+besides, and the old names of its fields where they had another one."""
+
+
+def _from_3(data: dict[str, Any]) -> dict[str, Any]:
+    """In version 4, events of one kind are of one type."""
+    if (merged := _MERGED.get(str(data.get("type")))) is None:
+        return data
+    kind, besides, renamed = merged
+    return {**data, **besides, **{new: data.get(old) for new, old in renamed.items()}, "type": kind}
+
+
+UPGRADES: Mapping[int, Upgrade] = {1: _from_1, 2: _from_2, 3: _from_3}
 """Upgrades from version N to N + 1: each takes and returns the JSON object of an event of any type."""
 
 

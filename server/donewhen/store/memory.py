@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from donewhen.core.errors import LedgerUnavailable, Overtaken, no_such_run
-from donewhen.core.events import CheckFinished, Entry, Event, EvidenceRecorded
+from donewhen.core.events import Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
 from donewhen.core.state import RunState
 from donewhen.ports import Live, RunSummary, Trouble
@@ -84,7 +84,7 @@ class MemoryLedger:
         run = updated(record.runs.get(run_id), event, at)
         if run is not None:
             record.runs[run_id] = run
-        if isinstance(event, CheckFinished | EvidenceRecorded):
+        if isinstance(event, EvidenceRecorded):
             record.evidence[run_id, event.evidence.id] = event.evidence
         self._forget(run_id)
         self._wrote()
@@ -183,7 +183,7 @@ class MemoryLedger:
             first = entries.popleft()
             event = entries.popleft().event
             entries.appendleft(first)
-            if isinstance(event, CheckFinished | EvidenceRecorded):
+            if isinstance(event, EvidenceRecorded):
                 self._record.evidence.pop((run_id, event.evidence.id), None)
 
     def _wrote(self) -> None:

@@ -10,7 +10,6 @@ from donewhen.core.events import (
     Event,
     GoalAmended,
     InterruptAnswered,
-    InterruptClosed,
     InterruptOpened,
     RunEnded,
     RunInterrupted,
@@ -78,7 +77,7 @@ def _interrupts(record: RunRecord, event: Event) -> RunRecord:
     match event:
         case InterruptOpened(interrupt=interrupt):
             return replace(record, open_interrupts=record.open_interrupts | {interrupt.id})
-        case InterruptAnswered(interrupt_id=answered) | InterruptClosed(interrupt_id=answered):
+        case InterruptAnswered(interrupt_id=answered):
             return replace(record, open_interrupts=record.open_interrupts - {answered})
         case _:
             return record

@@ -19,7 +19,7 @@ from donewhen.core.errors import (
     UnreadableRun,
     no_such_run,
 )
-from donewhen.core.events import END_STATUSES, CheckFinished, Entry, Event, EvidenceRecorded, RunEnded, RunInterrupted
+from donewhen.core.events import END_STATUSES, Entry, Event, EvidenceRecorded, RunEnded, RunInterrupted
 from donewhen.core.evidence import Evidence
 from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.state import RunState
@@ -120,7 +120,7 @@ def append(
     ended when this process last wrote it; it writes the run `alone` if nobody else may. Raises RecordChanged where what
     is on record isn't what was written; that the run is `broken` is put on record all the same."""
     body = encode(event)
-    evidence_id = event.evidence.id if isinstance(event, CheckFinished | EvidenceRecorded) else None
+    evidence_id = event.evidence.id if isinstance(event, EvidenceRecorded) else None
     with transaction(connection):
         last, before = end = _end(connection, run_id)
         if (last == 0 and was_read) or _is_being_removed(connection, run_id):
@@ -256,7 +256,7 @@ def evidence(connection: sqlite3.Connection, run_id: str, evidence_id: str) -> E
     for (sequence,) in found.fetchall():
         row = _checked(connection, run_id, sequence)
         event = None if row is None else row.event()
-        if isinstance(event, CheckFinished | EvidenceRecorded):
+        if isinstance(event, EvidenceRecorded):
             return event.evidence
     return None
 

@@ -9,6 +9,7 @@ from donewhen.core.changing import replace
 from donewhen.core.hints import UNASKED
 from donewhen.core.people import ActOnRecord
 from donewhen.core.state import RunState
+from donewhen.core.work import Answer
 
 MAX_ACTS = 200
 """The latest are kept: a run of an agent may ask for hundreds of approvals."""
@@ -29,30 +30,30 @@ def record_act(before: RunState, state: RunState, event: e.Event, at: float) -> 
 def _accepted(before: RunState, event: e.Event) -> tuple[str, ...]:
     """The ids of the findings that an act accepts, by itself or as the answer to the question about them."""
     match event:
-        case e.FindingAccepted(finding_id=finding, undo=False):
+        case e.PersonDecided("accept", finding, undo=False):
             return (finding,)
-        case e.InterruptAnswered(interrupt_id=key, answer=answer) if answer.response == "approve":
+        case e.InterruptAnswered(key, Answer("approve")):
             asked = next((one for one in before.interrupts if one.id == key and one.about == "findings"), None)
             return tuple(asked.input.get("findings", ())) if asked is not None else ()
         case _:
             return ()
 
 
-ACTS = (e.RequirementWaived, e.RequirementDisputed, e.FindingAccepted, e.FilesReverted, e.StopRequested)
+ACTS = (e.PersonDecided, e.FilesReverted, e.StopRequested)
 """The acts that people do of their own accord."""
-Acted = e.RequirementWaived | e.RequirementDisputed | e.FindingAccepted | e.FilesReverted | e.StopRequested
+Acted = e.PersonDecided | e.FilesReverted | e.StopRequested
 
 
 def act_words(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
     """An act in words, with what was said; `label` names a requirement."""
     match event:
-        case e.RequirementWaived(requirement_id=key, reason=reason, undo=undo):
+        case e.PersonDecided("waive", key, reason, undo):
             return f"{'undid the waiver of' if undo else 'waived'} {label(key)}", reason
-        case e.RequirementDisputed(requirement_id=key, reason=reason):
+        case e.PersonDecided("dispute", key, reason):
             return f"disputed {label(key)}", reason
-        case e.FindingAccepted(finding_id=finding, reason=reason, undo=undo):
+        case e.PersonDecided("accept", finding, reason, undo):
             return f"{'undid the acceptance of' if undo else 'accepted'} {finding}", reason
-        case e.InterruptAnswered(interrupt_id=asked, answer=answer):
+        case e.InterruptAnswered(asked, Answer() as answer):
             said = answer.text or answer.reason
             if asked == UNASKED:
                 return "sent a hint to the worker", said

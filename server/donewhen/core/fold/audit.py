@@ -65,20 +65,35 @@ def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState
     )
 
 
-def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunState:
+def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> RunState:
     evidence = event.evidence
     observation = evidence.observation
     state = _with_highest_number(state, evidence)
-    known = _recorded(state, evidence)
-    if isinstance(observation, EditorReport):
-        return replace(
-            state,
-            evidence=replace(
-                state.evidence, citable=known, editor={**state.evidence.editor, observation.requirement_id: evidence}
-            ),
-        )
-    if not isinstance(observation, CheckResult):
-        return replace(state, evidence=replace(state.evidence, citable=known))
+    if isinstance(observation, AffectedRun):
+        key = observation.check_id
+        return replace(state, checks={**state.checks, key: replace(state.check(key), affected=evidence)})
+    if isinstance(observation, ObservedResponse) and state.goal.about != "response":
+        return state  # what a worker says proves nothing about files, and can't be cited
+    state = replace(state, evidence=replace(state.evidence, citable=_recorded(state, evidence)))
+    match observation:
+        case CheckResult():
+            return _check_finished(state, evidence, observation)
+        case EditorReport(requirement_id=key):
+            editor = {**state.evidence.editor, key: evidence}
+            return replace(state, evidence=replace(state.evidence, editor=editor))
+        case ObservedCommand():
+            commands = _kept_commands(state, (*state.evidence.commands, evidence))
+            return replace(state, evidence=replace(state.evidence, commands=commands))
+        case ObservedResponse():
+            return replace(state, last_turn=replace(state.last_turn, response=evidence))
+        case Trial():
+            tried = (*state.trial.evidence_ids, evidence.id)
+            return replace(state, trial=replace(state.trial, evidence_ids=tried))
+        case _:
+            return state
+
+
+def _check_finished(state: RunState, evidence: Evidence, observation: CheckResult) -> RunState:
     key = observation.check_id
     before = state.check(key)
     # What looks outside of the workspace may say something else each time.
@@ -101,8 +116,7 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
     if before.latest is None:
         checks.pop(key, None)  # what runs now stands behind what ran before it
     checks[key] = record
-    counted = count_failures(state, evidence, observation)
-    return replace(counted, evidence=replace(counted.evidence, citable=known), checks=checks)
+    return replace(count_failures(state, evidence, observation), checks=checks)
 
 
 def _streak(before: CheckRecord, evidence: Evidence, result: CheckResult) -> int | None:
@@ -150,31 +164,6 @@ def remembered(evidence: Evidence, flaky: int | None = None) -> PastResult | Non
     if evidence.revision != evidence.revision_after:
         return None
     return PastResult(result.check_id, evidence.revision, result.environment, result.passed, flaky)
-
-
-def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> RunState:
-    counted = _with_highest_number(state, event.evidence)
-    commands = state.evidence.commands
-    if isinstance(event.evidence.observation, ObservedCommand):
-        commands = _kept_commands(state, (*commands, event.evidence))
-    if isinstance(event.evidence.observation, AffectedRun):
-        key = event.evidence.observation.check_id
-        return replace(counted, checks={**state.checks, key: replace(state.check(key), affected=event.evidence)})
-    if isinstance(event.evidence.observation, Trial):
-        counted = replace(
-            counted, trial=replace(counted.trial, evidence_ids=(*counted.trial.evidence_ids, event.evidence.id))
-        )
-    if not isinstance(event.evidence.observation, ObservedResponse):
-        return replace(
-            counted, evidence=replace(counted.evidence, citable=_recorded(counted, event.evidence), commands=commands)
-        )
-    if state.goal.about != "response":
-        return counted  # what a worker says proves nothing about files, and can't be cited
-    return replace(
-        counted,
-        evidence=replace(counted.evidence, citable=_recorded(counted, event.evidence)),
-        last_turn=replace(counted.last_turn, response=event.evidence),
-    )
 
 
 def _kept_commands(state: RunState, commands: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
@@ -281,7 +270,7 @@ def _with_found(state: RunState, found: Iterable[IntegrityFinding], *, tried: bo
     return known
 
 
-def audit_abandoned(state: RunState, event: e.AuditAbandoned, at: float) -> RunState:
+def audit_abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
     return replace(state, auditing=replace(state.auditing, open=None, due=True))
 
 
@@ -382,7 +371,7 @@ def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
     return replace(state, last_turn=replace(state.last_turn, claim_judged=event.reason))
 
 
-def judge_failed(state: RunState, event: e.JudgeFailed, at: float) -> RunState:
+def judge_abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
     state = judge_paid(charge_open_calls(state, "judge"), event.usage)
     return replace(
         state,
@@ -421,7 +410,7 @@ def trials_finished(state: RunState, event: e.TrialsFinished, at: float) -> RunS
     return refresh_iteration(with_raised(finished, tried=True))
 
 
-def trials_abandoned(state: RunState, event: e.TrialsAbandoned, at: float) -> RunState:
+def trials_abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
     charged = charge_open_calls(state, "judge")
     return replace(charged, trial=replace(charged.trial, running=False))
 
@@ -446,6 +435,8 @@ def accepted(state: RunState, known: KnownFinding, *, undo: bool) -> RunState:
 
 
 def guard_set(state: RunState, event: e.GuardSet, at: float) -> RunState:
+    if event.by is None:
+        return replace(state, guard=None, auditing=replace(state.auditing, open=None))
     return on_guard(state, at, event.by) if guardable(state) else state
 
 
@@ -453,10 +444,6 @@ def on_guard(state: RunState, at: float, by: str) -> RunState:
     """The state from which on what is met counts as proven: it must not get lost unnoticed."""
     good = {view.requirement_id: state.revision for view in assess(state) if view.status == "met"}
     return replace(state, guard=Guard(at, by, good))
-
-
-def guard_lifted(state: RunState, event: e.GuardLifted, at: float) -> RunState:
-    return replace(state, guard=None, auditing=replace(state.auditing, open=None))
 
 
 def edited(state: RunState, event: e.RevisionChanged) -> RunState:

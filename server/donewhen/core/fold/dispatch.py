@@ -13,18 +13,15 @@ from donewhen.core.changing import replace
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
 from donewhen.core.fold import acts, audit, turn
 from donewhen.core.fold.audit import (
-    audit_abandoned,
     audit_finished,
     audit_started,
-    check_finished,
     claim_judged,
     evidence_recorded,
-    judge_failed,
     judge_finished,
     judge_started,
     without_settled_question,
 )
-from donewhen.core.fold.turn import turn_abandoned, turn_finished, turn_restored, turn_started
+from donewhen.core.fold.turn import turn_finished, turn_started
 from donewhen.core.goal import Goal
 from donewhen.core.hints import UNASKED
 from donewhen.core.proof import outdated, revision_unsettled, undecidable
@@ -212,42 +209,59 @@ def _check_started(state: RunState, event: e.CheckStarted, at: float) -> RunStat
     return state
 
 
-def _finding_accepted(state: RunState, event: e.FindingAccepted, at: float) -> RunState:
-    known = next((one for one in state.present_findings if one.id == event.finding_id), None)
+def _abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
+    return _ABANDONED[event.what](state, event, at)
+
+
+_ABANDONED: dict[str, Fold] = {
+    "turn": turn.turn_abandoned,
+    "audit": audit.audit_abandoned,
+    "judge": audit.judge_abandoned,
+    "trials": audit.trials_abandoned,
+}
+
+
+def _person_decided(state: RunState, event: e.PersonDecided, at: float) -> RunState:
+    match event.decision:
+        case "accept":
+            return _finding_accepted(state, event.subject, event.reason, undo=event.undo)
+        case "waive":
+            return _requirement_waived(state, event.subject, event.reason, undo=event.undo)
+        case "dispute":
+            return _requirement_disputed(state, event.subject, event.reason)
+
+
+def _finding_accepted(state: RunState, finding_id: str, reason: str, *, undo: bool = False) -> RunState:
+    known = next((one for one in state.present_findings if one.id == finding_id), None)
     if known is None:
         return without_settled_question(state)
-    acceptance = None if event.undo else (known.finding.fact, event.reason)
-    reason = "" if event.undo else event.reason
-    decided = replace(known, accepted=not event.undo, reason=reason, acceptance=acceptance)
-    state = audit.accepted(state, known, undo=event.undo)
+    acceptance = None if undo else (known.finding.fact, reason)
+    decided = replace(known, accepted=not undo, reason="" if undo else reason, acceptance=acceptance)
+    state = audit.accepted(state, known, undo=undo)
     return without_settled_question(replace(state, findings={**state.findings, known.finding.key: decided}))
 
 
-def _requirement_waived(state: RunState, event: e.RequirementWaived, at: float) -> RunState:
-    waived = {key: value for key, value in state.waived.items() if key != event.requirement_id}
-    if not event.undo:
-        waived[event.requirement_id] = event.reason
-    about = f"requirement:{event.requirement_id}"
+def _requirement_waived(state: RunState, requirement_id: str, reason: str, *, undo: bool) -> RunState:
+    waived = {key: value for key, value in state.waived.items() if key != requirement_id}
+    if not undo:
+        waived[requirement_id] = reason
+    about = f"requirement:{requirement_id}"
     return replace(
         state,
         waived=waived,
-        interrupts=tuple(i for i in state.interrupts if event.undo or i.about != about),
+        interrupts=tuple(i for i in state.interrupts if undo or i.about != about),
         asking=replace(state.asking, dismissed=state.asking.dismissed - {about}),
         # Its checks were left out while it was waived.
-        auditing=replace(state.auditing, due=state.auditing.due or (event.undo and state.turn is None)),
+        auditing=replace(state.auditing, due=state.auditing.due or (undo and state.turn is None)),
     )
 
 
-def _requirement_disputed(state: RunState, event: e.RequirementDisputed, at: float) -> RunState:
+def _requirement_disputed(state: RunState, requirement_id: str, reason: str) -> RunState:
     judged = dict(state.judge.judged)
-    if event.requirement_id in judged:
-        judged[event.requirement_id] = replace(judged[event.requirement_id], stale=True)
-    return replace(
-        state,
-        judge=replace(
-            state.judge, judged=judged, disputes={**state.judge.disputes, event.requirement_id: event.reason}
-        ),
-    )
+    if requirement_id in judged:
+        judged[requirement_id] = replace(judged[requirement_id], stale=True)
+    disputes = {**state.judge.disputes, requirement_id: reason}
+    return replace(state, judge=replace(state.judge, judged=judged, disputes=disputes))
 
 
 def _interrupt_opened(state: RunState, event: e.InterruptOpened, at: float) -> RunState:
@@ -259,43 +273,42 @@ def _interrupt_opened(state: RunState, event: e.InterruptOpened, at: float) -> R
 
 
 def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) -> RunState:
-    if event.interrupt_id == UNASKED:
-        return replace(state, steering=replace(state.steering, hints=(*state.steering.hints, event.answer.text)))
+    answer = event.answer
+    if answer is not None and event.interrupt_id == UNASKED:
+        return replace(state, steering=replace(state.steering, hints=(*state.steering.hints, answer.text)))
     asked = next((i for i in state.interrupts if i.id == event.interrupt_id), None)
-    if asked is None:
-        return state
     closed = replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
-    answered = _answer_taken(closed, asked, event)
+    if asked is None or answer is None:
+        return closed
+    answered = _answer_taken(closed, asked, answer)
     if closed.interrupts or not (closed.lifecycle.paused or "").startswith(WAITS):
         return answered
     reason = ending_once_resumed(answered) or ANSWERED
     return replace(answered, lifecycle=replace(answered.lifecycle, reason=reason))
 
 
-def _answer_taken(closed: RunState, asked: Interrupt, event: e.InterruptAnswered) -> RunState:
+def _answer_taken(closed: RunState, asked: Interrupt, answer: Answer) -> RunState:
     topic, _, subject = asked.about.partition(":")
     if topic == "requirement":
-        return _requirement_answered(closed, subject, event)
+        return _requirement_answered(closed, subject, answer)
     if topic == "claim":
-        return _claim_answered(closed, event)
+        return _claim_answered(closed, answer)
     if topic == "restore":
-        return replace(
-            closed, files=replace(closed.files, edits_kept=(asked.asked_at, event.answer.response != "deny"))
-        )
+        return replace(closed, files=replace(closed.files, edits_kept=(asked.asked_at, answer.response != "deny")))
     if topic == "start":
-        return _start_answered(closed, event)
+        return _start_answered(closed, answer)
     if topic == "findings":
-        return _findings_answered(closed, asked, event.answer)
+        return _findings_answered(closed, asked, answer)
     return replace(
         closed,
-        steering=replace(closed.steering, late_answers={**closed.steering.late_answers, asked.subject: event.answer}),
+        steering=replace(closed.steering, late_answers={**closed.steering.late_answers, asked.subject: answer}),
     )
 
 
-def _start_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
-    if event.answer.response == "approve":
+def _start_answered(state: RunState, answer: Answer) -> RunState:
+    if answer.response == "approve":
         return replace(state, started="person")
-    said = event.answer.text or event.answer.reason
+    said = answer.text or answer.reason
     return replace(
         state,
         lifecycle=replace(
@@ -304,15 +317,13 @@ def _start_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
     )
 
 
-def _requirement_answered(state: RunState, requirement_id: str, event: e.InterruptAnswered) -> RunState:
+def _requirement_answered(state: RunState, requirement_id: str, answer: Answer) -> RunState:
     """Approving waives it; text is a note for the judge, where there is one; denying leaves it unproven."""
-    answer = event.answer
     note = answer.text or answer.reason
     if answer.response == "approve":
         return replace(state, waived={**state.waived, requirement_id: note or "a person says that it holds"})
     if answer.response == "text" and state.options.judge is not None:
-        disputed = e.RequirementDisputed(requirement_id, note)
-        return _requirement_disputed(state, disputed, state.updated_at)
+        return _requirement_disputed(state, requirement_id, note)
     return replace(
         state, asking=replace(state.asking, dismissed=state.asking.dismissed | {f"requirement:{requirement_id}"})
     )
@@ -338,13 +349,12 @@ def _findings_answered(state: RunState, asked: Interrupt, answer: Answer) -> Run
             ),
         )
     for finding_id in asked.input.get("findings", ()):
-        accepted = e.FindingAccepted(finding_id, note or "a person accepts it")
-        state = _finding_accepted(state, accepted, state.updated_at)
+        state = _finding_accepted(state, finding_id, note or "a person accepts it")
     return state
 
 
-def _claim_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
-    claim, answer = state.last_turn.claim, event.answer
+def _claim_answered(state: RunState, answer: Answer) -> RunState:
+    claim = state.last_turn.claim
     if claim is None:
         return state
     if claim.state in ("blocked", "impossible") and answer.response == "approve":
@@ -362,10 +372,6 @@ def _claim_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
         steering=replace(state.steering, answers=(*state.steering.answers, note)),
         judge=replace(state.judge, outages=0, outage_reason=""),
     )
-
-
-def _interrupt_closed(state: RunState, event: e.InterruptClosed, at: float) -> RunState:
-    return replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
 
 
 def _limits_raised(state: RunState, event: e.LimitsRaised, at: float) -> RunState:
@@ -517,21 +523,16 @@ _FOLDS: dict[type, Fold] = {
     e.CheckpointTaken: _checkpoint_taken,
     e.TurnStarted: turn_started,
     e.TurnFinished: turn_finished,
-    e.TurnAbandoned: turn_abandoned,
-    e.TurnRestored: turn_restored,
     e.AuditStarted: audit_started,
     e.CheckStarted: _check_started,
-    e.CheckFinished: check_finished,
     e.EvidenceRecorded: evidence_recorded,
     e.AuditFinished: audit_finished,
-    e.AuditAbandoned: audit_abandoned,
     e.JudgeStarted: judge_started,
     e.JudgeFinished: judge_finished,
-    e.JudgeFailed: judge_failed,
     e.ClaimJudged: claim_judged,
     e.TrialsStarted: audit.trials_started,
     e.TrialsFinished: audit.trials_finished,
-    e.TrialsAbandoned: audit.trials_abandoned,
+    e.Abandoned: _abandoned,
     c.CallStarted: turn.call_started,
     c.CallRetried: turn.call_retried,
     c.CallFinished: turn.call_finished,
@@ -544,12 +545,9 @@ _FOLDS: dict[type, Fold] = {
     p.HaltResumed: turn.halt_resumed,
     p.PluginStateSet: turn.plugin_state_set,
     p.PluginOff: turn.plugin_off,
-    e.FindingAccepted: _finding_accepted,
-    e.RequirementWaived: _requirement_waived,
-    e.RequirementDisputed: _requirement_disputed,
+    e.PersonDecided: _person_decided,
     e.InterruptOpened: _interrupt_opened,
     e.InterruptAnswered: _interrupt_answered,
-    e.InterruptClosed: _interrupt_closed,
     e.LimitsRaised: _limits_raised,
     e.PauseRequested: _pause_requested,
     e.StopRequested: _stop_requested,
@@ -560,5 +558,4 @@ _FOLDS: dict[type, Fold] = {
     e.FilesReverted: _files_reverted,
     e.Warned: _warned,
     e.GuardSet: audit.guard_set,
-    e.GuardLifted: audit.guard_lifted,
 }

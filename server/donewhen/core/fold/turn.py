@@ -12,7 +12,7 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.core.changing import replace
 from donewhen.core.hints import hint_in, without
 from donewhen.core.proof import assess, unmet_signature
-from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, KeptTree, Resuming, RunState, TurnState
+from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, Resuming, RunState, TurnState
 from donewhen.core.trouble import Retrying
 from donewhen.core.work import UNKNOWN, Claim, RunWarning, Usage
 
@@ -116,7 +116,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
     )
 
 
-def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunState:
+def turn_abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
     spent = unreported(worker_paid(charge_open_calls(state, "worker"), event.usage))
     if spent.turn is None:
         return spent
@@ -179,10 +179,6 @@ def _with_cost_so_far(state: RunState, turn: TurnState, reason: str) -> RunState
 
 def _without(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
     return tuple(record for record in state.progress.iterations if record.number != iteration)
-
-
-def turn_restored(state: RunState, event: e.TurnRestored, at: float) -> RunState:
-    return replace(state, files=replace(state.files, put_aside=KeptTree(event.kept_checkpoint, state.sequence)))
 
 
 def _counts(state: RunState) -> dict[str, int]:

@@ -24,7 +24,7 @@ from donewhen.core.decide import (
     decide,
 )
 from donewhen.core.errors import InvalidGoal, UsageError
-from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedResponse, check_evidence, proves
+from donewhen.core.evidence import Evidence, Observation, ObservedResponse, check_evidence, proves
 from donewhen.core.feedback import feedback_text, outputs_of
 from donewhen.core.fold.dispatch import begin, fold
 from donewhen.core.goal import Goal, Limits, Requirement
@@ -205,8 +205,7 @@ class GoalController:
         state = self._state
         number = f"E{state.evidence.count + 1}"
         evidence = Evidence(number, state.revision, state.revision, state.turns_ended, observation)
-        finished = isinstance(observation, CheckResult)
-        self._append(e.CheckFinished(evidence) if finished else e.EvidenceRecorded(evidence))
+        self._append(e.EvidenceRecorded(evidence))
         self._seen.append(evidence)
 
     def _judge_claim(self, requirements: tuple[Requirement, ...]) -> None:

@@ -102,9 +102,9 @@ class RunSpans:
         attributes: Attributes = {n.CLAIM: result.claim.state, n.CHANGED_FILES: len(event.changed)}
         self._close("turn", attributes, error=result.error and "turn_failed", reason=result.error or "")
 
-    def turn_abandoned(self, event: e.TurnAbandoned) -> None:
-        self._count("turn", event.usage)
-        self._close("turn", error="cancelled", reason=event.reason)
+    def abandoned(self, event: e.Abandoned) -> None:
+        self._count(event.what, event.usage)
+        self._close(event.what, error="judge_outage" if event.what == "judge" else "cancelled", reason=event.reason)
 
     def audit_started(self, event: e.AuditStarted) -> None:
         self._start_span("audit", "audit", {n.ITERATION: event.iteration, n.REVISION: event.revision})
@@ -112,13 +112,10 @@ class RunSpans:
     def audit_finished(self, event: e.AuditFinished) -> None:
         self._close("audit", {n.FINDINGS: sum(not finding.standing for finding in event.findings)})
 
-    def audit_abandoned(self, event: e.AuditAbandoned) -> None:
-        self._close("audit", error="cancelled", reason=event.reason)
-
     def check_started(self, event: e.CheckStarted) -> None:
         self._start_span(f"check:{event.check_id}", "check", {}, "audit", "judge", "turn")
 
-    def check_finished(self, event: e.CheckFinished) -> None:
+    def evidence_recorded(self, event: e.EvidenceRecorded) -> None:
         result = event.evidence.observation
         if isinstance(result, CheckResult):
             command = self._contents.kept_text(result.command)
@@ -148,10 +145,6 @@ class RunSpans:
         if not self._disturbed:
             self._evaluated("the worker's claim", label, event.reason)
         self._close("judge", {n.DROPPED_VERDICT: self._disturbed})
-
-    def judge_failed(self, event: e.JudgeFailed) -> None:
-        self._count("judge", event.usage)
-        self._close("judge", error="judge_outage", reason=event.reason)
 
     def _evaluated(self, name: str, label: str, why: str, verdict: RequirementVerdict | None = None) -> None:
         attributes = {
@@ -267,16 +260,14 @@ _TAKEN: Mapping[type, Callable[[RunSpans, Any], None]] = {
     e.RunInterrupted: RunSpans.run_halted,
     e.TurnStarted: RunSpans.turn_started,
     e.TurnFinished: RunSpans.turn_finished,
-    e.TurnAbandoned: RunSpans.turn_abandoned,
     e.AuditStarted: RunSpans.audit_started,
     e.AuditFinished: RunSpans.audit_finished,
-    e.AuditAbandoned: RunSpans.audit_abandoned,
+    e.Abandoned: RunSpans.abandoned,
     e.CheckStarted: RunSpans.check_started,
-    e.CheckFinished: RunSpans.check_finished,
+    e.EvidenceRecorded: RunSpans.evidence_recorded,
     e.RevisionChanged: RunSpans.revision_changed,
     e.JudgeStarted: RunSpans.judge_started,
     e.JudgeFinished: RunSpans.judge_finished,
-    e.JudgeFailed: RunSpans.judge_failed,
     e.ClaimJudged: RunSpans.claim_judged,
     c.CallStarted: RunSpans.call_started,
     c.CallFinished: RunSpans.call_finished,
