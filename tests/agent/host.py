@@ -41,7 +41,7 @@ class SharedHost:
         self._thread.join()
         self._loop.close()
 
-    def warm(self) -> None:
+    def warm(self, model: str = "", api_base: str | None = None) -> None:
         self._loop.call_soon_threadsafe(self._host.warm)
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:

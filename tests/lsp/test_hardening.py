@@ -21,6 +21,7 @@ URI = "file:///w/GOAL.md"
         ("textDocument/hover", None),
         ("textDocument/hover", {"textDocument": {"uri": URI}, "position": {"line": "three", "character": 0}}),
         ("textDocument/hover", {"textDocument": {"uri": URI}, "position": {"line": -1, "character": 0}}),
+        ("textDocument/hover", {"textDocument": {"uri": None}, "position": {"line": 3, "character": 0}}),
         ("textDocument/codeLens", [1, 2]),
         ("textDocument/completion", "text"),
     ],
@@ -139,7 +140,7 @@ def test_a_silent_client_is_not_waited_for_and_its_late_reply_is_ignored(shared:
     assert shared.result("probe/echo", [1]) == {"params": [1]}
 
 
-@pytest.mark.parametrize("result", ["text", 7])
+@pytest.mark.parametrize("result", [{"title": None}, "text", 7])
 def test_a_reply_that_makes_no_sense_is_an_error_of_the_asker_alone(shared: RawClient, result: object) -> None:
     asked = shared.begin("probe/ask", {"timeout": 10})
     shared.reply(shared.expect("window/showMessageRequest"), result)

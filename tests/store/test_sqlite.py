@@ -258,9 +258,9 @@ async def test_a_commit_that_is_seen_only_after_its_news_is_found(path: Path) ->
     """A file tells of a write before the disk has it, and nothing tells of the commit."""
     heard: list[tuple[Path, Callable[[], None]]] = []
 
-    def listen(folder: Path, wake: Callable[[], None]) -> Callable[[], None]:
+    def listen(folder: Path, wake: Callable[[], None]) -> tuple[Callable[[], bool], Callable[[], None]]:
         heard.append((folder, wake))
-        return heard.clear
+        return lambda: True, heard.clear
 
     ledger, other = await SqliteLedger.open(path, listen=listen), await SqliteLedger.open(path)
     changes = ledger.changes(poll=0.01)
@@ -274,6 +274,28 @@ async def test_a_commit_that_is_seen_only_after_its_news_is_found(path: Path) ->
     assert folder == path.parent
     await changes.aclose()  # type: ignore[attr-defined]
     assert not heard
+    await ledger.close()
+    await other.close()
+
+
+async def test_where_the_system_stops_to_tell_of_news_it_is_looked(path: Path) -> None:
+    """It may refuse at any time, as where its watches are used up: a pause that had grown ends then."""
+    hears, ended = [True], asyncio.Event()
+    ledger = await SqliteLedger.open(path, listen=lambda folder, wake: (lambda: hears[0], ended.set))
+    other = await SqliteLedger.open(path)
+    changes = ledger.changes(poll=0.01)
+    await anext(changes)
+    pending = asyncio.ensure_future(anext(changes))
+    assert await asyncio.wait({pending}, timeout=0.1) == (set(), {pending})
+    hears[0] = False
+    for number in range(20):
+        await other.append(f"run-{number}", started(), 1.0)
+        await asyncio.wait_for(pending, 60)
+        pending = asyncio.ensure_future(anext(changes))
+    pending.cancel()
+    await asyncio.wait({pending})
+    await changes.aclose()  # type: ignore[attr-defined]
+    assert ended.is_set()
     await ledger.close()
     await other.close()
 

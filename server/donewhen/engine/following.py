@@ -41,6 +41,7 @@ class Following:
         return unsubscribe
 
     async def follow(self, run_id: str, *, guarded: bool = False) -> AsyncIterator[RunView]:
+        """The view now, then after every change: see `api`."""
         view = await self._registry.view(run_id)
         yield view
         waiter: asyncio.Queue[RunView] = asyncio.Queue()

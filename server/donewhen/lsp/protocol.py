@@ -469,7 +469,9 @@ AttrsT = TypeVar("AttrsT")
 
 
 def lsp_converter() -> cattrs.Converter:
+    """lsprotocol's own, but null is no text: a document would hold "None"."""
     converter = default_converter()
+    converter.register_structure_hook(str, _text)
     converter.register_structure_hook(types.DidChangeConfigurationParams, _configuration)
     # LSP's named numbers and words are read as they are, and sent back unchanged, for example in a diagnostic.
     converter.register_unstructure_hook_func(_is_enum, lambda value: value.value if isinstance(value, Enum) else value)
@@ -478,6 +480,12 @@ def lsp_converter() -> cattrs.Converter:
 
 def _is_enum(wanted: object) -> bool:
     return isinstance(wanted, type) and issubclass(wanted, Enum)
+
+
+def _text(value: object, _: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not text")
+    return value
 
 
 def _configuration(given: Mapping[str, Any], _: object) -> types.DidChangeConfigurationParams:

@@ -168,7 +168,11 @@ class _Session:
 
     async def live(self, run: Callable[[_Session], Awaitable[ProcessResult]]) -> None:
         """Runs until the process ends; then every waiting call has failed, and the child processes are gone."""
-        result = await run(self)
+        try:
+            result = await run(self)
+        except Exception as error:  # noqa: BLE001  # such as no descriptors left: whoever waits is told
+            self._fail(ModelFailed(f"the model host can't be started: {error}"))
+            return
         last = self._mask(result.output).strip()[-_ERRORS_SHOWN:]
         ended = f"exit code {result.exit_code}" if result.signal is None else f"signal {result.signal}"
         if result.spawn_error is not None:

@@ -21,9 +21,10 @@ Fault = Callable[[str], None]
 """Called with the name of the event's type after each append that is on disk: tests inject a crash here."""
 
 
-Listen = Callable[[Path, Callable[[], None]], Callable[[], None] | None]
-"""Calls a function in the running loop whenever something changed in a folder, and returns what ends that; None if
-nothing is heard there, so that one has to look. Nothing is lost by hearing of more than of the ledger."""
+Listen = Callable[[Path, Callable[[], None]], tuple[Callable[[], bool], Callable[[], None]]]
+"""Calls a function in the running loop whenever something changed in a folder. Returns what says whether that is so (the
+system may refuse to tell, at any time: then one has to look), and what ends it. Nothing is lost by hearing of more than
+of the ledger."""
 
 _LOOKS_AFTER = 30.0
 """Seconds: what others write is heard of before its commit is seen, which comes once the disk has it."""
@@ -157,7 +158,7 @@ class SqliteLedger:
         """Yields at once, since there may be earlier changes, then after every change by another connection, at most
         once per `poll` seconds. Ends when the ledger is closed. Raises RecordGone once its file is gone."""
         stirred, seen, pause = asyncio.Event(), object(), poll
-        stop_listening = self._listen(self._path.parent, stirred.set) if self._listen is not None else None
+        hears, end = self._listen(self._path.parent, stirred.set) if self._listen is not None else (_is_deaf, _is_deaf)
         self._followed.add(stirred)
         try:
             while not self._closed:
@@ -167,12 +168,11 @@ class SqliteLedger:
                     seen = version
                     yield
                 await asyncio.sleep(poll)
-                if stop_listening is not None:
+                if hears():
                     pause = await _stirred(stirred, pause, poll)
         finally:
             self._followed.discard(stirred)
-            if stop_listening is not None:
-                stop_listening()
+            end()
 
     async def close(self) -> None:
         """Ends the thread after the calls made before. Closing twice is allowed."""
@@ -306,6 +306,10 @@ class SqliteLedger:
         if self._closed:
             raise LedgerUnavailable(f"the record of runs {self._path} is closed")
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+
+def _is_deaf() -> bool:
+    return False
 
 
 async def _stirred(stirred: asyncio.Event, pause: float, least: float) -> float:

@@ -6,15 +6,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from donewhen.workspace.watching import Wake, watcher_for
+from donewhen.workspace.watching import NoWatcher, Wake, watcher_for
 
 
-def folder_news(folder: Path, wake: Wake) -> Callable[[], None] | None:
-    """Calls `wake` in the running loop at all news of a folder, and of none below it; returns what ends that
-    (`store.sqlite.Listen`)."""
-    if sys.platform != "linux":
-        return None  # there a watcher wakes more often than one would look, and hears of all the folders below
-    watcher = watcher_for(folder, folder)
+def folder_news(folder: Path, wake: Wake) -> tuple[Callable[[], bool], Callable[[], None]]:
+    """Calls `wake` in the running loop at all news of a folder, and of none below it (`store.sqlite.Listen`)."""
+    # Elsewhere a watcher wakes more often than one would look, and hears of all the folders below.
+    watcher = watcher_for(folder, folder) if sys.platform == "linux" else NoWatcher()
 
     def heard() -> None:
         watcher.take()
@@ -22,7 +20,4 @@ def folder_news(folder: Path, wake: Wake) -> Callable[[], None] | None:
 
     watcher.start(heard)
     watcher.watch("")
-    if not watcher.polls:
-        return watcher.close
-    watcher.close()
-    return None
+    return lambda: not watcher.polls, watcher.close

@@ -28,7 +28,7 @@ RUN_TOKEN = "DONEWHEN_RUN_TOKEN"  # noqa: S105 # the name of a variable
 STEP_TOKEN = "DONEWHEN_STEP_TOKEN"  # noqa: S105 # the name of a variable
 
 _EOF_GRACE = 0.25
-_EXIT_IS_HEARD_OF = 2.0
+_EXIT_IS_HEARD_OF = 1.0
 """Seconds, at most, until a busy machine has told that a process which was killed has ended."""
 _WINDOWS = os.name == "nt"
 

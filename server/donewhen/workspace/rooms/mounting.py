@@ -467,7 +467,8 @@ class Inside:
         for _ in range(_TRIES - 1):
             before = self._surroundings()
             result = await self._run_once(words, options)
-            begun = result.exit_code == 0 or not result.output.startswith(_NOT_MOUNTED)
+            failed = result.exit_code != 0 and result.output.startswith(_NOT_MOUNTED)
+            begun = not failed or result.seconds > _MOUNTED_WITHIN
             if begun or options.get("dialogue") is not None or before == self._surroundings():
                 return result
         return await self._run_once(words, options)
@@ -484,5 +485,7 @@ class Inside:
 
 
 _TRIES = 3
+_MOUNTED_WITHIN = 10.0
+"""Seconds after which whatever says so is the command's own output."""
 _NOT_MOUNTED = "bwrap: Can't "
 """How bubblewrap begins to say that it ran nothing, since it could not mount something."""
