@@ -22,9 +22,9 @@ Fault = Callable[[str], None]
 
 
 Listen = Callable[[Path, Callable[[], None]], tuple[Callable[[], bool], Callable[[], None]]]
-"""Calls a function in the running loop whenever something changed in a folder. Returns what says whether that is so (the
-system may refuse to tell, at any time: then one has to look), and what ends it. Nothing is lost by hearing of more than
-of the ledger."""
+"""Calls a function in the running loop whenever something changed in a folder. Returns what says whether that is so
+(the system may refuse to tell, at any time: then one has to look), and what ends it. Nothing is lost by hearing of more
+than of the ledger."""
 
 _LOOKS_AFTER = 30.0
 """Seconds: what others write is heard of before its commit is seen, which comes once the disk has it."""
