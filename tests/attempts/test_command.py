@@ -322,6 +322,15 @@ def test_nothing_runs_on_after_the_command_was_killed_and_attempts_can_be_resume
     assert "done.txt" in bench.files()
 
 
+def test_what_ends_them_starts_where_no_interpreter_knows_of_this_package() -> None:
+    """As in the environment that an extension brings: a folder, run by an interpreter of somebody else's."""
+    printing = f"import json, sys; sys.path[:] = {[one for one in sys.path if one]!r}\n"
+    printing += "from donewhen.workspace.processes.reaping import command; print(json.dumps(command([])))"
+    told = subprocess.run([sys.executable, "-I", "-S", "-c", printing], capture_output=True, text=True, check=True)
+    done = subprocess.run(json.loads(told.stdout), input="", capture_output=True, text=True, check=False, cwd="/")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def _sleeping() -> list[int]:
     return [one.pid for one in psutil.process_iter(["cmdline"]) if "900.5" in (one.info["cmdline"] or [])]
 

@@ -1,8 +1,8 @@
 """A process that waits until the one that started it is dead, and then ends what that left running.
 
-`python -m donewhen.workspace.processes.reaping PID FOLDER …`, with the process that it waits for, and the state folders
-of the workspaces that are pursued. The end of its standard input says that the process was killed; where everything
-ends in order, it is ended before that. A run that another one has taken over since is left alone.
+Its arguments are the process that it waits for, and the state folders of the workspaces that are pursued. The end of
+its standard input says that the process was killed; where everything ends in order, it is ended before that. A run that
+another one has taken over since is left alone.
 
 While it waits, which is all that it ever does but for a kill, it has loaded little more than Python itself.
 """
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def command(folders: Sequence[Path]) -> list[str]:
-    """What starts it, to wait for this process. `-P`: nothing is imported from the folder that it is started in."""
-    module = "donewhen.workspace.processes.reaping"
-    return [sys.executable, "-P", "-m", module, str(os.getpid()), *map(str, folders)]
+    """What starts it, to wait for this process. It imports from where this process does, which may be a folder that an
+    extension brings and no interpreter knows of, and never from the current one."""
+    start = f"import sys; sys.path[:] = {[one for one in sys.path if one]!r}; from {__name__} import main; main()"
+    return [sys.executable, "-I", "-S", "-c", start, str(os.getpid()), *map(str, folders)]
 
 
 async def reap(folders: Sequence[Path], dead: int) -> None:
@@ -48,7 +49,3 @@ def main() -> None:
     from pathlib import Path
 
     asyncio.run(reap([Path(folder) for folder in folders], int(waited_for)))
-
-
-if __name__ == "__main__":
-    main()
