@@ -23,7 +23,7 @@ export class Endings {
       if (view.active) {
         this.active.add(runId);
         this.ended.delete(runId);
-      } else if (this.active.delete(runId)) {
+      } else if (this.active.delete(runId) && view.notices.some(({ when }) => when === 'ended')) {
         this.ended.add(runId);
       }
     }

@@ -76,8 +76,8 @@ export interface Guard {
 }
 
 /**
- * How a run is shown. `goal` is the same for runs and checks of one goal. null where a person ended it. `actions` are
- * what can be done, the likeliest first.
+ * How a run is shown. `goal` is the same for runs and checks of one goal. `actions` are what can be done, the
+ * likeliest first.
  */
 export interface View {
   readonly goal: string;

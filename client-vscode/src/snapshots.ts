@@ -80,7 +80,9 @@ export class SnapshotStore {
 /** A snapshot that was sent, with the requirements that are as they were in the one before. */
 export function completed(sent: SentSnapshot, before: Snapshot | undefined): Snapshot {
   const filled = <T>(now: readonly (T | null)[], then: readonly T[] = []): T[] => now.flatMap((one, at) => one ?? then[at] ?? []);
-  const view = { ...sent.view, requirements: filled(sent.view.requirements, before?.view.requirements) };
+  // A server that is older than the extension gives none.
+  const notices = (sent.view as Partial<typeof sent.view>).notices ?? [];
+  const view = { ...sent.view, notices, requirements: filled(sent.view.requirements, before?.view.requirements) };
   return { ...sent, requirements: filled(sent.requirements, before?.requirements), view };
 }
 

@@ -18,6 +18,7 @@ describe('the points of the chart', () => {
   it('begin before the first iteration, where that is known', () => {
     const before = row(0, { score: 0.25, usd: 0 });
     expect(pointsOf(before, [row(1)])[0]).toMatchObject({ number: 0, score: 0.25, cost: 0 });
+    expect(pointsOf(before, [row(1, { score: null })])).toEqual([]);
     expect(pointsOf(before, [row(7)]).map(({ number }) => number)).toEqual([7]);
   });
 });

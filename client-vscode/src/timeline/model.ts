@@ -13,8 +13,9 @@ export interface Point {
 /** The points of a run, oldest first: how far the goal was before the first iteration, then after each. */
 export function pointsOf(before: Row | null, rows: readonly Row[]): Point[] {
   let cost: number | null = 0;
+  const ended = rows.filter(({ score }) => score !== null);
   // Where earlier rows are missing, the chart doesn't begin at the beginning.
-  return [...(rows[0]?.number === 1 && before !== null ? [before] : []), ...rows].flatMap(({ number, label, point, score, tone, usd }) => {
+  return [...(ended[0]?.number === 1 && before !== null ? [before] : []), ...ended].flatMap(({ number, label, point, score, tone, usd }) => {
     if (score === null) {
       return [];
     }

@@ -117,7 +117,11 @@ class Page {
       this.spoken.newsView(),
       this.activity(),
       chartView({ points: pointsOf(timeline.before, rows), said: timeline.chart, asTable, at }, {
-        point: (number) => { this.update(() => { this.at = number; }); },
+        point: (number) => {
+          if (number !== this.at) {
+            this.update(() => { this.at = number; });
+          }
+        },
         choose: (number) => { this.reveal(number); },
         toggle: () => { this.update(() => { this.asTable = !this.asTable; }); },
       }),
@@ -186,7 +190,10 @@ class Page {
       this.drawing = true;
       requestAnimationFrame(() => {
         this.drawing = false;
-        this.draw();
+        // A page that another run's took the place of has throttles that may still call.
+        if (page === this) {
+          this.draw();
+        }
       });
     }
   }

@@ -182,17 +182,19 @@ class Timeline {
 
   /** A snapshot holds the last iterations only: the others are asked for once. Then come the steps, those of before first. */
   private async begin({ runId, view }: Snapshot): Promise<void> {
-    if (this.followed !== runId) {
-      this.unfollow();
-    }
     this.beginning = runId;
     const earlier = (view.timeline.rows[0]?.number ?? 1) > 1;
     const [whole] = earlier ? await this.asked(this.services.request('donewhen.run.status', { runId, allIterations: true }), ({ snapshots }) => snapshots) : [];
     const run = this.snapshot();
-    this.beginning = undefined;
+    if (this.beginning === runId) {
+      this.beginning = undefined;
+    }
     if (run?.runId !== runId || this.disposed) {
       this.post();
       return;
+    }
+    if (this.followed !== runId) {
+      this.unfollow();
     }
     this.shown = runId;
     this.followed = runId;

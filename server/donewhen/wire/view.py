@@ -203,7 +203,7 @@ class WireRequirementShown(Wire):
 
 
 class WireView(Wire):
-    """How a run is shown. `goal` is the same for runs and checks of one goal. `outcome` is said once it has ended; null
+    """How a run is shown. `goal` is the same for runs and checks of one goal. `outcome` is said once it has ended, null
     where a person ended it. `actions` are what can be done, the likeliest first; `lacks` is what keeps it from going
     on, `repairs` what is done about why it stands still, the likeliest first."""
 
