@@ -67,6 +67,8 @@ class Timeline {
   private beginning: string | undefined;
   private wantsHint = false;
   private ready = false;
+  /** Whether the page, which outlives a server, shows a run. */
+  private showsRun = false;
   private disposed = false;
 
   constructor(
@@ -147,6 +149,7 @@ class Timeline {
     switch (message.kind) {
       case 'ready':
         this.ready = true;
+        this.showsRun = false;
         this.beginAgain();
         break;
       case 'expand':
@@ -215,6 +218,7 @@ class Timeline {
   }
 
   private sendRun({ runId, title, view: { hintable, timeline } }: Snapshot, whole?: Snapshot): void {
+    this.showsRun = true;
     this.panel.title = vscode.l10n.t('Timeline: {0}', title);
     const rows = [...(whole?.view.timeline.rows ?? []), ...timeline.rows];
     this.send({ kind: 'run', runId, title, hintable, timeline: { ...timeline, rows } });
@@ -246,7 +250,7 @@ class Timeline {
 
   /** Once it is known which runs there are; a page that shows one keeps it. */
   private sayNone(): void {
-    if (this.services.serverState() === 'running' && this.shown === undefined) {
+    if (this.services.serverState() === 'running' && !this.showsRun) {
       this.send({ kind: 'none', text: vscode.l10n.t('There is no run to show yet. Set a goal first.') });
     }
   }
@@ -286,7 +290,7 @@ function timelineHtml(webview: vscode.Webview, extension: vscode.Uri): string {
   const nonce = randomBytes(16).toString('base64url');
   const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}';`;
   return `<!DOCTYPE html>
-<html lang="${vscode.env.language}">
+<html lang="en">
 <head>
   <meta charset="utf-8">
   <meta http-equiv="Content-Security-Policy" content="${policy}">

@@ -124,12 +124,13 @@ async def evidence(session: Session, argument: a.RunEvidence) -> dict[str, Any]:
 async def tests(session: Session, argument: a.RunTests) -> dict[str, Any]:
     """What a requirement's checks ran and printed."""
     folder = await folder_of(session, argument.run_id)
-    view = await folder.runs.view(argument.run_id)
+    # What the client was shown last, whose evidence it asks for; the workspace needn't be looked at again.
+    view = folder.snapshots.of_run(argument.run_id) or await folder.runs.view(argument.run_id)
     one = next((one for one in view.views if one.requirement_id == argument.requirement_id), None)
     if one is None:
         raise UnknownName(f"run {argument.run_id} has no requirement {argument.requirement_id}")
     found = [await folder.runs.evidence(argument.run_id, name) for name in one.evidence_ids]
-    return plain_tests([each for each in found if each is not None], folder.root)
+    return plain_tests([each for each in found if each is not None], lambda path: session.texts.uri(folder.root / path))
 
 
 async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.core.calls import Message
+from donewhen.core.decoding import ByteLines
 from donewhen.core.errors import ModelFailed
 from donewhen.installation import how_to_get
 from donewhen.models.keys import without_keys
@@ -32,9 +33,8 @@ class ModelHost:
     """One host process for all models, started lazily; after a crash the next call restarts it.
 
     `environment` is the server's: keys are removed from it, but what providers' credential chains and proxies need
-    stays. `processes` give it no lock to inherit.
-    `ready_within` is the limit for importing litellm, in seconds; `grace` is how many seconds the host may
-    exceed a call's timeout before it counts as hung.
+    stays. `processes` give it no lock to inherit. `ready_within` is the limit for importing litellm, in seconds;
+    `grace` is how many seconds the host may exceed a call's timeout before it counts as hung.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class _Session:
     def __init__(self, mask: Callable[[str], str]) -> None:
         self._mask = mask
         self._write: Callable[[bytes], None] = lambda line: None
-        self._pieces: list[bytes] = []
+        self._lines = ByteLines()
         self._pending: dict[int, _Pending] = {}
         self._known = _Known()
         self._last = 0
@@ -195,13 +195,8 @@ class _Session:
         self._write = send
 
     def heard(self, data: bytes) -> None:
-        """Lines are whole again; one that comes in many pieces is scanned only once."""
-        *whole, rest = data.split(b"\n")
-        for raw in whole:
-            self._take(b"".join([*self._pieces, raw]))
-            self._pieces.clear()
-        if rest:
-            self._pieces.append(rest)
+        for raw in self._lines.add(data):
+            self._take(raw)
 
     def ended(self) -> None:
         """Its end is heard of in `live`."""

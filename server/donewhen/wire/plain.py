@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -85,8 +85,9 @@ class WireTests(Wire):
     milliseconds: int
 
 
-def plain_tests(evidence: Sequence[Evidence], root: Path) -> dict[str, Any]:
-    """The tests of the checks among the evidence, also of those that ran first since an edit may affect them."""
+def plain_tests(evidence: Sequence[Evidence], uri: Callable[[str], str]) -> dict[str, Any]:
+    """The tests of the checks among the evidence, also of those that ran first since an edit may affect them. `uri`
+    says how the client names a path of the workspace."""
     seen = [one.observation for one in evidence]
     ran = [
         one.result if isinstance(one, AffectedRun) else one
@@ -97,7 +98,7 @@ def plain_tests(evidence: Sequence[Evidence], root: Path) -> dict[str, Any]:
         WireTest(
             id=f"{check.check_id} {one.name}",
             name=one.name,
-            uri=None if one.path is None else (root / one.path).as_uri(),
+            uri=None if one.path is None else uri(one.path),
             standing="errored" if one.outcome == "error" else one.outcome,
             message=one.message,
         )

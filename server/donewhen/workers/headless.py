@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from donewhen.core.agents import PRESETS, Agent, Form
 from donewhen.core.calls import Message
-from donewhen.core.decoding import json_object
+from donewhen.core.decoding import ByteLines, json_object
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
@@ -132,8 +132,7 @@ class _Run:
         self._session = self._known = known
         self._read = FORMS[agent.headless.form if agent.headless is not None else "aider"]
         self._updates = Updates(context, f"{agent.preset}-{turn.iteration}-{len(context.conversation)}", agent.name)
-        self._pieces: list[bytes] = []
-        self._waiting = 0
+        self._lines = ByteLines(LONGEST_LINE)
         self._usage: Usage | None = None
         self._error = self._last = ""
         self._noise: list[str] = []
@@ -144,19 +143,12 @@ class _Run:
         pass  # the prompt is all that it is told
 
     def heard(self, data: bytes) -> None:
-        *whole, rest = data.split(b"\n")
-        for line in whole:
-            self._take_line(b"".join([*self._pieces, line]))
-            self._pieces.clear()
-            self._waiting = 0
-        if rest and self._waiting <= LONGEST_LINE:
-            self._pieces.append(rest)
-            self._waiting += len(rest)
+        for line in self._lines.add(data):
+            self._take_line(line)
 
     def ended(self) -> None:
-        if self._pieces:
-            self._take_line(b"".join(self._pieces))
-            self._pieces.clear()
+        if line := self._lines.rest():
+            self._take_line(line)
 
     def _take_line(self, line: bytes) -> None:
         text = without_control(line.decode(errors="replace"))

@@ -253,9 +253,9 @@ class Attempts:
         begun = asyncio.ensure_future(waiting.begun.wait())
         try:
             await asyncio.wait({reaper, begun}, return_when=asyncio.FIRST_COMPLETED)
-            if not begun.done():
-                why = (await reaper).spawn_error or "it ended at once"
-                raise WorkspaceError(f"what ends the attempts of a process that was killed can't be started: {why}")
+            if not waiting.begun.is_set():
+                why = (await reaper).spawn_error
+                raise WorkspaceError(f"the process that cleans up if this one is killed can't be started: {why}")
             yield
         finally:
             await cancel_all(reaper, begun)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
-from donewhen.core.decoding import json_object
+from donewhen.core.decoding import ByteLines, json_object
 from donewhen.workers.activity import activity_line, without_control
 
 LONGEST = 64 * 1024 * 1024
@@ -34,8 +34,7 @@ class Link:
         self._messages: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self._send: Callable[[bytes], None] | None = None
         self._early: list[bytes] = []
-        self._pieces: list[bytes] = []
-        self._waiting = 0
+        self._lines = ByteLines(LONGEST)
         self._noisy = 0
 
     # ports.Dialogue
@@ -48,16 +47,10 @@ class Link:
 
     def heard(self, data: bytes) -> None:
         self.last_heard = asyncio.get_running_loop().time()
-        *whole, rest = data.split(b"\n")
-        for line in whole:
-            self._take_line(b"".join([*self._pieces, line]))
-            self._pieces.clear()
-            self._waiting = 0
-        if rest:
-            self._pieces.append(rest)
-            self._waiting += len(rest)
-            if self._waiting > LONGEST:
-                self._break(f"it sent a message of more than {LONGEST // 1024 // 1024} MB")
+        for line in self._lines.add(data):
+            self._take_line(line)
+        if self._lines.held > LONGEST:
+            self._break(f"it sent a message of more than {LONGEST // 1024 // 1024} MB")
 
     def ended(self) -> None:
         self.replied.set()
@@ -110,6 +103,5 @@ class Link:
     def _break(self, why: str) -> None:
         if not self.broken:
             self.broken = why
-            self._pieces.clear()
-            self._waiting = 0
+            self._lines.rest()
             self.ended()
