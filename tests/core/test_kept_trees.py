@@ -29,3 +29,17 @@ def test_files_that_stay_as_they_are_are_kept_once() -> None:
     for iteration in range(1, 1_000):
         files = files.with_checkpoint("same", iteration, iteration)
     assert files.checkpoints == (KeptTree("same", 999, iteration=999, since=1),)
+
+
+@given(STEPS)
+def test_a_persons_run_begins_with_what_was_kept_first(steps: list[tuple[int, str]]) -> None:
+    files, known, iteration = FilesSeen(), dict[int, str](), 0
+    for sequence, (later, tree) in enumerate(steps):
+        iteration += later
+        known[iteration] = known.get(0, tree) if iteration == 0 else tree
+        files = files.with_checkpoint(tree, sequence, iteration, first=True)
+        assert files.last_checkpoint is not None
+        assert (files.last_checkpoint.tree, files.last_checkpoint.iteration) == (tree, iteration)
+        assert len(files.checkpoints) <= len(known) + 1
+    found = {number: files.tree_after(number) for number in range(-1, iteration + 2)}
+    assert {number: kept.tree for number, kept in found.items() if kept is not None} == known

@@ -13,6 +13,7 @@ import pytest
 from donewhen.core.acts import Act, ActReply, AskedAct, HintWorker
 from donewhen.core.errors import LedgerUnavailable, UsageError
 from donewhen.core.events import (
+    AuditFinished,
     CheckpointTaken,
     Entry,
     Event,
@@ -32,7 +33,7 @@ from donewhen.store.sqlite import SqliteLedger
 from donewhen.workspace.memory import MemoryWorkspace
 from tests.core.builders import goal, requirement
 from tests.engine.test_time import MemoryClock
-from tests.engine.world import GOAL, MemoryPeople, World, ended, idle, pursue, writes
+from tests.engine.world import GOAL, MemoryPeople, Player, World, contains, ended, idle, pursue, until, writes
 
 
 class Waiting(MemoryLedger):
@@ -124,6 +125,37 @@ async def test_a_change_on_its_way_to_the_record_comes_before_the_end_of_the_run
     state = (await ended(supervisor, run_id)).state
     assert [one.status for one in tries if isinstance(one, RunEnded)] == ["complete", "capped"]
     assert state.status == "capped"
+
+
+@pytest.mark.parametrize("paths", [("a.py",), ("a.py", "b.py")])
+@pytest.mark.parametrize("at", [AuditFinished, TurnStarted])
+async def test_what_a_person_edits_before_the_first_turn_is_a_change_of_the_run(
+    world: World, at: type[Event], paths: tuple[str, ...]
+) -> None:
+    checks = {"a.py": "one", "b.py": "other"}
+    world.goals[GOAL] = goal(*(requirement(n, f"r{n}", c, sole=True) for n, c in enumerate(checks.values(), 1)))
+    for path, command in checks.items():
+        world.workspace.edit(path, b"bad")
+        world.checker.behaviours[command] = contains(path, "good")
+    ledger = world.ledger = Waiting()
+    left = list(checks)
+
+    async def edited(event: Event) -> None:
+        while isinstance(event, at) and left and left[0] in paths:
+            world.workspace.edit(left.pop(0), b"good", by="person")
+
+    ledger.before = edited
+    world.worker = Player(world, [idle], name="human", waits_for_person=True)
+    supervisor = world.supervisor(ledger=ledger)
+    run_id = (await supervisor.start(GOAL, StartOptions("human"))).state.run_id
+    if paths == ("a.py",):
+        await until(supervisor, run_id, lambda view: view.views[0].status == "met" and view.state.turn is not None)
+        world.workspace.edit("b.py", b"good", by="person")
+    assert (await ended(supervisor, run_id)).state.status == "complete"
+    assert [one.path for one in await supervisor.changes(run_id)] == ["a.py", "b.py"]
+    assert await supervisor.file_at(run_id, 0, "a.py") == "bad"
+    await supervisor.revert(run_id, 0, ("b.py",))
+    assert world.workspace.read("b.py") == b"bad"
 
 
 async def test_whoever_waits_for_an_audit_hears_that_nothing_can_be_recorded(world: World) -> None:

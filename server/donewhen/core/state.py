@@ -287,9 +287,9 @@ class FilesSeen:
     person_paths: frozenset[str] = frozenset()
     """What a person changed since the baseline was taken: it moves the baseline."""
     first_checkpoint: str | None = None
-    """The tree before the worker's first turn."""
+    """The tree before the worker's first turn; in a person's run, before anything was checked."""
     checkpoints: tuple[KeptTree, ...] = ()
-    """The newest last; no iteration is in two of them."""
+    """The newest last; no iteration is in two of them, but for iteration 0 of a person's run: see `with_checkpoint`."""
     put_aside: KeptTree | None = None
     """What stood there before the last revert, or before a turn that was cut off was taken back."""
     put_back: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -309,12 +309,15 @@ class FilesSeen:
         """The checkpoint of an iteration; None if its files were not kept."""
         return next((one for one in self.checkpoints if one.since <= iteration <= one.iteration), None)
 
-    def with_checkpoint(self, tree: str, sequence: int, iteration: int) -> FilesSeen:
-        """With what the files were after an iteration, the latest of which counts."""
+    def with_checkpoint(self, tree: str, sequence: int, iteration: int, *, first: bool = False) -> FilesSeen:
+        """With what the files were after an iteration, the latest of which counts; of iteration 0 the first, where
+        `first` is set."""
         earlier, since = self.checkpoints, iteration
         last = self.last_checkpoint
         if last is not None and last.iteration in (iteration - 1, iteration) and last.tree == tree:
             earlier, since = earlier[:-1], last.since
+        elif first and iteration == 0:
+            earlier = earlier[:1]
         elif last is not None and last.iteration == iteration:
             shorter = (replace(last, iteration=iteration - 1),) if last.since < iteration else ()
             earlier = (*earlier[:-1], *shorter)

@@ -92,6 +92,8 @@ async def _watch_changes(run: ActiveRun, since: int) -> None:
 async def _audited(run: ActiveRun, iteration: int) -> None:
     """An audit. The files that a new finding saw are kept: what differs from them later is not the worker's doing."""
     known = {one.finding.key for one in run.state.present_findings}
+    if iteration == 0 and run.state.waits_for_person:
+        await keep_tree(run)  # before anything tells the person what to change
     looking = asyncio.ensure_future(_hindrance(run)) if iteration == 0 else None
     try:
         await audit(run, iteration)

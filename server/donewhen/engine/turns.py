@@ -69,7 +69,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
             return
         run.set_activity(None)
         await run.look(by, everywhere=not worker.waits_for_person)
-        changed = await _changed_in_turn(run, checkpoint, suspended=suspended)
+        changed = await _changed_in_turn(run, checkpoint, unseen=suspended or (by == "person" and iteration == 1))
         if by == "worker":
             await note_changed_proof(run, changed)
         await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]), durable=False)
@@ -94,15 +94,20 @@ async def _prepared(run: ActiveRun, worker: Worker, iteration: int) -> tuple[boo
     if redo is not None and redo.stage == "cut off" and not await _put_back(run, worker, redo):
         return False, None
     kept = redo.checkpoint if redo is not None else None
-    checkpoint = await keep_tree(run) if kept is None else kept
+    if kept is None:
+        kept = await keep_tree(run)
+        began = run.state.files.tree_after(0)
+        if worker.waits_for_person and iteration == 1 and began is not None:
+            kept = began.tree  # whatever was edited since is of this turn
     await _recall_changed_proof(run, worker)
-    return decide(run.state, run.watch.look()) == RunWorker(iteration), checkpoint
+    return decide(run.state, run.watch.look()) == RunWorker(iteration), kept
 
 
-async def _changed_in_turn(run: ActiveRun, since: str | None, *, suspended: bool) -> tuple[str, ...]:
-    """What changed in the turn; of one that was suspended, since it began. Not what came and went within it."""
+async def _changed_in_turn(run: ActiveRun, since: str | None, *, unseen: bool) -> tuple[str, ...]:
+    """What changed in the turn, not what came and went within it. `unseen`: a part of it may have been changed while
+    nobody watched."""
     workspace = run.parts.workspace
-    earlier = await workspace.changed_between(since, None) if since is not None and suspended else ()
+    earlier = await workspace.changed_between(since, None) if since is not None and unseen else ()
     changed = sorted({*run.touched, *earlier})
     gone = [path for path in changed if since is not None and workspace.digest(path) is None][:MAX_PATHS]
     passing = {path for path in gone if since is not None and await workspace.file_at(since, path) is None}

@@ -202,7 +202,9 @@ def _revision_confirmed(state: RunState, event: e.RevisionConfirmed, at: float) 
 
 
 def _checkpoint_taken(state: RunState, event: e.CheckpointTaken, at: float) -> RunState:
-    return replace(state, files=state.files.with_checkpoint(event.checkpoint, state.sequence, event.iteration))
+    # What a person edited before the first turn began is the person's work as well.
+    kept = state.files.with_checkpoint(event.checkpoint, state.sequence, event.iteration, first=state.waits_for_person)
+    return replace(state, files=kept)
 
 
 def _check_started(state: RunState, event: e.CheckStarted, at: float) -> RunState:
