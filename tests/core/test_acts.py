@@ -37,9 +37,9 @@ CHECK = Story(worker=None, mode="audit").state
 HUMAN = Story(worker="human").state
 
 DOES: dict[str, tuple[RunState, Act, list[e.Event]]] = {
-    "a run that is pursued is asked to pause": (NEW, PauseRun("later"), [e.PauseRequested("later", "person")]),
+    "a run that is pursued is asked to pause": (NEW, PauseRun("later"), [e.Requested("pause", "later", "person")]),
     "one that stands still is paused at once": (HALTED, PauseRun("later", "run"), [e.RunPaused("later", "run")]),
-    "a stop says who": (WORKING, StopRun("enough"), [e.StopRequested("enough", ADA)]),
+    "a stop says who": (WORKING, StopRun("enough"), [e.Requested("stop", "enough", person=ADA)]),
     "an answer is checked": (
         ASKING,
         AnswerInterrupt("I1", Answer("text", "both")),
@@ -91,7 +91,7 @@ def test_an_act_is_refused(what: str) -> None:
 
 def test_a_stop_ends_a_run_that_nobody_pursues() -> None:
     assert list(events_of(HALTED, StopRun("enough"), ADA, pursued=False)) == [
-        e.StopRequested("enough", ADA),
+        e.Requested("stop", "enough", person=ADA),
         e.RunEnded("cancelled", "enough"),
     ]
 

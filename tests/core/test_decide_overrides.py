@@ -271,7 +271,7 @@ def test_c10_a_verdict_that_does_not_name_each_requirement_once_is_no_verdict() 
 
 @pytest.mark.conformance("C19", "A3")
 def test_a_stop_comes_before_everything_else() -> None:
-    story = Story().audit(GOOD).then(e.StopRequested("enough"))
+    story = Story().audit(GOOD).then(e.Requested("stop", "enough"))
     assert next_of(story) == Stop("cancelled", "enough")
 
 

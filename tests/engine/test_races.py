@@ -17,8 +17,8 @@ from donewhen.core.events import (
     CheckpointTaken,
     Entry,
     Event,
-    PauseRequested,
     PersonDecided,
+    Requested,
     RevisionChanged,
     RunEnded,
     TurnStarted,
@@ -282,7 +282,7 @@ async def test_a_turn_that_is_paused_while_its_beginning_is_written_runs_again(t
             run_id = next(iter(ledger._record.entries))
             pausing.append(asyncio.ensure_future(supervisor.pause(run_id)))
             await ledger.another_waits()
-        if isinstance(event, PauseRequested):
+        if isinstance(event, Requested):
             await ledger.another_waits()  # that of the turn's beginning
 
     ledger.before = before
@@ -290,7 +290,7 @@ async def test_a_turn_that_is_paused_while_its_beginning_is_written_runs_again(t
     state = (await ended(supervisor, run_id)).state
     await pausing[0]
     names = [type(entry.event).__name__ for entry in await ledger.entries(run_id)]
-    assert names[-4:] == ["PauseRequested", "TurnStarted", "Abandoned", "RunPaused"]
+    assert names[-4:] == ["Requested", "TurnStarted", "Abandoned", "RunPaused"]
     assert not world.worker.turns
     await supervisor.resume(run_id)
     state = (await ended(supervisor, run_id)).state

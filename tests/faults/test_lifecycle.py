@@ -59,7 +59,7 @@ def test_stop_from_another_process_ends_the_run_with_every_child(make_site: Make
     stopped = site.call("stop", site.run_id)
     assert (stopped.code, stopped.last["status"]) == (0, "cancelled"), stopped.errors
     assert not any(runs(pid) for pid in pids), "a child outlived its run"
-    assert recorded(site, "RunEnded") - recorded(site, "StopRequested") < 2.0
+    assert recorded(site, "RunEnded") - recorded(site, "Requested") < 2.0
     ended = site.end(run, 5.0)
     assert (ended.code, ended.last["status"]) == (1, "cancelled")
     again = site.inside("stop", site.run_id)

@@ -37,6 +37,7 @@ RETYPED = {
     "TurnRestored": "FilesReverted",
     **dict.fromkeys(("FindingAccepted", "RequirementWaived", "RequirementDisputed"), "PersonDecided"),
     "GuardLifted": "GuardSet",
+    **dict.fromkeys(("PauseRequested", "StopRequested"), "Requested"),
 }
 """Event types of earlier versions that are read as another one."""
 LEFT_OUT = re.compile(
@@ -201,6 +202,7 @@ def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
         ("RequirementDisputed", e.PersonDecided("dispute", "r-2", "look again")),
         ("InterruptClosed", e.InterruptAnswered("I2", None, reason="gone")),
         ("GuardLifted", e.GuardSet(None, "a person lifted it")),
+        ("PauseRequested", e.Requested("pause", "Ctrl-C", "person")),
     ],
 )
 def test_events_of_one_kind_are_read_as_one_type(name: str, read: e.Event) -> None:

@@ -126,7 +126,7 @@ ANSWERED = e.InterruptAnswered("I1", Answer("text", "yes"))
         ([OPENED, e.RunInterrupted("crash", 1.0)], "interrupted"),
         ([OPENED, e.RunInterrupted("crash", 1.0), e.RunResumed()], "waiting"),
         ([e.RunPaused("x"), e.RunResumed()], "running"),
-        ([e.PauseRequested("x")], "running"),
+        ([e.Requested("pause", "x")], "running"),
         ([OPENED, e.RunEnded("cancelled", "")], "cancelled"),
         ([e.RunEnded("capped", "")], "capped"),
         ([e.RunEnded("capped", ""), e.RunResumed()], "running"),

@@ -21,7 +21,7 @@ EVENTS = st.one_of(
     st.just(e.RunInterrupted("x", 1.0)),
     st.just(e.RunResumed()),
     st.sampled_from(e.END_STATUSES).map(lambda status: e.RunEnded(status, "x")),
-    st.just(e.PauseRequested("x")),
+    st.just(e.Requested("pause", "x")),
     st.just(e.GoalAmended(GOAL)),
 )
 

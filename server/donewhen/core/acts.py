@@ -127,11 +127,11 @@ def events_of(state: RunState, act: Act, person: Person, *, pursued: bool) -> Se
                 return [e.RunPaused(reason, by)]
             if not state.active:
                 raise UsageError(f"nothing to pause: run {run} is {state.status or 'an audit'}")
-            return [e.PauseRequested(reason, by)]
+            return [e.Requested("pause", reason, by)]
         case StopRun(reason):
             if state.lifecycle.ended:
                 raise UsageError(f"nothing to stop: run {run} has ended ({state.status or 'audit'})")
-            return [e.StopRequested(reason, person), *([] if pursued else [e.RunEnded("cancelled", reason)])]
+            return [e.Requested("stop", reason, person=person), *([] if pursued else [e.RunEnded("cancelled", reason)])]
         case AnswerInterrupt(interrupt_id, given):
             asked = next((one for one in state.interrupts if one.id == interrupt_id), None)
             if asked is None:

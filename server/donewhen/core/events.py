@@ -27,10 +27,9 @@ from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.people import Person
 from donewhen.core.plugging import HaltResumed, PluginOff, PluginStateSet, RunHalted
 from donewhen.core.steering import FilesReverted as FilesReverted
-from donewhen.core.steering import PauseRequested as PauseRequested
+from donewhen.core.steering import Requested as Requested
 from donewhen.core.steering import RunInterrupted as RunInterrupted
 from donewhen.core.steering import RunPaused as RunPaused
-from donewhen.core.steering import StopRequested as StopRequested
 from donewhen.core.trials.outcome import CheckGrade
 from donewhen.core.trouble import ModelTrouble
 from donewhen.core.verdict import Verdict
@@ -381,7 +380,7 @@ Event = (
     | CallStarted | CallRetried | CallFinished | MessageKept | ToolStarted | ToolFinished | ConversationCompacted
     | BudgetReached
     | PersonDecided | InterruptOpened | InterruptAnswered
-    | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded
+    | LimitsRaised | Requested | RunPaused | RunInterrupted | RunResumed | RunEnded
     | FilesReverted | Warned | GuardSet
     | RunHalted | HaltResumed | PluginStateSet | PluginOff
 )  # fmt: skip

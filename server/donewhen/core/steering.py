@@ -12,14 +12,12 @@ PausedBy = Literal["person", "run"]
 
 
 @dataclass(frozen=True, slots=True)
-class PauseRequested:
+class Requested:
+    """That the run pauses or stops: what it is at is cut off first. A stop has the `person` who asked for it."""
+
+    what: Literal["pause", "stop"]
     reason: str
     by: PausedBy = "run"
-
-
-@dataclass(frozen=True, slots=True)
-class StopRequested:
-    reason: str
     person: Person | None = None
 
 

@@ -19,7 +19,7 @@ from donewhen.core.events import (
     Entry,
     Event,
     InterruptOpened,
-    PauseRequested,
+    Requested,
     RevisionChanged,
     RunEnded,
     RunOptions,
@@ -587,4 +587,4 @@ class RunHost:
             await self._run.append(PluginOff(plugin, hook, said))
         if essential and self._run.state.lifecycle.pause_requested is None:
             pause = f"the plugin {plugin}, which this run can't continue without, failed in {hook}: {said}"
-            await self._run.append(PauseRequested(pause))
+            await self._run.append(Requested("pause", pause))

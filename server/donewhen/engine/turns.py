@@ -15,7 +15,7 @@ from donewhen.core.events import (
     EvidenceRecorded,
     FilesReverted,
     InterruptOpened,
-    PauseRequested,
+    Requested,
     TurnFinished,
     TurnStarted,
     Warned,
@@ -347,7 +347,7 @@ async def _refined(
             await halted(run, halt, "after_turn", result)
             return None
         except PluginConflict as conflict:
-            await run.append(PauseRequested(str(conflict)))
+            await run.append(Requested("pause", str(conflict)))
             return result
         skip = frozenset[str]()
         if refine is None or result.error is not None or result.claim.state != "finished":

@@ -17,7 +17,7 @@ from donewhen.core.goal import Goal, Requirement
 from donewhen.core.proof import assess, undecidable
 from donewhen.core.resume import goal_gone
 from donewhen.core.state import RunState
-from donewhen.core.steering import PauseRequested
+from donewhen.core.steering import Requested
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.tasks import cancel_all
@@ -112,7 +112,7 @@ async def _follow_renamed(run: ActiveRun) -> None:
     if len(found) == 1:
         await _amend_goal(run, found[0])
     elif run.state.active:
-        await run.append(PauseRequested(goal_gone(run.state.goal.path)))
+        await run.append(Requested("pause", goal_gone(run.state.goal.path)))
 
 
 def _same_goal_in(run: ActiveRun, path: str) -> Goal | None:

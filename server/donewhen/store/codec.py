@@ -79,6 +79,8 @@ _MERGED: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, str]]] = {
     "RequirementDisputed": ("PersonDecided", {"decision": "dispute"}, {"subject": "requirement_id"}),
     "InterruptClosed": ("InterruptAnswered", {"answer": None}, {}),
     "GuardLifted": ("GuardSet", {"by": None}, {}),
+    "PauseRequested": ("Requested", {"what": "pause"}, {}),
+    "StopRequested": ("Requested", {"what": "stop"}, {}),
 }
 """The event types of version 3 that are a part of another one since version 4: its name, what such an event says
 besides, and the old names of its fields where they had another one."""

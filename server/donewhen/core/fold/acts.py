@@ -39,9 +39,9 @@ def _accepted(before: RunState, event: e.Event) -> tuple[str, ...]:
             return ()
 
 
-ACTS = (e.PersonDecided, e.FilesReverted, e.StopRequested)
+ACTS = (e.PersonDecided, e.FilesReverted, e.Requested)
 """The acts that people do of their own accord."""
-Acted = e.PersonDecided | e.FilesReverted | e.StopRequested
+Acted = e.PersonDecided | e.FilesReverted | e.Requested
 
 
 def act_words(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
@@ -62,7 +62,7 @@ def act_words(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
         case e.FilesReverted(iteration=iteration, paths=paths):
             files = f"{len(paths) or 'no'} file{'' if len(paths) == 1 else 's'}"
             return f"put back {files}, as of iteration {iteration}", ", ".join(paths[:5])
-        case e.StopRequested(reason=reason):
+        case e.Requested("stop", reason):
             return "stopped the run", reason
         case _:
             return type(event).__name__, ""

@@ -386,12 +386,10 @@ def _limits_raised(state: RunState, event: e.LimitsRaised, at: float) -> RunStat
     return replace(state, goal=goal, calls=replace(state.calls, unaffordable=None))
 
 
-def _pause_requested(state: RunState, event: e.PauseRequested, at: float) -> RunState:
+def _requested(state: RunState, event: e.Requested, at: float) -> RunState:
+    if event.what == "stop":
+        return replace(state, lifecycle=replace(state.lifecycle, stop_requested=event.reason))
     return replace(state, lifecycle=replace(state.lifecycle, pause_requested=event.reason, paused_by=event.by))
-
-
-def _stop_requested(state: RunState, event: e.StopRequested, at: float) -> RunState:
-    return replace(state, lifecycle=replace(state.lifecycle, stop_requested=event.reason))
 
 
 def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
@@ -551,8 +549,7 @@ _FOLDS: dict[type, Fold] = {
     e.InterruptOpened: _interrupt_opened,
     e.InterruptAnswered: _interrupt_answered,
     e.LimitsRaised: _limits_raised,
-    e.PauseRequested: _pause_requested,
-    e.StopRequested: _stop_requested,
+    e.Requested: _requested,
     e.RunPaused: _run_paused,
     e.RunInterrupted: _run_interrupted,
     e.RunResumed: _run_resumed,
