@@ -13,6 +13,7 @@ import os
 import platform
 import re
 import secrets
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -118,6 +119,8 @@ def _removed(folder: Path) -> bool:
 
 _GLANCE = 0.02
 _LOOK = 0.25
+_SHARE = 4
+"""How many times as long as a look took, a command with many processes goes on until the next."""
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _NO_FORK = re.compile(
     r"cannot fork|can't fork|fork: (?:retry|resource temporarily)|can't start new thread", re.IGNORECASE
@@ -142,21 +145,52 @@ class RoomWatch:
 
     async def exceeded(self, leader: int) -> str:
         """Waits until the command that began with this process exceeds a limit, and says which one."""
-        used = {place: _used(place) for place in self._places}
-        available, tasks = _available(), _tasks()
-        looked = 0.0
+        limit = self._limits.processes
+        before = {place: _used(place) for place in self._places}, _available()
+        others, ended, took = _tasks(), 0.0, 0.0
         while True:
             await asyncio.sleep(_GLANCE)
-            now = time.monotonic()
             # The machine's tasks may be anybody's: that there are more is a reason to look whose they are.
-            many = 0 < self._limits.processes // 2 < _tasks() - tasks
-            if now < looked or (not many and now - looked < _LOOK):
+            more = _tasks() - others
+            due = ended + (_SHARE * took if 0 < limit // 2 < more else _LOOK + took)
+            began = time.monotonic()
+            if began < due and not 0 < limit < more:
                 continue
-            threads = await asyncio.to_thread(_threads_of, leader)
-            if said := await asyncio.to_thread(self._exceeded_limit, threads, used, available):
+            said, others = await self._look(leader, *before, others)
+            if said:
                 return said
-            tasks = _tasks() - sum(threads.values())
-            looked = time.monotonic() + (time.monotonic() - now)  # if looking takes long, it is done less often
+            ended = time.monotonic()
+            took = ended - began
+
+    async def _look(self, leader: int, used: Mapping[Path, int], available: int, others: int) -> tuple[str, int]:
+        """The limit that is exceeded, and the tasks of others. What forks for ever leaves no time to count it: where
+        there are many more tasks than those of `others`, the command rests meanwhile."""
+        said, at_rest = "", False
+
+        def rests() -> bool:
+            return 0 < self._limits.processes // 2 < _tasks() - others and _signalled(leader, signal.SIGSTOP)
+
+        try:
+            while True:
+                at_rest = throughout = at_rest or rests()
+                looking = asyncio.ensure_future(asyncio.to_thread(self._counted, leader, used, available))
+                try:
+                    while not looking.done():
+                        await asyncio.wait((looking,), timeout=_GLANCE)
+                        at_rest = at_rest or rests()
+                finally:
+                    looking.cancel()
+                said, found = looking.result()
+                if said or at_rest == throughout:
+                    return said, found
+        finally:
+            if at_rest and not said:
+                _signalled(leader, signal.SIGCONT)
+
+    def _counted(self, leader: int, used: Mapping[Path, int], available: int) -> tuple[str, int]:
+        threads = _threads_of(leader)
+        others = _tasks() - sum(threads.values())
+        return self._exceeded_limit(threads, used, available), others
 
     def failed_of(self, output: str) -> str:
         """The limit that made a command fail by itself with this output; empty if it failed for another reason."""
@@ -202,6 +236,15 @@ def size_text(size: int) -> str:
 
 def _took_too_much(what: str, setting: str) -> str:
     return f"it took more than {what}; `{setting}` of your settings changes that"
+
+
+def _signalled(leader: int, number: int) -> bool:
+    """Signals the group of processes that this one leads; whether there is one."""
+    try:
+        os.killpg(leader, number)
+    except OSError:
+        return False
+    return True
 
 
 def _threads_of(leader: int) -> Mapping[int, int]:
