@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import psutil
 import pytest
 
 from donewhen.ports import RoomLimits
@@ -85,8 +84,9 @@ async def test_what_has_too_many_processes_rests_until_it_is_killed() -> None:
     with started("import os, time\nfor _ in range(9): os.fork()\ntime.sleep(60)") as process:
         async with asyncio.timeout(60):
             assert "room_processes" in await RoomWatch(LIMITS, ()).exceeded(process.pid)
-            while psutil.Process(process.pid).status() != psutil.STATUS_STOPPED:  # noqa: ASYNC110 # no news of another process
-                await asyncio.sleep(0.01)
+            stopped = await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WSTOPPED)
+        assert stopped is not None
+        assert stopped.si_status == signal.SIGSTOP
 
 
 @on_linux
