@@ -353,7 +353,8 @@ class Runs(Protocol):
     async def file_at(self, run_id: str, iteration: int, path: str) -> str | None: ...
 
     async def changes(self, run_id: str) -> Sequence[ChangedFile]:
-        """The files that are not as they were before the first turn. Raises UnknownName for a run that kept none."""
+        """The files that are not as they were before the first turn; where a person works, when the run began. Raises
+        UnknownName for a run that kept none."""
         ...
 
     async def diff(self, run_id: str) -> str:
