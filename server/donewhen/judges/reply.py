@@ -124,7 +124,8 @@ def only_object(text: str, marks: frozenset[str]) -> Mapping[str, Any]:
         whole: object = strict_json(text)
     except InvalidReply:
         whole = None
-    values = [whole] if isinstance(whole, dict | list) else _json_in(text)
+    is_whole = isinstance(whole, dict | list)
+    values: list[object] = [cast("object", whole)] if is_whole else _json_in(text)
     meant = [value for value in values if not isinstance(value, dict) or marks & set(cast("dict[str, Any]", value))]
     if not meant:
         raise NoObject("the reply contains no JSON object of the schema")

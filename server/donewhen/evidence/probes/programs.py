@@ -81,7 +81,8 @@ class Environment:
                 path = places[place]
                 # Not every word of a script is a program: those of the goal's own commands are.
                 if path is not None or not command.nested:
-                    found[command.check_id, name] = self._program_fact(root, command.check_id, name, path)
+                    digest, shown = ("", "") if path is None else (self._digest(path), _shown_path(root, path))
+                    found[command.check_id, name] = ProgramFact(command.check_id, name, digest, shown)
         return tuple(found[key] for key in sorted(found))
 
     def startup_files(self, root: Path, folders: Sequence[str], environment: Mapping[str, str]) -> tuple[FileFact, ...]:
@@ -95,8 +96,11 @@ class Environment:
             places += [
                 Path(e.path) for e in _sorted_dir_entries(packages) if e.name in _STARTUP or e.name.endswith(".pth")
             ]
-            for fact in (*self._runner_packages(root, packages), *self._plugins_in(root, packages)):
-                found[fact.path] = fact
+            for package in (packages / name for name in _RUNNER_PACKAGES):
+                if package.is_dir():
+                    path = _shown_path(root, package)
+                    found[path] = FileFact(path, self._folder_digest(package))
+            found |= {fact.path: fact for fact in self._plugins_in(root, packages)}
             for folder in _folders_of_pth(packages):
                 found |= {fact.path: fact for fact in self._plugins_in(root, folder)}
         for place in places:
@@ -142,17 +146,6 @@ class Environment:
                 counts = _HARMLESS_SECTION.match(line.strip()) is None
             lines += [line] if counts and line.strip() else []
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
-
-    def _program_fact(self, root: Path, check_id: str, name: str, path: Path | None) -> ProgramFact:
-        if path is None:
-            return ProgramFact(check_id, name)
-        return ProgramFact(check_id, name, self._digest(path), _shown_path(root, path))
-
-    def _runner_packages(self, root: Path, packages: Path) -> Iterator[FileFact]:
-        for name in _RUNNER_PACKAGES:
-            package = packages / name
-            if package.is_dir():
-                yield FileFact(_shown_path(root, package), self._folder_digest(package))
 
     def _plugins_in(self, root: Path, packages: Path) -> Iterator[FileFact]:
         """Distributions that pytest loads by itself, by what they announce: another version of one is not a change."""
@@ -231,7 +224,7 @@ def _program_words(command: TaskCommand) -> Iterator[str]:
     segment = command.segment
     first = segment.words[0]
     plain = first not in _BUILTINS and re.fullmatch(r"[\w.~+/\\:][\w./\\+~:-]*", first) is not None
-    if plain and ("/" not in first or _installed(first)):
+    if plain and ("/" not in first or re.search(r"(?:^|/)(?:bin|Scripts|\.bin)/[^/]+$", first)):
         yield first
     if segment.tool and segment.tool[0] != first:
         installed = f"{_BESIDE}/{segment.tool[0]}"
@@ -243,10 +236,6 @@ def _program_words(command: TaskCommand) -> Iterator[str]:
 
 _BESIDE = "node_modules/.bin"
 _PACKAGED = frozenset(name for tool in TOOLS if tool.packaged for name in tool.names)
-
-
-def _installed(word: str) -> bool:
-    return re.search(r"(?:^|/)(?:bin|Scripts|\.bin)/[^/]+$", word) is not None
 
 
 def _shown_path(root: Path, path: Path) -> str:
