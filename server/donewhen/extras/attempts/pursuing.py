@@ -318,10 +318,7 @@ class Attempts:
         relative to the workspace. Raises UsageError, and WorkspaceError for what can't be read."""
         attempt = _one_of(group, number)
         if after:
-            try:
-                content = await asyncio.to_thread(standing, attempt.root, path)
-            except OSError as error:
-                raise WorkspaceError(f"{path} of attempt {number} can't be read ({error.strerror})") from error
+            content = await _standing_of(attempt, path)
         else:
             workspace = self._workspace(attempt.root)
             try:
@@ -394,17 +391,14 @@ class Attempts:
         workspace = self._workspace(attempt.root)
         try:
             await workspace.open(())
-            return [await self._change(workspace, attempt, path) for path in paths]
+            changes: list[Change] = []
+            for path in paths:
+                after = await _standing_of(attempt, path)
+                before = await workspace.kept_at(attempt.base, path)
+                changes.append(Change(path, self._at_home(attempt, before), self._at_home(attempt, after)))
+            return changes
         finally:
             await workspace.close()
-
-    async def _change(self, workspace: FolderWorkspace, attempt: Attempt, path: str) -> Change:
-        try:
-            after = await asyncio.to_thread(standing, attempt.root, path)
-        except OSError as error:
-            raise WorkspaceError(f"{path} of attempt {attempt.number} can't be read ({error.strerror})") from error
-        before = await workspace.kept_at(attempt.base, path)
-        return Change(path, self._at_home(attempt, before), self._at_home(attempt, after))
 
     def _at_home(self, attempt: Attempt, content: Content | None) -> Content | None:
         """The same in the workspace: there, a link by an absolute path into the copy leads into the workspace."""
@@ -511,7 +505,9 @@ class _Pursuit:
                 await self._stop_others()
                 if signalled.done() and not self._ending:
                     self._ending = signalled.result()
-                    await self._pause_all(self._ending)
+                    for number, task in self._tasks.items():
+                        if not task.done():
+                            await self._each(number, lambda runs, run_id: runs.pause(run_id, self._ending, "person"))
         finally:
             for task in (signalled, *self._tasks.values()):
                 task.cancel()
@@ -543,7 +539,8 @@ class _Pursuit:
         if run_id is None:
             if self._ending:
                 return None
-            options = _start_options(attempt)
+            limits = LimitChanges(**attempt.options.get("limits", {}))
+            options = StartOptions(**cast("dict[str, Any]", {**attempt.options, "limits": limits}))
             await _refuse_unready(runs, self._group.goal_path, options)
             return await runs.start(self._group.goal_path, options)
         if not resumable((await runs.view(run_id)).state):
@@ -563,11 +560,6 @@ class _Pursuit:
         for number, task in self._tasks.items():
             if not task.done():
                 await self._each(number, lambda runs, run_id: runs.stop(run_id, f"attempt {first} was proven first"))
-
-    async def _pause_all(self, reason: str) -> None:
-        for number, task in self._tasks.items():
-            if not task.done():
-                await self._each(number, lambda runs, run_id: runs.pause(run_id, reason, "person"))
 
     async def _each(self, number: int, do: Callable[[Runs, str], Awaitable[RunView]]) -> None:
         attempt = self._group.attempt(number)
@@ -605,11 +597,6 @@ def _in_turn(plan: Plan, number: int) -> tuple[str | None, str | None]:
 async def _refuse_unready(runs: Runs, goal_path: str, options: StartOptions) -> None:
     if (await runs.ready(goal_path, options)).worker == "human":
         raise UsageError("attempts need a worker that works by itself: give --worker, or --model for the agent")
-
-
-def _start_options(attempt: Attempt) -> StartOptions:
-    kept = {**attempt.options, "limits": LimitChanges(**attempt.options.get("limits", {}))}
-    return StartOptions(**cast("dict[str, Any]", kept))
 
 
 class _Waiting:
@@ -650,6 +637,13 @@ def _one_of(group: Group, number: int) -> Attempt:
             f"the folder of attempt {number} is gone", typed=f"; `donewhen attempts drop {number}` forgets it"
         )
     return attempt
+
+
+async def _standing_of(attempt: Attempt, path: str) -> Content | None:
+    try:
+        return await asyncio.to_thread(standing, attempt.root, path)
+    except OSError as error:
+        raise WorkspaceError(f"{path} of attempt {attempt.number} can't be read ({error.strerror})") from error
 
 
 def _environment_of_copy(environment: Mapping[str, str], before: Path, now: Path) -> dict[str, str]:
