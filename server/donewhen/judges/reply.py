@@ -126,7 +126,7 @@ def only_object(text: str, marks: frozenset[str]) -> Mapping[str, Any]:
         whole = None
     is_whole = isinstance(whole, dict | list)
     values: list[object] = [cast("object", whole)] if is_whole else _json_in(text)
-    meant = [value for value in values if not isinstance(value, dict) or marks & set(cast("dict[str, Any]", value))]
+    meant = [value for value in values if _is_meant(value, marks)]
     if not meant:
         raise NoObject("the reply contains no JSON object of the schema")
     if any(not same(value, meant[0]) for value in meant):
@@ -134,6 +134,10 @@ def only_object(text: str, marks: frozenset[str]) -> Mapping[str, Any]:
     if not isinstance(meant[0], dict):
         raise InvalidReply("the reply is a list: give the object itself")
     return cast("Mapping[str, Any]", meant[0])
+
+
+def _is_meant(value: object, marks: frozenset[str]) -> bool:
+    return not isinstance(value, dict) or bool(marks & set(cast("dict[str, Any]", value)))
 
 
 def same(one: object, other: object) -> bool:

@@ -98,10 +98,13 @@ class LoopedWorker:
             self.found(feedback_of(turn.views, self._checks), False)
         self.failure = self.response = None
         self._extras["attempt"] = turn.iteration
-        prompt = _noted(self._prompt(turn), turn.notes)
+        prompt = self._prompt(turn)
+        if turn.notes:  # of plugins
+            prompt = joined(prompt, "\n\n".join(turn.notes))
         self._conversation.begin()
         try:
-            returned = await worker_called(self._worker, *self._call_arguments(prompt), **self._keywords(prompt))
+            named = {**self._asked.named, **self._conversation.keywords(prompt, self._preserve)}
+            returned = await worker_called(self._worker, prompt, *self._asked.others, **named)
         except (Halt, asyncio.CancelledError):
             self._conversation.take_back()  # the turn runs again
             raise
@@ -169,7 +172,7 @@ class LoopedWorker:
         if not self._has_tried and not taken_up:
             return asked
         feedback = turn.feedback if turn.refinement else self.feedback(turn)
-        retry: Any = self._retry(feedback) if self._template is None else self._templated(feedback)
+        retry: Any = self._retry(feedback) if self._template is None else retry_made_by(self._template, feedback)
         if taken_up:
             return joined(asked, retry)  # a run from another process: this worker has seen nothing yet
         if not self._preserve:
@@ -178,16 +181,6 @@ class LoopedWorker:
         if self._conversation.remembers or self._template is not None:
             return retry
         return with_earlier(asked, self.last, retry)
-
-    def _templated(self, feedback: str | None) -> Any:
-        assert self._template is not None  # the caller checked it
-        return retry_made_by(self._template, feedback)
-
-    def _call_arguments(self, prompt: Any) -> tuple[Any, ...]:
-        return (prompt, *self._asked.others)
-
-    def _keywords(self, prompt: Any) -> dict[str, Any]:
-        return {**self._asked.named, **self._conversation.keywords(prompt, self._preserve)}
 
 
 def read_message(message: Any) -> Message | None:
@@ -199,11 +192,6 @@ def read_message(message: Any) -> Message | None:
         return next(iter(messages_of([cast("Mapping[str, Any]", message)])), None)
     except UsageError:
         return None
-
-
-def _noted(prompt: Any, notes: tuple[str, ...]) -> Any:
-    """The prompt with the notes of plugins."""
-    return joined(prompt, "\n\n".join(notes)) if notes else prompt
 
 
 # -------------------------------------------------------------------------------------- conversations

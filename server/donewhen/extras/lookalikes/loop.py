@@ -135,7 +135,8 @@ class GoalLoop:
         self.workspace = resolved("workspace", workspace)
         self.state_dir = folder("state_dir", state_dir)
         self.goal = _checked_goal(goal, self.workspace)
-        judging = _checked_judge(judge)
+        # A JudgeConfig without a model uses the worker's: that is known only once there is a worker.
+        judging = judge if isinstance(judge, JudgeConfig) else judge_of(judge)
         self.judge = judging if isinstance(goal, str) else None
         self.limits = limits(
             finite("max_attempts", "max_iterations", max_attempts), finite("timeout", "timeout", timeout)
@@ -365,11 +366,6 @@ def _checked_goal(goal: Any, workspace: Path | None) -> str | Callable[..., Any]
     if callable(goal):
         return goal
     raise InvalidGoal(f"goal must be text or a validator; it is {type(goal).__name__}")
-
-
-def _checked_judge(judge: JudgeLike | None) -> Judge | JudgeConfig | None:
-    """A JudgeConfig without a model uses the worker's: that is known only once there is a worker."""
-    return judge if isinstance(judge, JudgeConfig) else judge_of(judge)
 
 
 def _checked_name(name: Any) -> str:

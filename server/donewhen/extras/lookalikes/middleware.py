@@ -171,7 +171,10 @@ class GoalAgent:
         if word in ("pause", "stop"):
             await self._halt(word)
         elif word == "clear":
-            await self._clear()
+            if self._pursuit is not None:
+                with contextlib.suppress(DoneWhenError):
+                    await self._halt("stop")
+            self.state.extra.pop(GOAL, None)
         return self._goal_entry
 
     def prompt_sync(self, message: Any, /, *others: Any, **named: Any) -> Any:
@@ -302,13 +305,6 @@ class GoalAgent:
         if not pursuit.running:
             await self._closed(pursuit)
 
-    async def _clear(self) -> None:
-        """Forgets the goal; if it is in progress or paused, it is stopped first."""
-        if self._pursuit is not None:
-            with contextlib.suppress(DoneWhenError):
-                await self._halt("stop")
-        self.state.extra.pop(GOAL, None)
-
     # ------------------------------------------------------------------------------------- pursuing it
 
     async def _pursue_until_stop(self, pursuit: _Pursuit) -> Any:
@@ -346,20 +342,14 @@ def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
     """Writes down how the goal stands. `goal` is the record of this very goal, even if it has been cleared since."""
     if goal is None:
         return
-    state = pursuit.session.state
-    pursuit.working.settled(state)
-    goal.update(
-        status=_STATUSES.get(state.status or "", "exhausted"),
-        evaluations=pursuit.working.evaluations,
-        last_reason=_last_reason(state, pursuit.working),
-    )
-
-
-def _last_reason(state: RunState, working: GoalWorker) -> str:
-    """The evaluator's last reason; if the goal ended for another reason, that one."""
+    state, working = pursuit.session.state, pursuit.working
+    working.settled(state)
+    # The evaluator's last reason; if the goal ended for another reason, that one.
+    reason = state.lifecycle.reason or state.lifecycle.paused or working.reason
     if state.status in ("complete", "capped", "paused") and not state.judge.outages and state.last_turn.error is None:
-        return reason_of(assess(state)) if working.evaluations else working.reason
-    return state.lifecycle.reason or state.lifecycle.paused or working.reason
+        reason = reason_of(assess(state)) if working.evaluations else working.reason
+    status = _STATUSES.get(state.status or "", "exhausted")
+    goal.update(status=status, evaluations=working.evaluations, last_reason=reason)
 
 
 # ------------------------------------------------------------------------ a condition, its worker, its evaluator
