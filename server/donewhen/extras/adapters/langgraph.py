@@ -99,7 +99,7 @@ def result(value: Any, before: int = 0) -> Answer | None:
     usage = reduce(add, (_message_usage(one) for one in said[before:]), Usage())
     known = usage.tokens or usage.usd is None
     state = _state(value)
-    keyed = cast("Mapping[str, Any]", state) if isinstance(state, Mapping) else {}
+    keyed: Mapping[str, Any] = cast("Mapping[str, Any]", state) if isinstance(state, Mapping) else {}
     return Answer(_message_text(said[-1]), value, keyed, usage if known else None)
 
 
