@@ -286,17 +286,14 @@ def _read_report(plan: _Plan, output: str) -> tuple[Report | None, str | None]:
     try:
         if path is not None:
             return read_junit(path, plan.places), None
-        if plan.runs.forms and not plan.runs.once and (printed := _printed_report(output)):
+        # What lies between the first start and the last end of a printed report's outermost element.
+        end = output.rfind("</testsuite")
+        printed = output[output.find("<testsuite") : output.find(">", end) + 1] if end > 0 else ""
+        if printed and plan.runs.forms and not plan.runs.once:
             return parse_junit(printed.encode(), plan.places), None
     except BrokenReport as error:
         return None, str(error)
     return None, None
-
-
-def _printed_report(output: str) -> str:
-    """What lies between the first start and the last end of a JUnit report's outermost element."""
-    end = output.rfind("</testsuite")
-    return output[output.find("<testsuite") : output.find(">", end) + 1] if end > 0 else ""
 
 
 def _miscounted(report: Report | None, output: str) -> str:

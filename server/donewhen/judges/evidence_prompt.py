@@ -75,7 +75,7 @@ def batches(requirements: Sequence[Requirement], room: int) -> list[tuple[Requir
 def question(task: JudgeTask, material: Material, room: int) -> Question:
     """The question about the material's requirements, in at most `room` bytes."""
     intro = _intro(task, material, room)
-    ending = _conversation(task, material, int(room * _MESSAGES)) + _ending(task, material)
+    ending = _ending(task, material, int(room * _MESSAGES))
     listing = _listing(material, int(room * _LIST))
     about = RESPONSE if task.goal.about == "response" else ""
     rest = room - byte_length(intro) - byte_length(ending) - byte_length(listing) - byte_length(about) - 400
@@ -217,26 +217,22 @@ def fenced(token: str, attributes: str, head: Sequence[str], body: str) -> str:
     return "\n".join(lines)
 
 
-def _ending(task: JudgeTask, material: Material) -> str:
+def _ending(task: JudgeTask, material: Material, room: int) -> str:
+    """The conversation, apart from the evidence: it has no id, so it can't be cited. Then what is asked."""
+    clean, said = material.normaliser, ""
+    if task.messages:
+        messages = [replace(message, text=clean.clean_text(message.text)) for message in task.messages]
+        said = f"\n# Claims, not evidence\n{fence_claims(messages, min(room, 12_000))}\n"
     if task.claim is None:
         labels = ", ".join(requirement.label for requirement in material.requirements)
         asks = "does the response meet" if task.goal.about == "response" else "does the evidence show to be met"
-        return f"\n# Question\nWhich of these requirements {asks}: {labels}?"
+        return f"{said}\n# Question\nWhich of these requirements {asks}: {labels}?"
     what = CLAIM_QUESTIONS.get(task.claim.state, CLAIM_QUESTIONS["blocked"])
-    words = excerpt(Lines.of(material.normaliser.clean_text(task.claim.text)), 1_200)
+    words = excerpt(Lines.of(clean.clean_text(task.claim.text)), 1_200)
     return "\n".join(
-        ["\n# Question", what, "Its words, which are a claim, not evidence:", f"<claim-{_TOKEN}>", words,
+        [f"{said}\n# Question", what, "Its words, which are a claim, not evidence:", f"<claim-{_TOKEN}>", words,
          f"</claim-{_TOKEN}>", "Does the evidence itself confirm that?"]
     )  # fmt: skip
-
-
-def _conversation(task: JudgeTask, material: Material, room: int) -> str:
-    """The conversation, apart from the evidence: it has no id, so it can't be cited. Empty if there is none."""
-    if not task.messages:
-        return ""
-    clean = material.normaliser
-    said = [replace(message, text=clean.clean_text(message.text)) for message in task.messages]
-    return f"\n# Claims, not evidence\n{fence_claims(said, min(room, 12_000))}\n"
 
 
 def _listing(material: Material, room: int) -> str:

@@ -171,14 +171,12 @@ def chosen_files(
     every = frozenset[str]().union(*wanted)
     covered = set(files)
     moved = _best([path for path in changed if path in covered], every, MAX_CHANGED)
-    choices = [
-        _files_to_show(one, files, own, set(changed), most) for one, own in zip(requirements, wanted, strict=True)
-    ]
-    if not moved:
-        choices = [
-            choice or _best([path for path in files if path_score(path, own)], own, MAX_GUESSED)
-            for choice, own in zip(choices, wanted, strict=True)
-        ]
+    choices: list[list[str]] = []
+    for one, own in zip(requirements, wanted, strict=True):
+        choice = _files_to_show(one, files, own, set(changed), most)
+        if not choice and not moved:
+            choice = _best([path for path in files if path_score(path, own)], own, MAX_GUESSED)
+        choices.append(choice)
     in_turn = [choice[place] for place in range(most) for choice in choices if place < len(choice)]
     return tuple(dict.fromkeys((*in_turn[: MAX_FILES - len(moved)], *moved)))
 

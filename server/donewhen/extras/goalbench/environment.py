@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -20,7 +17,7 @@ from donewhen.core.goal import Goal
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
-from donewhen.extras.goalbench.playing import BenchEnvironment
+from donewhen.extras.goalbench.playing import BenchEnvironment, temporary_folder
 from donewhen.ports import Judge, Measured
 from donewhen.settings.loading import Settings
 from donewhen.store.folders import state_folder, workspace_folder
@@ -37,7 +34,6 @@ async def bench_environment(
 
     If `settings` name a judge's model, that model judges every case; else the given judges do.
     """
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="donewhen-bench-"))
 
     def environment() -> dict[str, str]:
         """Done When's interpreter comes first, so that `python` surely exists; pytest plugins that happen to be
@@ -50,21 +46,21 @@ async def bench_environment(
 
     settings = settings or Settings()
     context = WorkspaceContext(environment=environment, watch=False)
-    models = open_models(settings, context, folder) if settings.given.judge_model else None
+    async with temporary_folder() as folder:
+        models = open_models(settings, context, folder) if settings.given.judge_model else None
 
-    async def open_runs(root: Path, state: Path, judge: Judge | None) -> Supervisor:
-        # All cases share the bytecode of the standard library and the model host.
-        own = workspace_folder(state_folder(state), root)
-        bytecode = folder / "bytecode"
-        setup = engine_setup(root, own, bytecode, MemoryLedger(), settings, context, models=models)
-        return Supervisor(_judged_by(setup, judge) if models is None else replace(setup, closing=_nothing))
+        async def open_runs(root: Path, state: Path, judge: Judge | None) -> Supervisor:
+            # All cases share the bytecode of the standard library and the model host.
+            own = workspace_folder(state_folder(state), root)
+            bytecode = folder / "bytecode"
+            setup = engine_setup(root, own, bytecode, MemoryLedger(), settings, context, models=models)
+            return Supervisor(_judged_by(setup, judge) if models is None else replace(setup, closing=_nothing))
 
-    try:
-        yield BenchEnvironment(open_runs, SystemProcesses(), environment)
-    finally:
-        if models is not None:
-            await models.close()
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        try:
+            yield BenchEnvironment(open_runs, SystemProcesses(), environment)
+        finally:
+            if models is not None:
+                await models.close()
 
 
 def note_measured(settings: Settings, state_dir: Path | None, measured: Measured) -> None:

@@ -96,7 +96,7 @@ async def run_case(
     """One run of a case, in a folder of its own that is removed afterwards. What goes wrong is in `failure`."""
     began = time.monotonic()
     try:
-        async with asyncio.timeout(seconds), _temporary_folder() as folder:
+        async with asyncio.timeout(seconds), temporary_folder() as folder:
             view = await _play_case(case, bench, judge_of, folder, seconds)
             return _result(case, name, view, time.monotonic() - began)
     except (DoneWhenError, TimeoutError, OSError) as error:
@@ -105,7 +105,7 @@ async def run_case(
 
 
 @asynccontextmanager
-async def _temporary_folder() -> AsyncGenerator[Path]:
+async def temporary_folder() -> AsyncGenerator[Path]:
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="donewhen-bench-")).resolve()  # noqa: ASYNC240  # once
     try:
         yield folder
