@@ -427,7 +427,15 @@ class Attempts:
         with self._held(group):
             gone = [one for one in group.attempts if numbers is None or one.number in numbers]
             for one in gone:
-                await self._end_run(one)
+                if not one.root.is_dir():
+                    continue
+                # Its run is ended, with whatever a process that was killed left running in its folder.
+                async with self._runs(one) as runs:
+                    await runs.recover()
+                    run_id = one.run_id or await _pursued_run(runs)
+                    if run_id is not None:
+                        with suppress(UsageError):  # it has ended already
+                            await runs.stop(run_id, "the attempt was dropped")
             left = tuple(one for one in group.attempts if one not in gone)
             if not left:
                 await shielded(self._removed(group, group.attempts))
@@ -436,17 +444,6 @@ class Attempts:
             self._groups.keep(kept)
             await shielded(self._removed(group, gone, whole=False))
             return kept
-
-    async def _end_run(self, attempt: Attempt) -> None:
-        """Ends its run, with whatever a process that was killed left running in its folder."""
-        if not attempt.root.is_dir():
-            return
-        async with self._runs(attempt) as runs:
-            await runs.recover()
-            run_id = attempt.run_id or await _pursued_run(runs)
-            if run_id is not None:
-                with suppress(UsageError):  # it has ended already
-                    await runs.stop(run_id, "the attempt was dropped")
 
     async def bytes_kept(self, group: Group) -> int:
         """The bytes of its folders and records."""

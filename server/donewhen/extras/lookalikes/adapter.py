@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from donewhen.app.program import RunParts
 from donewhen.core.calls import Message, messages_of
-from donewhen.core.errors import DoneWhenError, UsageError, WorkerFailed
+from donewhen.core.errors import DoneWhenError, JudgeOutage, UsageError, WorkerFailed
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.core.plugging import Halt
 from donewhen.core.state import RunState
@@ -30,7 +30,7 @@ from donewhen.library.goals import refuse_without_workspace
 from donewhen.library.handles import OnInterrupt, answered
 from donewhen.library.sessions import Session, open_session
 from donewhen.ports import Turn, TurnContext
-from donewhen.workers.callables.agents import AgentCall
+from donewhen.workers.callables.agents import AgentCall, own_result
 from donewhen.workers.callables.known import KnownAgent, plain_messages
 from donewhen.workers.callables.prompts import retry_made_by
 from donewhen.workers.callables.workers import as_text, left_behind_by, response_in, result_of, tracked, worker_called
@@ -144,6 +144,15 @@ class LoopedWorker:
         """Notes the result of the validator or the judge for the last attempt."""
         if self.attempts and self.attempts[-1].error is None:
             self.attempts[-1] = replace(self.attempts[-1], passed=passed, feedback=feedback)
+
+    def returned(self, state: RunState) -> Any:
+        """What the caller gets once the run has stopped: the last response. Raises WorkerFailed if it crashed,
+        JudgeOutage if the judge could not be asked."""
+        if state.status == "crashed":
+            raise WorkerFailed(state.lifecycle.reason) from self.failure
+        if state.lifecycle.paused and state.judge.outages:
+            raise JudgeOutage(state.lifecycle.paused)
+        return own_result(self.last)
 
     def _attempt(self, attempt: GoalAttempt) -> None:
         """A turn that is refined, or that runs again, is one attempt."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from donewhen.app.program import RunParts
-from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
+from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
@@ -35,7 +35,7 @@ from donewhen.library.arguments import callback, finite, flag, folder, limits, r
 from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
 from donewhen.ports import Judge
-from donewhen.workers.callables.agents import agent_call, own_result
+from donewhen.workers.callables.agents import agent_call
 from donewhen.workers.callables.known import KnownModel, known_agent
 from donewhen.workers.callables.threads import is_async, run_sync
 from donewhen.workers.callables.workers import as_text
@@ -291,11 +291,7 @@ async def _pursue_on_engine(loop: GoalLoop, worker: Callable[..., Any], asked: A
         state_dir=loop.state_dir,
     )
     state = await final_state(parts, lambda state: _keep_result(latest, state, working, checks))
-    if state.status == "crashed":
-        raise WorkerFailed(state.lifecycle.reason) from working.failure
-    if state.lifecycle.paused and state.judge.outages:
-        raise JudgeOutage(state.lifecycle.paused)
-    return own_result(working.last)
+    return working.returned(state)
 
 
 def _keep_result(latest: _Latest, state: RunState, working: LoopedWorker, checks: tuple[str, ...]) -> None:
