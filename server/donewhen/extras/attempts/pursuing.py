@@ -179,12 +179,8 @@ class Attempts:
             await source.close()
         if number == 1:
             await self._refuse_full_disk(group, place, plan.attempts - 1)
-        workspace = self._workspace(root)
-        try:
-            await workspace.open(())
+        async with self._opened_workspace(root) as workspace:
             base = await workspace.checkpoint()
-        finally:
-            await workspace.close()
         worker, model = _in_turn(plan, number)
         options = self._started_with(plan, worker, model)
         return Attempt(number, root, base, worker=worker, model=model, options=asdict(options))
@@ -199,9 +195,15 @@ class Attempts:
                 " free some, drop old attempts, or make fewer"
             )
 
-    def _workspace(self, root: Path) -> FolderWorkspace:
+    @asynccontextmanager
+    async def _opened_workspace(self, root: Path) -> AsyncGenerator[FolderWorkspace]:
         state = workspace_folder(state_folder(self._state_dir), root)
-        return FolderWorkspace(root, state / TREES, watch=False, excluded=(state.parents[1],))
+        workspace = FolderWorkspace(root, state / TREES, watch=False, excluded=(state.parents[1],))
+        try:
+            await workspace.open(())
+            yield workspace
+        finally:
+            await workspace.close()
 
     async def _tidy(self) -> None:
         """Removes what nobody needs: groups whose choice is proven in the workspace, and copies that were cut off."""
@@ -290,7 +292,7 @@ class Attempts:
             return Standing(attempt, gone=True)
         async with self._runs(attempt) as runs:
             await runs.recover()
-            run_id = attempt.run_id or await _pursued_run(runs)
+            run_id = await _run_of(attempt, runs)
             if run_id is None:
                 return Standing(attempt)
             view = (await runs.standing()).get(run_id) or await runs.view(run_id)
@@ -308,7 +310,7 @@ class Attempts:
         """The files that an attempt changed, and their unified diff, bounded. Raises UsageError."""
         attempt = _one_of(group, number)
         async with self._runs(attempt) as runs:
-            run_id = attempt.run_id or await _pursued_run(runs)
+            run_id = await _run_of(attempt, runs)
             if run_id is None:
                 raise UsageError(f"attempt {number} of {group.id} never started, and changed nothing")
             return await runs.changes(run_id), await runs.diff(run_id)
@@ -320,12 +322,8 @@ class Attempts:
         if after:
             content = await _standing_of(attempt, path)
         else:
-            workspace = self._workspace(attempt.root)
-            try:
-                await workspace.open(())
+            async with self._opened_workspace(attempt.root) as workspace:
                 content = await workspace.kept_at(attempt.base, path)
-            finally:
-                await workspace.close()
         try:
             return None if content is None else content.data.decode()
         except UnicodeDecodeError:
@@ -377,7 +375,7 @@ class Attempts:
 
     async def _refuse_findings(self, attempt: Attempt) -> None:
         async with self._runs(attempt) as runs:
-            run_id = attempt.run_id or await _pursued_run(runs)
+            run_id = await _run_of(attempt, runs)
             found = (await runs.view(run_id)).state.open_findings if run_id is not None else ()
         if found:
             named = ", ".join(f"{one.id} {one.finding.kind}{place_of(one.finding)}" for one in found[:5])
@@ -388,17 +386,13 @@ class Attempts:
             )
 
     async def _changes(self, attempt: Attempt, paths: Sequence[str]) -> Sequence[Change]:
-        workspace = self._workspace(attempt.root)
-        try:
-            await workspace.open(())
-            changes: list[Change] = []
+        changes: list[Change] = []
+        async with self._opened_workspace(attempt.root) as workspace:
             for path in paths:
                 after = await _standing_of(attempt, path)
                 before = await workspace.kept_at(attempt.base, path)
                 changes.append(Change(path, self._at_home(attempt, before), self._at_home(attempt, after)))
-            return changes
-        finally:
-            await workspace.close()
+        return changes
 
     def _at_home(self, attempt: Attempt, content: Content | None) -> Content | None:
         """The same in the workspace: there, a link by an absolute path into the copy leads into the workspace."""
@@ -432,7 +426,7 @@ class Attempts:
                 # Its run is ended, with whatever a process that was killed left running in its folder.
                 async with self._runs(one) as runs:
                     await runs.recover()
-                    run_id = one.run_id or await _pursued_run(runs)
+                    run_id = await _run_of(one, runs)
                     if run_id is not None:
                         with suppress(UsageError):  # it has ended already
                             await runs.stop(run_id, "the attempt was dropped")
@@ -532,7 +526,7 @@ class _Pursuit:
 
     async def _begin_attempt(self, attempt: Attempt, runs: Runs) -> RunView | None:
         await runs.recover()
-        run_id = attempt.run_id or await _pursued_run(runs)
+        run_id = await _run_of(attempt, runs)
         if run_id is None:
             if self._ending:
                 return None
@@ -619,8 +613,10 @@ def _is_proven(task: asyncio.Task[RunView | None]) -> bool:
     return view is not None and view.state.status == "complete"
 
 
-async def _pursued_run(runs: Runs) -> str | None:
-    """The run of an attempt that was cut off before its group knew of it."""
+async def _run_of(attempt: Attempt, runs: Runs) -> str | None:
+    """The attempt's run, also if it was cut off before its group knew of it; None if it never started."""
+    if attempt.run_id is not None:
+        return attempt.run_id
     return next((one.run_id for one in await runs.summaries() if one.mode == "pursue"), None)
 
 

@@ -290,15 +290,15 @@ async def _pursue_on_engine(loop: GoalLoop, worker: Callable[..., Any], asked: A
         said=lambda: working.said,
         state_dir=loop.state_dir,
     )
-    state = await final_state(parts, lambda state: _keep_result(latest, state, working, checks))
+
+    def keep_result(state: RunState) -> None:
+        passed = state.status == "complete"
+        working.found(None if passed else feedback_of(assess(state), checks), passed)
+        reason = state.lifecycle.reason or state.lifecycle.paused or ""
+        latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason, state.plugins.halt)
+
+    state = await final_state(parts, keep_result)
     return working.returned(state)
-
-
-def _keep_result(latest: _Latest, state: RunState, working: LoopedWorker, checks: tuple[str, ...]) -> None:
-    passed = state.status == "complete"
-    working.found(None if passed else feedback_of(assess(state), checks), passed)
-    reason = state.lifecycle.reason or state.lifecycle.paused or ""
-    latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason, state.plugins.halt)
 
 
 def goal_of(loop: GoalLoop, prompt: Any, *, judged: bool) -> Goal:
