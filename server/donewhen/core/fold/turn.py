@@ -28,6 +28,8 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
     signature = unmet_signature(state)
     repeated = signature == state.stall.signature
     first = state.turns_ended == 0 or again
+    # Of each kind of evidence the latest may be cited still; what the judge was shown is shown again.
+    latest, citable = (*state.audit_evidence, *state.evidence.commands), state.evidence.citable
     met_before = state.progress.met_before
     if met_before is None and event.iteration == 1:
         counts = _counts(state)
@@ -41,7 +43,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         files=replace(state.files, edits_kept=None, first_checkpoint=state.files.first_checkpoint or event.checkpoint),
         last_turn=replace(state.last_turn, fatal=None, claim_judged=None, returned=None, claim=None),
         judge=replace(state.judge, dropped=0),
-        evidence=replace(state.evidence, citable=_still_recorded(state)),
+        evidence=replace(state.evidence, citable={one.id: citable[one.id] for one in latest if one.id in citable}),
         conversation=state.conversation if suspended else began_with,
         plugins=replace(state.plugins, resuming=None),
         trial=replace(
@@ -63,12 +65,6 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
             count=state.stall.count if first else (state.stall.count + 1 if repeated else 1),
         ),
     )
-
-
-def _still_recorded(state: RunState) -> dict[str, str]:
-    """What may be cited still: the latest of each kind. What the judge was shown is shown again."""
-    latest = [*state.audit_evidence, *state.evidence.commands]
-    return {one.id: state.evidence.citable[one.id] for one in latest if one.id in state.evidence.citable}
 
 
 def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState:
@@ -169,8 +165,8 @@ def _with_cost_so_far(state: RunState, turn: TurnState, reason: str) -> RunState
         revision=state.revision,
         summary=ended,
         error=ended or None,
+        **_counts(state),
     )
-    record = replace(record, **_counts(state))
     return replace(
         state,
         progress=replace(state.progress, iterations=(*_without(state, turn.iteration), record)[-KEPT_ITERATIONS:]),
@@ -238,10 +234,6 @@ def message_kept(state: RunState, event: c.MessageKept, at: float) -> RunState:
             kept.steering, hints=without(state.steering.hints, read), hints_read=(*state.steering.hints_read, read)
         ),
     )
-
-
-def tool_started(state: RunState, event: c.ToolStarted, at: float) -> RunState:
-    return state
 
 
 def tool_finished(state: RunState, event: c.ToolFinished, at: float) -> RunState:
