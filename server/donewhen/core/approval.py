@@ -14,8 +14,7 @@ from donewhen.core.globs import literal, matches
 from donewhen.core.plugging import ToolUse
 
 Permit = Literal["allow", "ask", "deny"]
-Mode = Literal["ask", "auto", "deny"]
-"""As `core.events.Approve`."""
+Approve = Literal["ask", "auto", "deny"]
 
 COMMAND_TOOL = "run_command"
 FILE_TOOLS = frozenset(("read_file", "list_files", "search", "write_file", "edit_file"))
@@ -54,7 +53,7 @@ class Decision:
 
 def permit_for(
     use: ToolUse,
-    approve: Mode,
+    approve: Approve,
     rules: Sequence[ApprovalRule],
     tracked: Tracked,
     *,
@@ -97,7 +96,7 @@ def rule_problem(rule: ApprovalRule) -> str | None:
 
 
 def _wanted(
-    use: ToolUse, approve: Mode, rules: Sequence[ApprovalRule], tracked: Tracked, windows: bool, contained: bool
+    use: ToolUse, approve: Approve, rules: Sequence[ApprovalRule], tracked: Tracked, windows: bool, contained: bool
 ) -> Decision:
     """What the person who started the run wants, as if there were somebody to ask."""
     always = always_asks(_command_text(use), tracked) if use.tool == COMMAND_TOOL else None
@@ -138,15 +137,12 @@ def _tightens(use: ToolUse, pattern: str, windows: bool) -> bool:
         if commands is None:
             begun = simple(pattern.strip().removesuffix(" *"))
             return begun is not None and begun[0] in text
-        return any(follows(_by_bare_name(words), pattern) or follows(words, pattern) for words in commands)
+        # `/usr/bin/curl x` is `curl x`, too.
+        by_name = [(words[0].replace("\\", "/").rsplit("/", 1)[-1], *words[1:]) for words in commands]
+        return any(follows(words, pattern) for words in (*by_name, *commands))
     given = use.input.get("path")
     path = _workspace_path(use) or (given if isinstance(given, str) else "")
     return matches(pattern, path) or matches(pattern.lower(), path.lower())
-
-
-def _by_bare_name(words: Sequence[str]) -> tuple[str, ...]:
-    """`/usr/bin/curl x` is `curl x` for what tightens."""
-    return (words[0].replace("\\", "/").rsplit("/", 1)[-1], *words[1:])
 
 
 def _command_text(use: ToolUse) -> str:

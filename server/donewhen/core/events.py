@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
-from donewhen.core.approval import ApprovalRule
+from donewhen.core.approval import ApprovalRule, Approve
 from donewhen.core.calls import (
     BudgetReached,
     CallFinished,
@@ -36,13 +36,11 @@ from donewhen.core.verdict import Verdict
 from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
 
 RunMode = Literal["pursue", "audit"]
-Approve = Literal["ask", "auto", "deny"]
+
 EndStatus = Literal[
     "complete", "capped", "timed_out", "over_budget", "stalled", "blocked", "impossible", "cancelled", "crashed"
 ]
-END_STATUSES: tuple[EndStatus, ...] = (
-    "complete", "capped", "timed_out", "over_budget", "stalled", "blocked", "impossible", "cancelled", "crashed"
-)  # fmt: skip
+END_STATUSES: tuple[EndStatus, ...] = get_args(EndStatus)
 
 
 AcceptedBy = Literal["person", "auto", "nobody"]

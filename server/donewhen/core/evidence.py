@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 from donewhen.core.errors import UsageError
 from donewhen.core.failure_text import clipped, failure_text
-from donewhen.core.words import quoted, shortened
+from donewhen.core.words import counted, quoted, shortened
 
 Severity = Literal["error", "warning", "information"]
 
@@ -155,7 +155,7 @@ class EditorReport:
     @property
     def told(self) -> str:
         """`the editor reports 1 problem`."""
-        return f"the editor reports {len(self.problems)} problem{'' if len(self.problems) == 1 else 's'}"
+        return f"the editor reports {counted(len(self.problems), 'problem')}"
 
     @property
     def doubt(self) -> str:
@@ -381,7 +381,8 @@ def first_problems(tests: Sequence[TestCase], problems: Sequence[Problem]) -> tu
     if any(test.message for test in failed):
         told = [_test(test) for test in failed]
     else:
-        told = list(dict.fromkeys(_problem_place(problem) for problem in _errors_first(problems)))
+        named = _errors_first(problems)
+        told = list(dict.fromkeys(f"{one.path}:{one.line + 1}: {clipped(one.message)}" for one in named))
     return tuple(told[:SHOWN]), max(len(told) - SHOWN, 0)
 
 
@@ -433,7 +434,3 @@ def _errors_first(problems: Sequence[Problem]) -> list[Problem]:
         seen.add(same)
         found.append(problem)
     return found
-
-
-def _problem_place(problem: Problem) -> str:
-    return f"{problem.path}:{problem.line + 1}: {clipped(problem.message)}"

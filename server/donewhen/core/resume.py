@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from donewhen.core.errors import NotResumable, UsageError
-from donewhen.core.events import Approve
+from donewhen.core.approval import Approve
 from donewhen.core.goal import Limits
 from donewhen.core.proof import satisfied
 from donewhen.core.state import KeptTree, RunState
