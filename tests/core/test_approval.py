@@ -16,8 +16,8 @@ from donewhen.core.approval import (
     NOBODY,
     OWN_TOOLS,
     ApprovalRule,
-    Decision,
     Approve,
+    Decision,
     Permit,
     permit_for,
     remembered,
@@ -297,7 +297,9 @@ def test_a_contained_command_need_not_ask(approve: Approve) -> None:
 
 @each_row("approve, said", [("ask", "ask"), ("auto", "ask"), ("deny", "deny")])
 @each_row("text", ["git push", "pip install x", "rm -rf ignored"])
-def test_what_always_asks_does_so_in_a_room_too_and_runs_outside_then(text: str, approve: Approve, said: Permit) -> None:
+def test_what_always_asks_does_so_in_a_room_too_and_runs_outside_then(
+    text: str, approve: Approve, said: Permit
+) -> None:
     found = decided(command(text), approve, rule("*", "allow"), contained=True)
     assert (found.action, found.remembers) == (said, False)
     assert found.outside == (said == "ask")

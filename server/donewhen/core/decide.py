@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from donewhen.core.events import EndStatus
+from donewhen.core.events import EndStatus, PausedBy
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import TRIAL_FINDINGS
 from donewhen.core.proof import (
@@ -21,7 +21,6 @@ from donewhen.core.proof import (
 )
 from donewhen.core.questions import MAX_LISTED, findings_preview, heard_of_trials, unaccepted, worker_says
 from donewhen.core.state import MAX_OUTAGES, RunState
-from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import PROVEN
 from donewhen.core.words import counted, listed
 from donewhen.core.work import Claim, Interrupt

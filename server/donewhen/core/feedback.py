@@ -78,9 +78,14 @@ def unproven(goal: Goal, views: Sequence[RequirementView]) -> list[tuple[Require
 
 
 def outputs_of(views: Sequence[RequirementView], evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """What the failed checks that each view cites printed, by requirement id; `evidence` is by evidence id."""
-    printed = {view.requirement_id: _printed(view, evidence) for view in views}
-    return {key: output for key, output in printed.items() if output}
+    """What the last failed check that each view cites printed, by requirement id; `evidence` is by evidence id."""
+    printed: dict[str, str] = {}
+    for view in views:
+        seen = [evidence[key].observation for key in view.evidence_ids if key in evidence]
+        failed = [check for check in seen if isinstance(check, CheckResult) and not check.passed]
+        if failed and failed[-1].output.strip():
+            printed[view.requirement_id] = failed[-1].output.strip()
+    return printed
 
 
 def keep_ends(text: str, limit: int) -> str:
@@ -123,13 +128,6 @@ def _moved_heading(heading: str, by: int) -> str:
     return f"@@ -{int(old) + by}{old_size} +{int(new) + by}{new_size} @@"
 
 
-def _printed(view: RequirementView, evidence: Mapping[str, Evidence]) -> str:
-    """What the last failed check that the view cites printed; empty if there is none."""
-    seen = [evidence[key].observation for key in view.evidence_ids if key in evidence]
-    failed = [check for check in seen if isinstance(check, CheckResult) and not check.passed]
-    return failed[-1].output.strip() if failed else ""
-
-
 def _requirement_feedback(
     requirement: Requirement, view: RequirementView, places: Sequence[Problem], output: str
 ) -> str:
@@ -139,21 +137,14 @@ def _requirement_feedback(
     if view.evidence_ids:
         lines.append(f"  evidence: {', '.join(view.evidence_ids)}")
     lines.extend(f"  check: {check.command}" for check in requirement.checks)
-    lines.extend(f"  at {place}" for place in _last_places([one for one in places if not _said(one, view.reason)]))
+    # Without those that the reason names; the last ones where there are too many.
+    left = [one for one in places if f"{one.path}:{one.line + 1}: {clipped(one.message)}" not in view.reason]
+    if len(left) > MAX_LOCATIONS:
+        lines.append(f"  at [... {len(left) - MAX_LOCATIONS} more places cut ...]")
+    lines.extend(f"  at {one.path}:{one.line + 1}: {_one_line(one.message)}" for one in left[-MAX_LOCATIONS:])
     if output.strip():
         lines.append(f"  printed:\n    {_indented(keep_ends(output.strip(), MAX_OUTPUT), 4)}")
     return "\n".join(lines)
-
-
-def _said(place: Problem, reason: str) -> bool:
-    return f"{place.path}:{place.line + 1}: {clipped(place.message)}" in reason
-
-
-def _last_places(places: Sequence[Problem]) -> list[str]:
-    """One line for each place, `path:line: message` with lines from 1; the last ones where there are too many."""
-    lines = [f"{place.path}:{place.line + 1}: {_one_line(place.message)}" for place in places]
-    cut = len(lines) - MAX_LOCATIONS
-    return lines if cut <= 0 else [f"[... {cut} more places cut ...]", *lines[-MAX_LOCATIONS:]]
 
 
 def _findings_feedback(heading: str, findings: Sequence[IntegrityFinding]) -> str:
@@ -161,7 +152,8 @@ def _findings_feedback(heading: str, findings: Sequence[IntegrityFinding]) -> st
     lines = [heading]
     shown: set[str] = {""}
     for finding in findings:
-        lines.append(f"  {_finding_line(finding)}")
+        place = f"{finding.path}:{finding.line + 1}: " if finding.path else ""
+        lines.append(f"  {place}{finding.kind}: {_one_line(finding.message)}")
         diff = finding.diff.strip("\n")
         if diff not in shown:
             shown.add(diff)
@@ -169,11 +161,6 @@ def _findings_feedback(heading: str, findings: Sequence[IntegrityFinding]) -> st
     if any(finding.kind in PROOF_FINDINGS for finding in findings):
         lines.append(WANTED)
     return "\n".join(lines)
-
-
-def _finding_line(finding: IntegrityFinding) -> str:
-    place = f"{finding.path}:{finding.line + 1}: " if finding.path else ""
-    return f"{place}{finding.kind}: {_one_line(finding.message)}"
 
 
 def _one_line(text: str) -> str:

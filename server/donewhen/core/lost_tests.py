@@ -66,8 +66,10 @@ def lost_tests(files: Contents) -> dict[str, tuple[str, ...]]:
         else:
             nameless.append((path, one))
     texts = {now for _, now in files.values()}
-    found = {path: () for path, (before, now) in files.items() if _is_gone(path, before, now) and before not in texts}
-    lost = defaultdict[str, tuple[str, ...]](tuple, found)
+    lost = defaultdict[str, tuple[str, ...]](tuple)
+    for path, (before, now) in files.items():
+        if _is_gone(path, before, now) and before not in texts:
+            lost[path] = ()
     for path, one in nameless:
         bodies[one.body] -= 1
         if bodies[one.body] < 0:
