@@ -304,13 +304,10 @@ def _tool(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
             break
         # `python -m` is not a wrapper: what it runs is in the same environment.
         wrapper = WRAPPERS.get(words[0])
-        apart = apart or (wrapper is not None and wrapper.apart) or _clears_environment(words)
+        cleared = words[0] == "env" and bool({"-", "-i", "--ignore-environment"} & set(words[1:]))
+        apart = apart or cleared or (wrapper is not None and wrapper.apart)
         words = behind
     return words, apart
-
-
-def _clears_environment(words: Sequence[str]) -> bool:
-    return words[0] == "env" and bool({"-", "-i", "--ignore-environment"} & set(words[1:]))
 
 
 def behind_wrapper(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -354,15 +351,14 @@ def _after_verb(words: tuple[str, ...], verbs: Sequence[str], wrapper: Wrapper) 
 def _after_options(words: Sequence[str], at: int, program: str) -> int:
     """Where the options of a program end that begin at `at`."""
     values = _VALUES.get(program, "").split()
-    while at < len(words) and words[at] != "--" and (words[at].startswith(("-", "+")) or _assigns(program, words[at])):
+    assigns = program in ("env", "cross-env", "sudo", "doas", "systemd-run")
+    while at < len(words) and words[at] != "--":
+        if not words[at].startswith(("-", "+")) and not (assigns and _ASSIGNMENT.fullmatch(words[at])):
+            break
         if words[at] in ("-m", "--module") and program in WRAPPERS and WRAPPERS[program].module:
             return at + 1
         at += 2 if words[at] in values else 1
     return at
-
-
-def _assigns(program: str, word: str) -> bool:
-    return program in ("env", "cross-env", "sudo", "doas", "systemd-run") and _ASSIGNMENT.fullmatch(word) is not None
 
 
 def _python_module(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -380,7 +376,7 @@ def _text_given(words: Sequence[str]) -> str | None:
     name = words[0]
     if name == "eval":
         return " ".join(words[1:])
-    if name in ("env",):
+    if name == "env":
         return next(iter(option_values(words, ("-S", "--split-string"))), None)
     if name in SHELLS or name in _WITH_TEXT:
         given = _text_option(words, WRAPPERS[name].own if name in WRAPPERS else 0)

@@ -31,7 +31,13 @@ def read(root: Node, content: bytes, *, config: bool) -> Source:
     places: dict[Path, Container] = {(): Container(tuple(entries), len(content))}
     if config:
         objects = list(_configured(root))
-        sections = [pair for one in _objects(root) for pair in one.children if _is_test_section(pair)]
+        sections: list[Node] = []
+        left = [root]
+        while left:
+            one = left.pop()
+            if one.type == "object":
+                sections += (pair for pair in one.children if _is_test_section(pair))
+            left += one.children
         if len(objects) == 1 and all(pair.parent == objects[0] for pair in sections):
             places[(CONFIG,)] = _section(objects[0], content)
         else:
@@ -60,15 +66,6 @@ def _configured(root: Node) -> Iterator[Node]:
             exported = next(iter(arguments.named_children if arguments is not None else exported.named_children), None)
         if exported is not None and exported.type == "object":
             yield exported
-
-
-def _objects(node: Node) -> Iterator[Node]:
-    left = [node]
-    while left:
-        one = left.pop()
-        if one.type == "object":
-            yield one
-        left += one.children
 
 
 def _is_test_section(node: Node) -> bool:

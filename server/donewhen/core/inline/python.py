@@ -38,7 +38,7 @@ def read(root: Node, content: bytes, *, tested: bool) -> Source:
     return Source({(): Container(tuple(entries), len(content)), **places}, tuple(fixed))
 
 
-def home(text: str, missing: Path, form: str, before: str) -> str | None:
+def home(text: str, missing: Path, form: str) -> str | None:
     """Examples whose docstring isn't there, where doctest finds them, too."""
     if not form:
         return None  # the module itself is always there

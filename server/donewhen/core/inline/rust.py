@@ -42,7 +42,7 @@ def read(root: Node, content: bytes) -> Source:
     return Source(places, tuple(fixed))
 
 
-def home(text: str, missing: Path, form: str, before: str) -> str | None:
+def home(text: str, missing: Path, form: str) -> str | None:
     """A test with what it stood in, where the product has no such place."""
     if form:
         name = f"Examples{hashlib.sha256(text.encode()).hexdigest()[:12]}"
