@@ -213,12 +213,6 @@ def shown_addressing(
     return tuple(compare_addressing(IntegrityFacts(), now))
 
 
-def moved_addressing(base: IntegrityFacts, now: IntegrityFacts, wanted: Collection[str]) -> tuple[AddressingFact, ...]:
-    """The baseline's, after a person changed the files `wanted`: what those say now is the person's."""
-    theirs = [replace(f, standing=f.standing or BY_A_PERSON) for f in now.addressing if f.path and f.path in wanted]
-    return (*(f for f in base.addressing if not f.path or f.path not in wanted), *theirs)
-
-
 # Ways in which a command passes no matter what it checks: exit codes that are swallowed, tests that don't run.
 
 
@@ -233,12 +227,7 @@ _SWALLOWED: tuple[tuple[str, str], ...] = (
     ("--no-run", r"(?<![\w-])--no-run(?![\w-])"),
     ("--listTests", r"(?<![\w-])--list-?[Tt]ests(?![\w-])"),
 )
-_COMPILED = tuple((name, re.compile(pattern)) for name, pattern in _SWALLOWED)
-
-
-def exit_code_masks(command: str) -> tuple[str, ...]:
-    """The ways in which a command passes no matter what it checks, by the names that a person knows them by."""
-    return tuple(name for name, pattern in _COMPILED if pattern.search(command))
+"""By the names that a person knows them by."""
 
 
 # Compares what is there now with the baseline, and moves it where a person changed something.
@@ -279,26 +268,27 @@ def moved(baseline: IntegrityFacts, now: IntegrityFacts, paths: Collection[str])
     """
     wanted = frozenset(paths)
     base = _amended(baseline, now) if now.goal_file is not None and now.goal_file.path in wanted else baseline
+    # What addresses the judge in those files is the person's now.
+    theirs = [replace(f, standing=f.standing or BY_A_PERSON) for f in now.addressing if f.path and f.path in wanted]
     return replace(
         base,
         protected=_swapped(base.protected, now.protected, wanted),
         environment=_swapped(base.environment, now.environment, wanted),
         programs=_swapped_programs(base.programs, now.programs, wanted),
-        addressing=moved_addressing(base, now, wanted),
+        addressing=(*(f for f in base.addressing if not f.path or f.path not in wanted), *theirs),
     )
 
 
 def baseline_warnings(goal: Goal) -> tuple[RunWarning, ...]:
     """The goal is its person's: a command in it that passes no matter what it checks is a warning, not a finding."""
-    return tuple(
-        RunWarning(
-            "masked_check",
-            f"`{check.command}` passes no matter what it checks ({', '.join(names)}): it proves little. "
-            "Remove that from the goal's command if it is not intended.",
-        )
-        for check in goal.checks
-        if check.kind == "command" and (names := exit_code_masks(check.command))
-    )
+    warnings: list[RunWarning] = []
+    for check in goal.checks:
+        masks = [name for name, pattern in _SWALLOWED if re.search(pattern, check.command)]
+        if check.kind == "command" and masks:
+            told = f"`{check.command}` passes no matter what it checks ({', '.join(masks)}): it proves little."
+            remedy = "Remove that from the goal's command if it is not intended."
+            warnings.append(RunWarning("masked_check", f"{told} {remedy}"))
+    return tuple(warnings)
 
 
 # -------------------------------------------------------------------------------------- moving the baseline
