@@ -82,7 +82,7 @@ def divided(path: str, text: str, *, tested: bool = False) -> Halves | None:
         product.append(content[at:start])
         at = end
     product.append(content[at:])
-    return Halves(b"".join(product).decode(), tuple(piece for _, _, piece in pieces), source.fixed)
+    return Halves(b"".join(product).decode(), tuple(piece for _, _, piece in pieces), tuple(source.fixed))
 
 
 def joined(path: str, product: str, tests: Sequence[Piece], *, tested: bool = False) -> str | None:
@@ -129,7 +129,7 @@ def lines_of_product(path: str, text: str) -> list[tuple[int, str]]:
 def _read_source(path: str, content: bytes, *, tested: bool) -> Source | None:
     suffix = splitext(path)[1]
     if suffix in PROSE:
-        return Source({(): python.examples(content, 0, len(content))})
+        return Source(content, {(): python.examples(content, 0, len(content))})
     grammar = GRAMMARS.get(suffix)
     root = parsed(grammar, content) if grammar is not None else None
     if root is None:
