@@ -117,9 +117,14 @@ def _wanted(
 def _first(use: ToolUse, rules: Sequence[ApprovalRule], action: Permit, windows: bool) -> ApprovalRule | None:
     """The first rule with this action that is about the call. What loosens has to match exactly; what tightens matches
     any part of a command line, and where that can't be understood, a word of it."""
-    about = [rule for rule in rules if rule.action == action and rule.tool in (use.tool, "*")]
-    match = _allows if action == "allow" else _tightens
-    return next((rule for rule in about if rule.pattern.strip() == "*" or match(use, rule.pattern, windows)), None)
+    for rule in rules:
+        if rule.action != action or rule.tool not in (use.tool, "*"):
+            continue
+        fits = rule.pattern.strip() == "*"
+        fits = fits or (_allows(use, rule.pattern, windows) if action == "allow" else _tightens(use, rule.pattern))
+        if fits:
+            return rule
+    return None
 
 
 def _allows(use: ToolUse, pattern: str, windows: bool) -> bool:
@@ -130,7 +135,7 @@ def _allows(use: ToolUse, pattern: str, windows: bool) -> bool:
     return path is not None and matches(pattern, path)
 
 
-def _tightens(use: ToolUse, pattern: str, windows: bool) -> bool:
+def _tightens(use: ToolUse, pattern: str) -> bool:
     if use.tool == COMMAND_TOOL:
         text = _command_text(use)
         commands = all_commands(text)

@@ -116,16 +116,11 @@ def changed_lines(old: Sequence[str], new: Sequence[str], around: int = 3) -> li
     if max(len(old), len(new)) > MOST_LINES:
         return [f"@@ -{first + 1},{len(old)} +{first + 1},{len(new)} @@", "(too long to be compared line by line)"]
     lines = list(difflib.unified_diff(old, new, n=around, lineterm=""))[2:]
-    return [_moved_heading(line, first) if line.startswith("@@") else line for line in lines]
-
-
-def _moved_heading(heading: str, by: int) -> str:
-    """The heading of a hunk of what begins so many lines into the file."""
-    found = _HUNK.match(heading)
-    if found is None:
-        return heading
-    old, old_size, new, new_size = found.groups(default="")
-    return f"@@ -{int(old) + by}{old_size} +{int(new) + by}{new_size} @@"
+    for at, line in enumerate(lines):
+        if (heading := _HUNK.match(line)) is not None:  # it counts from where what is compared begins
+            was_at, was_size, now_at, now_size = heading.groups(default="")
+            lines[at] = f"@@ -{int(was_at) + first}{was_size} +{int(now_at) + first}{now_size} @@"
+    return lines
 
 
 def _requirement_feedback(

@@ -25,8 +25,14 @@ _START = re.compile(r"^(\d*)([#+\-=>:]|(?<=\d)[.)])")
 def prose(text: str) -> str:
     """A paragraph of the same lines. What stands between backticks is code, as the server's own messages have it;
     all else is text: no link, no address, no HTML, no list or heading."""
-    lines = (line.strip() for line in text.splitlines())
-    return "  \n".join(_escaped_line(line) for line in lines if line)
+    lines: list[str] = []
+    for line in filter(None, (line.strip() for line in text.splitlines())):
+        parts, end = list[str](), 0
+        for span in _SPAN.finditer(line):
+            parts += [_escaped(line[end : span.start()]), span.group()]
+            end = span.end()
+        lines.append(_START.sub(r"\1\\\2", "".join([*parts, _escaped(line[end:])])))
+    return "  \n".join(lines)
 
 
 def code(text: str) -> str:
@@ -41,15 +47,6 @@ def block(text: str) -> str:
     """Lines of output: the fence is longer than any run of backticks inside."""
     fence = "`" * max(3, _longest(text) + 1)
     return f"{fence}text\n{text}\n{fence}"
-
-
-def _escaped_line(line: str) -> str:
-    parts: list[str] = []
-    end = 0
-    for span in _SPAN.finditer(line):
-        parts += [_escaped(line[end : span.start()]), span.group()]
-        end = span.end()
-    return _START.sub(r"\1\\\2", "".join([*parts, _escaped(line[end:])]))
 
 
 def _escaped(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from donewhen.core import calls as c
@@ -22,16 +22,6 @@ from donewhen.core.verdict import panel
 from donewhen.core.work import Answer, Interrupt, RunWarning
 
 MAX_WARNINGS = 50
-
-
-def fold_all(entries: Iterable[e.Entry]) -> RunState:
-    """The state that a run's entries add up to; the first one is its RunStarted. Raises LedgerError without it."""
-    state: RunState | None = None
-    for entry in entries:
-        state = begin(entry) if state is None else fold(state, entry)
-    if state is None:
-        raise LedgerError("the run has no entries")
-    return state
 
 
 def fold_read(run_id: str, state: RunState | None, entry: e.Entry) -> RunState:
