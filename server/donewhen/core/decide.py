@@ -23,7 +23,7 @@ from donewhen.core.questions import MAX_LISTED, findings_preview, heard_of_trial
 from donewhen.core.state import MAX_OUTAGES, RunState
 from donewhen.core.verdict import PROVEN
 from donewhen.core.words import counted, listed
-from donewhen.core.work import Claim, Interrupt
+from donewhen.core.work import Interrupt
 
 UNPROVEN = "something is not proven"
 """The reason of a check that has nothing else to say."""
@@ -247,9 +247,15 @@ def _person(state: RunState) -> Action | None:
         return None  # the turn goes on, and waits for the answer itself
     if state.interrupts:
         return AwaitPerson()
-    if state.last_turn.claim is None or (heard_of_trials(state) and findings_alone(state)):
+    claim = state.last_turn.claim
+    if claim is None or (heard_of_trials(state) and findings_alone(state)):
         return None  # what it says to what trials refuse is asked about together with that
-    return Ask((_claim_question(state, state.last_turn.claim),))
+    titles = {
+        "blocked": f"The worker says that it is blocked: {claim.text}. End the run as blocked?",
+        "impossible": f"The worker says that it can't be done: {claim.text}. End the run as impossible?",
+    }
+    title = titles.get(claim.state, claim.text or "The worker has a question")
+    return Ask((Interrupt(f"I{state.asking.count + 1}", "question", title, about=f"claim:{claim.state}"),))
 
 
 def _ask_about_findings(state: RunState) -> Action | None:
@@ -332,15 +338,6 @@ def _next_turn(state: RunState) -> Action:
         number = f"I{state.asking.count + 1}"
         return Ask((Interrupt(number, "approval", "Start this run?", about="start", preview=state.options.summary),))
     return RunWorker(state.redo.iteration if state.redo is not None else state.iteration + 1)
-
-
-def _claim_question(state: RunState, claim: Claim) -> Interrupt:
-    titles = {
-        "blocked": f"The worker says that it is blocked: {claim.text}. End the run as blocked?",
-        "impossible": f"The worker says that it can't be done: {claim.text}. End the run as impossible?",
-    }
-    title = titles.get(claim.state, claim.text or "The worker has a question")
-    return Interrupt(f"I{state.asking.count + 1}", "question", title, about=f"claim:{claim.state}")
 
 
 def _findings_question(state: RunState) -> Interrupt:

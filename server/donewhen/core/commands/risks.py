@@ -216,8 +216,10 @@ _FORCED = frozenset(("switch", "rm", "checkout-index"))
 
 
 def _git(words: Sequence[str], tracked: Tracked) -> str | None:
-    if _gives_alias(words):
-        return "`git` is given an alias"
+    for at, word in enumerate(words):
+        alias = re.match(r"alias\.", word, re.IGNORECASE) and (words[at - 1] == "-c" or "config" in words[:at])
+        if alias or re.match(r"--config-env=alias\.", word, re.IGNORECASE):
+            return "`git` is given an alias"
     for rest in starts(words):
         verb, options = rest[0], rest[1:]
         if verb in ("push", "send-pack", "send-email", "http-push") or [verb, *options[:1]] in _GIT_SENDS:
@@ -225,15 +227,6 @@ def _git(words: Sequence[str], tracked: Tracked) -> str | None:
         if _discards(verb, options, tracked):
             return f"`git {verb}` discards what git can't bring back"
     return None
-
-
-def _gives_alias(words: Sequence[str]) -> bool:
-    for at, word in enumerate(words):
-        if re.match(r"--config-env=alias\.", word, re.IGNORECASE):
-            return True
-        if re.match(r"alias\.", word, re.IGNORECASE) and (words[at - 1] == "-c" or "config" in words[:at]):
-            return True
-    return False
 
 
 def _discards(verb: str, options: Sequence[str], tracked: Tracked) -> bool:

@@ -28,8 +28,6 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
     signature = unmet_signature(state)
     repeated = signature == state.stall.signature
     first = state.turns_ended == 0 or again
-    # Of each kind of evidence the latest may be cited still; what the judge was shown is shown again.
-    latest, citable = (*state.audit_evidence, *state.evidence.commands), state.evidence.citable
     met_before = state.progress.met_before
     if met_before is None and event.iteration == 1:
         counts = _counts(state)
@@ -43,7 +41,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         files=replace(state.files, edits_kept=None, first_checkpoint=state.files.first_checkpoint or event.checkpoint),
         last_turn=replace(state.last_turn, fatal=None, claim_judged=None, returned=None, claim=None),
         judge=replace(state.judge, dropped=0),
-        evidence=replace(state.evidence, citable={one.id: citable[one.id] for one in latest if one.id in citable}),
+        evidence=replace(state.evidence, citable=_still_recorded(state)),
         conversation=state.conversation if suspended else began_with,
         plugins=replace(state.plugins, resuming=None),
         trial=replace(
@@ -65,6 +63,12 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
             count=state.stall.count if first else (state.stall.count + 1 if repeated else 1),
         ),
     )
+
+
+def _still_recorded(state: RunState) -> dict[str, str]:
+    """What may be cited still: the latest of each kind. What the judge was shown is shown again."""
+    latest = [*state.audit_evidence, *state.evidence.commands]
+    return {one.id: state.evidence.citable[one.id] for one in latest if one.id in state.evidence.citable}
 
 
 def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState:
