@@ -169,8 +169,8 @@ def _with_cost_so_far(state: RunState, turn: TurnState, reason: str) -> RunState
         revision=state.revision,
         summary=ended,
         error=ended or None,
-        **_counts(state),
     )
+    record = replace(record, **_counts(state))
     return replace(
         state,
         progress=replace(state.progress, iterations=(*_without(state, turn.iteration), record)[-KEPT_ITERATIONS:]),
