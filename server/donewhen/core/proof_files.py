@@ -17,7 +17,7 @@ from posixpath import basename, dirname, normpath, splitext
 from typing import Literal
 
 from donewhen.core.commands.wrapped import Segment, folders, segments, verbs_match
-from donewhen.core.ecosystems import ECOSYSTEMS, Ecosystem, Inline, Shared
+from donewhen.core.ecosystems import ECOSYSTEMS, SOURCES, Ecosystem, Inline, Shared
 from donewhen.core.ecosystems.common import COMMON
 from donewhen.core.ecosystems.shell import SHELL
 from donewhen.core.globs import all_folders, any_matches, matches
@@ -435,7 +435,6 @@ _PART = re.compile(r"[\w.@+-]+")
 _WORD_OF_DATA = re.compile(r"\w+")
 _PROSE = (".md", ".rst", ".adoc")
 _DATA = tuple(suffix for one in ECOSYSTEMS for suffix in one.data)
-_CODE = tuple(suffix for one in ECOSYSTEMS for suffix in one.sources)
 _SETTINGS = (".toml", ".yaml", ".yml", ".cfg", ".ini", ".json")
 _DOES_SOMETHING = re.compile(
     r"\b(?:def|class|lambda|function|fn|func|import|require|return|yield|for|while|if|raise|throw|await)\b|=>|\w\(|`"
@@ -460,7 +459,7 @@ def may_be_data(path: str, text: str | None) -> bool:
     if is_data(path):
         return classify(path).side == "product"
     stem = splitext(basename(path))[0]
-    if not path.endswith(_CODE) or path.endswith(SHELL.sources) or stem.startswith("__") or text is None:
+    if not path.endswith(SOURCES) or path.endswith(SHELL.sources) or stem.startswith("__") or text is None:
         return False  # a shell's lines are commands
     bare = _COMMENT.sub("", text)
     return bool(_QUOTED.search(bare) or _WORD_OF_DATA.search(bare)) and not _DOES_SOMETHING.search(
@@ -483,7 +482,7 @@ def data_of_tests(
     tests name a source that is not among them: else they are what is tested."""
     if not candidates:
         return frozenset()
-    beside = {dirname(path) for path in sources if path.endswith(_CODE)} - {""}
+    beside = {dirname(path) for path in sources if path.endswith(SOURCES)} - {""}
     asked, folders, words = _names_in_texts(tests)
     left = {
         path
@@ -494,7 +493,7 @@ def data_of_tests(
     }
     if not left:
         return frozenset()
-    if not any(path.endswith(_CODE) and splitext(basename(path))[0] in words for path in sources):
+    if not any(path.endswith(SOURCES) and splitext(basename(path))[0] in words for path in sources):
         left = {path for path in left if is_data(path)}  # the tests are about these values
     texts = list(product)
     taken, places, words = _names_in_texts(texts)

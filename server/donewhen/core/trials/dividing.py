@@ -18,7 +18,7 @@ from typing import Any
 
 from donewhen.core import inline
 from donewhen.core.decoding import decoded, json_object
-from donewhen.core.ecosystems import ECOSYSTEMS, Shared
+from donewhen.core.ecosystems import TOOLS, Shared
 from donewhen.core.proof_files import ProofFiles, adds_only, classify, has_role, holds_tests, lists_more, shared_of
 from donewhen.core.trials.untried import LARGEST_SOURCE, is_source
 
@@ -231,7 +231,7 @@ def _without_folders(shared: Shared | None, text: str) -> tuple[list[str] | None
 
 @cache
 def _folder_settings() -> re.Pattern[str]:
-    keys = "|".join(tool.locates for ecosystem in ECOSYSTEMS for tool in ecosystem.tools if tool.locates)
+    keys = "|".join(tool.locates for tool in TOOLS if tool.locates)
     return re.compile(rf"(?m)^[ \t]*(?:{keys})[ \t]*=[ \t]*(\[[^\]]*\]|[^\n\[]*(?:\n[ \t]+[^\n]+)*)")
 
 

@@ -28,7 +28,7 @@ from posixpath import basename, dirname, join
 from typing import Literal
 
 from donewhen.core.commands.wrapped import segments, verbs_match
-from donewhen.core.ecosystems import ECOSYSTEMS, Plant
+from donewhen.core.ecosystems import ECOSYSTEMS, TOOLS, Plant
 from donewhen.core.evidence import CheckResult, Outcome, TestOutcome, Trial, TrialKind
 from donewhen.core.globs import any_matches
 from donewhen.core.proof_files import says_absent, says_up_to_date
@@ -286,8 +286,7 @@ def _original_passes(stand: TrialInput, trial: Trial) -> bool:
     parts = segments(result.command)
     said = [
         tool.unexpected
-        for ecosystem in ECOSYSTEMS
-        for tool in ecosystem.tools
+        for tool in TOOLS
         if tool.unexpected and len(parts) == 1 and any(verbs_match(parts[0].tool, (one,)) for one in tool.commands)
     ]
     failed = [test for test in result.tests if test.outcome in ("failed", "error")]

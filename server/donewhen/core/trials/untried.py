@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from posixpath import splitext
 from typing import Literal
 
-from donewhen.core.ecosystems import ECOSYSTEMS
+from donewhen.core.ecosystems import ECOSYSTEMS, SOURCES
 from donewhen.core.inline import lines_of_product
 
 MAX_PLACES = 20
@@ -52,7 +52,7 @@ def special_cases(
     stood = Counter(line.strip() for path, (before, _) in changes.items() for _, line in product_lines(path, before))
     for path, (before, now) in sorted(changes.items()):
         suffix = source_suffix(path, now if now is not None else before)
-        if not any(suffix in one.sources for one in ECOSYSTEMS):
+        if suffix not in SOURCES:
             continue
         marks = (mark for one in ECOSYSTEMS if suffix in one.sources or one.name == "common" for mark in one.asks)
         asks = re.compile("|".join(marks))
@@ -103,8 +103,7 @@ _ENDINGS = {
 
 def is_source(path: str, content: bytes | None) -> bool:
     """True for a program's text, in a language that is known here."""
-    suffix = source_suffix(path, content)
-    return any(suffix in one.sources for one in ECOSYSTEMS)
+    return source_suffix(path, content) in SOURCES
 
 
 def product_lines(path: str, content: bytes | None) -> list[tuple[int, str]]:
@@ -173,11 +172,10 @@ def more_suppressed(
 
 def no_longer_checked(changes: Mapping[str, tuple[bytes | None, bytes | None]]) -> tuple[str, ...]:
     """The sources that are gone, and most of whose lines stand in no other file of their kind that changed."""
-    sources = tuple(suffix for ecosystem in ECOSYSTEMS for suffix in ecosystem.sources)
     found: list[str] = []
     for path, (was, now) in sorted(changes.items()):
         lines = {line.strip() for line in _decoded_lines(was)} - {""}
-        if now is not None or not lines or not path.endswith(sources):
+        if now is not None or not lines or not path.endswith(SOURCES):
             continue
         kin = (new for other, (_, new) in changes.items() if splitext(other)[1] == splitext(path)[1])
         there = {line.strip() for new in kin for line in _decoded_lines(new)}
