@@ -231,7 +231,7 @@ class RaisedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """Files that change though neither a worker nor a person is at work (`unsettled.py`): in how many audits in a row
+    """Files that change though neither a worker nor a person is at work (`core/proof.py`): in how many audits in a row
     nothing else was in the way, and the latest of them. `since` is the run's seconds of work, and `turn` how many turns
     had ended, when the first of them changed."""
 
