@@ -86,8 +86,8 @@ def _cost_answer(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> st
     most = f"at most {' and '.join(limited)}" if limited else ""
     if options.agent is None and (options.judging is None or not options.metered):
         if reporting := _reporting(options):
-            counted = reporting + (" and the judge's calls" if options.judging is not None else "")
-            return f"{most}, counting {counted}" if most else f"{counted}; no limit is set"
+            known = reporting + (" and the judge's calls" if options.judging is not None else "")
+            return f"{most}, counting {known}" if most else f"{known}; no limit is set"
         known = "whatever the worker spends, which it does not report"
         if not most:
             return known

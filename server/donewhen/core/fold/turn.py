@@ -112,7 +112,9 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
             judged={key: replace(one, stale=one.stale or one.one_turn) for key, one in state.judge.judged.items()},
         ),
         auditing=replace(off.auditing, due=not failed or bool(event.changed)),
-        progress=replace(off.progress, iterations=(*_without(state, event.iteration), record)[-KEPT_ITERATIONS:]),
+        progress=replace(
+            off.progress, iterations=(*_other_iterations(state, event.iteration), record)[-KEPT_ITERATIONS:]
+        ),
     )
 
 
@@ -173,11 +175,13 @@ def _with_cost_so_far(state: RunState, turn: TurnState, reason: str) -> RunState
     record = replace(record, **_counts(state))
     return replace(
         state,
-        progress=replace(state.progress, iterations=(*_without(state, turn.iteration), record)[-KEPT_ITERATIONS:]),
+        progress=replace(
+            state.progress, iterations=(*_other_iterations(state, turn.iteration), record)[-KEPT_ITERATIONS:]
+        ),
     )
 
 
-def _without(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
+def _other_iterations(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
     return tuple(record for record in state.progress.iterations if record.number != iteration)
 
 
