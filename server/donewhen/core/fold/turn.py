@@ -112,9 +112,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
             judged={key: replace(one, stale=one.stale or one.one_turn) for key, one in state.judge.judged.items()},
         ),
         auditing=replace(off.auditing, due=not failed or bool(event.changed)),
-        progress=replace(
-            off.progress, iterations=(*_other_iterations(state, event.iteration), record)[-KEPT_ITERATIONS:]
-        ),
+        progress=replace(off.progress, iterations=_with_record(state, record)),
     )
 
 
@@ -175,14 +173,14 @@ def _with_cost_so_far(state: RunState, turn: TurnState, reason: str) -> RunState
     record = replace(record, **_counts(state))
     return replace(
         state,
-        progress=replace(
-            state.progress, iterations=(*_other_iterations(state, turn.iteration), record)[-KEPT_ITERATIONS:]
-        ),
+        progress=replace(state.progress, iterations=_with_record(state, record)),
     )
 
 
-def _other_iterations(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
-    return tuple(record for record in state.progress.iterations if record.number != iteration)
+def _with_record(state: RunState, record: IterationRecord) -> tuple[IterationRecord, ...]:
+    """The iterations, with this record in the place of an earlier one of the same."""
+    others = (one for one in state.progress.iterations if one.number != record.number)
+    return (*others, record)[-KEPT_ITERATIONS:]
 
 
 def _counts(state: RunState) -> dict[str, int]:
