@@ -271,7 +271,12 @@ def lists_more(path: str, before: str, after: str) -> bool:
 
 def says_absent(output: str) -> bool:
     """True if a check's output says that what it names isn't there."""
-    return any(re.search(pattern, output) for ecosystem in ECOSYSTEMS for pattern in ecosystem.absent)
+    return any(pattern.search(output) for pattern in _absent())
+
+
+@cache
+def _absent() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern) for ecosystem in ECOSYSTEMS for pattern in ecosystem.absent)
 
 
 def named_files(checks: Iterable[Check], exists: Callable[[str], bool]) -> frozenset[str]:
