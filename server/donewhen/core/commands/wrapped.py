@@ -315,18 +315,17 @@ def behind_wrapper(words: tuple[str, ...]) -> tuple[str, ...]:
     if PYTHON.fullmatch(words[0]):
         return _python_module(words)
     wrapper = WRAPPERS.get(words[0])
-    if wrapper is None:
+    return _after_verb(words, wrapper) if wrapper is not None else ()
+
+
+def _after_verb(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
+    """What follows the first of the wrapper's verbs that the words have, and its own words; nothing without one."""
+    choices = (verb.split() for verb in wrapper.verbs)
+    verbs = next((each for each in choices if verbs_match(words, (words[0], *each))), None)
+    if verbs is None:
         return ()
-    for verb in wrapper.verbs:
-        wanted = (words[0], *verb.split())
-        if verbs_match(words, wanted):
-            return _after_verb(words, wanted, wrapper)
-    return ()
-
-
-def _after_verb(words: tuple[str, ...], verbs: Sequence[str], wrapper: Wrapper) -> tuple[str, ...]:
     at = 1
-    for _ in verbs[1:]:
+    for _ in verbs:
         at = _after_options(words, at, words[0]) + 1
     begun = at
     at = _after_options(words, at, words[0])
@@ -413,12 +412,8 @@ def _text_option(words: Sequence[str], own: int) -> Sequence[str] | None:
 
 def _script(words: tuple[str, ...]) -> tuple[str, ...]:
     if verbs_match(words, ("yarn", "workspace")):
-        return _after_verb(words, ("yarn", "workspace"), Wrapper(own=1))
-    for verb in _SCRIPTS.get(words[0], ()):
-        wanted = (words[0], *verb.split())
-        if verbs_match(words, wanted):
-            return _after_verb(words, wanted, Wrapper())
-    return ()
+        return _after_verb(words, Wrapper(("workspace",), own=1))
+    return _after_verb(words, Wrapper(_SCRIPTS.get(words[0], ())))
 
 
 # ---------------------------------------------------------------------------------------- every reading

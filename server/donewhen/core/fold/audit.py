@@ -269,9 +269,8 @@ def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunSta
     state = judge_paid(charge_open_calls(state, "judge"), event.usage)
     counted = replace(state, judge=replace(state.judge, deciding=(), outages=0, outage_reason="", score=event.score))
     if state.judge.disturbed is not None or not event.revision == event.revision_after == state.revision:
-        return replace(
-            counted, judge=replace(counted.judge, dropped=state.judge.dropped + (state.judge.disturbed != "person"))
-        )
+        dropped = state.judge.dropped + (state.judge.disturbed != "person")
+        return replace(counted, judge=replace(counted.judge, dropped=dropped))
     if event.verdict is not None and event.verdict.answers(event.requirement_ids):
         verdicts = [_cited(state, finding) for finding in event.verdict.findings]
     else:
@@ -338,21 +337,17 @@ def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
     claim = state.last_turn.claim
     if claim is None:
         return state
-    unmoved = state.judge.disturbed is None
-    cited = (
-        unmoved
-        and event.evidence_ids
-        and all(state.evidence.citable.get(key) == state.revision for key in event.evidence_ids)
-    )
+    fresh = all(state.evidence.citable.get(key) == state.revision for key in event.evidence_ids)
+    cited = event.evidence_ids and fresh and state.judge.disturbed is None
     if event.confirmed and cited and (claim.state == "blocked" or claim.state == "impossible"):
-        return replace(
-            state,
-            last_turn=replace(state.last_turn, claim=None),
-            lifecycle=replace(
-                state.lifecycle, ending=(claim.state, f"{claim.text} (the judge confirms: {event.reason})")
-            ),
-        )
+        state = with_ending(state, claim.state, f"{claim.text} (the judge confirms: {event.reason})")
+        return replace(state, last_turn=replace(state.last_turn, claim=None))
     return replace(state, last_turn=replace(state.last_turn, claim_judged=event.reason))
+
+
+def with_ending(state: RunState, status: e.EndStatus, reason: str) -> RunState:
+    """The run ends so, as soon as it is decided what comes next."""
+    return replace(state, lifecycle=replace(state.lifecycle, ending=(status, reason)))
 
 
 def judge_abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
@@ -404,15 +399,10 @@ def accepted(state: RunState, known: KnownFinding, *, undo: bool) -> RunState:
     if known.finding.kind not in PROOF_FINDINGS or state.trial.last is None:
         return state
     changed = dict.fromkeys(state.trial.last.changed, "")
+    agreed = {**state.trial.agreed, **changed}
     if undo:
-        return replace(
-            state,
-            trial=replace(
-                state.trial,
-                agreed={path: kept for path, kept in state.trial.agreed.items() if path not in changed or kept},
-            ),
-        )
-    return replace(state, trial=replace(state.trial, agreed={**state.trial.agreed, **changed}))
+        agreed = {path: kept for path, kept in state.trial.agreed.items() if path not in changed or kept}
+    return replace(state, trial=replace(state.trial, agreed=agreed))
 
 
 # A goal on guard.

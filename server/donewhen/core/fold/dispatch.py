@@ -277,8 +277,7 @@ def _answer_taken(closed: RunState, asked: Interrupt, answer: Answer) -> RunStat
         return replace(closed, started="person")
     if topic == "start":
         said = answer.text or answer.reason
-        reason = f"the start was not accepted{f': {said}' if said else ''}"
-        return replace(closed, lifecycle=replace(closed.lifecycle, ending=("cancelled", reason)))
+        return audit.with_ending(closed, "cancelled", f"the start was not accepted{f': {said}' if said else ''}")
     if topic == "findings":
         return _findings_answered(closed, asked, answer)
     return replace(
@@ -303,12 +302,7 @@ def _findings_answered(state: RunState, asked: Interrupt, answer: Answer) -> Run
     """Approving accepts what was asked about, and nothing that came later; ending leaves it to whoever comes next."""
     note = answer.text or answer.reason
     if answer.response == "end":
-        return replace(
-            state,
-            lifecycle=replace(
-                state.lifecycle, ending=("blocked", f"{note or 'a person ended it'}: {unaccepted(state)}")
-            ),
-        )
+        return audit.with_ending(state, "blocked", f"{note or 'a person ended it'}: {unaccepted(state)}")
     if answer.response != "approve":
         said = f": {note}" if note else ""
         return replace(
@@ -327,18 +321,15 @@ def _claim_answered(state: RunState, answer: Answer) -> RunState:
     claim = state.last_turn.claim
     if claim is None:
         return state
-    if claim.state in ("blocked", "impossible") and answer.response == "approve":
-        ending = ("blocked", claim.text) if claim.state == "blocked" else ("impossible", claim.text)
-        return replace(
-            state, last_turn=replace(state.last_turn, claim=None), lifecycle=replace(state.lifecycle, ending=ending)
-        )
+    state = replace(state, last_turn=replace(state.last_turn, claim=None))
+    if (claim.state == "blocked" or claim.state == "impossible") and answer.response == "approve":
+        return audit.with_ending(state, claim.state, claim.text)
     note = answer.text or answer.reason
     if not note:
         note = "a person says: yes" if answer.response == "approve" else "a person says: no; go on"
     # It goes on as after a pause: a judge that could not be asked may be back.
     return replace(
         state,
-        last_turn=replace(state.last_turn, claim=None),
         steering=replace(state.steering, answers=(*state.steering.answers, note)),
         judge=replace(state.judge, outages=0, outage_reason=""),
     )

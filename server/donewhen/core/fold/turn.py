@@ -281,11 +281,9 @@ def unreported(state: RunState) -> RunState:
 
 def _spent(state: RunState, started: c.CallStarted, usage: Usage) -> RunState:
     left = {key: call for key, call in state.calls.open.items() if key != started.call_id}
-    retrying = (
-        None
-        if state.calls.retrying is not None and state.calls.retrying.call_id == started.call_id
-        else state.calls.retrying
-    )
+    retrying = state.calls.retrying
+    if retrying is not None and retrying.call_id == started.call_id:
+        retrying = None
     paid = judge_paid if started.role == "judge" else worker_paid
     return paid(replace(state, calls=replace(state.calls, open=left, retrying=retrying)), usage)
 
