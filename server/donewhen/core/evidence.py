@@ -51,6 +51,10 @@ class TestCase:
     line: int | None = None
     message: str = ""
 
+    @property
+    def failed(self) -> bool:
+        return self.outcome in ("failed", "error")
+
 
 @dataclass(frozen=True, slots=True)
 class TestTotals:
@@ -377,7 +381,7 @@ def is_unloaded_file(test: TestCase) -> bool:
 def first_problems(tests: Sequence[TestCase], problems: Sequence[Problem]) -> tuple[tuple[str, ...], int]:
     """The first problems, as `path:line: message` with lines from 1, and how many more there are: tests that failed and
     say why, else the places that were named, errors before others."""
-    failed = [test for test in tests if test.outcome in ("failed", "error")]
+    failed = [test for test in tests if test.failed]
     if any(test.message for test in failed):
         told = [_test(test) for test in failed]
     else:

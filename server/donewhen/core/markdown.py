@@ -107,7 +107,7 @@ def _check_lines(result: CheckResult) -> list[str]:
         lines.append(
             f"- tests: {totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped ({totals.source})"
         )
-    failed = [test for test in result.tests if test.outcome in ("failed", "error")]
+    failed = [test for test in result.tests if test.failed]
     lines += [f"- failed: {code(test.name)}" for test in failed[:100]]
     lines += [f"- {_problem_link(p)}: {prose(p.message)}" for p in result.problems[:100]]
     return [*lines, "", block(result.output)]
