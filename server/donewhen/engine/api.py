@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from donewhen.core.acts import ActOutcome
+from donewhen.core.approval import Approve
 from donewhen.core.calls import CallRole
-from donewhen.core.events import Approve, PausedBy, RunOptions
+from donewhen.core.events import PausedBy, RunOptions
 from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.goal import Limits
 from donewhen.core.hints import ReadWhen
