@@ -382,8 +382,16 @@ def first_problems(tests: Sequence[TestCase], problems: Sequence[Problem]) -> tu
     """The first problems, as `path:line: message` with lines from 1, and how many more there are: tests that failed and
     say why, else the places that were named, errors before others."""
     failed = [test for test in tests if test.failed]
+    told: list[str] = []
     if any(test.message for test in failed):
-        told = [_test(test) for test in failed]
+        for test in failed:
+            place = f"{test.path}:{(test.line or 0) + 1}: " if test.path else ""
+            message = failure_text(test.message) or test.outcome
+            if message.startswith(COLLECTION):
+                message = message.removeprefix(COLLECTION).removeprefix(": ") or COLLECTION
+            else:
+                message = f"{short_name(test.name)}: {message}"
+            told.append(place + message)
     else:
         named = _errors_first(problems)
         told = list(dict.fromkeys(f"{one.path}:{one.line + 1}: {clipped(one.message)}" for one in named))
@@ -417,14 +425,6 @@ def short_name(name: str) -> str:
     else:
         short = name.split("::", 1)[1].replace("::", ".") if "::" in name else name
     return shortened(short, _LONGEST_NAME)
-
-
-def _test(test: TestCase) -> str:
-    place = f"{test.path}:{(test.line or 0) + 1}: " if test.path else ""
-    message = failure_text(test.message) or test.outcome
-    if message.startswith(COLLECTION):
-        return place + (message.removeprefix(COLLECTION).removeprefix(": ") or COLLECTION)
-    return f"{place}{short_name(test.name)}: {message}"
 
 
 def _errors_first(problems: Sequence[Problem]) -> list[Problem]:

@@ -268,13 +268,20 @@ def moved(baseline: IntegrityFacts, now: IntegrityFacts, paths: Collection[str])
     """
     wanted = frozenset(paths)
     base = _amended(baseline, now) if now.goal_file is not None and now.goal_file.path in wanted else baseline
+    # A program may be another file now: it is the person's if either is.
+    programs = list(base.programs)
+    found = {(p.check_id, p.name): p for p in now.programs}
+    for at, was in enumerate(programs):
+        current = found.get((was.check_id, was.name))
+        if current is not None and {was.path, current.path} & wanted:
+            programs[at] = current
     # What addresses the judge in those files is the person's now.
     theirs = [replace(f, standing=f.standing or BY_A_PERSON) for f in now.addressing if f.path and f.path in wanted]
     return replace(
         base,
         protected=_swapped(base.protected, now.protected, wanted),
         environment=_swapped(base.environment, now.environment, wanted),
-        programs=_swapped_programs(base.programs, now.programs, wanted),
+        programs=tuple(programs),
         addressing=(*(f for f in base.addressing if not f.path or f.path not in wanted), *theirs),
     )
 
@@ -297,17 +304,6 @@ def baseline_warnings(goal: Goal) -> tuple[RunWarning, ...]:
 def _swapped(base: Sequence[FileFact], now: Sequence[FileFact], wanted: frozenset[str]) -> tuple[FileFact, ...]:
     kept = [f for f in base if f.path not in wanted]
     return tuple(sorted([*kept, *(f for f in now if f.path in wanted)], key=lambda f: f.path))
-
-
-def _swapped_programs(
-    base: Sequence[ProgramFact], now: Sequence[ProgramFact], wanted: frozenset[str]
-) -> tuple[ProgramFact, ...]:
-    """A program may be another file now: it is the person's if either is."""
-    theirs = {(p.check_id, p.name): p for p in now}
-    return tuple(
-        current if (current := theirs.get((p.check_id, p.name))) is not None and {p.path, current.path} & wanted else p
-        for p in base
-    )
 
 
 def _amended(baseline: IntegrityFacts, now: IntegrityFacts) -> IntegrityFacts:
