@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 
 from donewhen.core.errors import WorkerFailed, WorkspaceError
 from donewhen.core.words import shortened
-from donewhen.ports import Grants, LiveRoom, LiveRooms, Turn
+from donewhen.ports import Grants, LiveRoom, LiveRooms, Turn, TurnContext
 
 MAX_ACTIVITY = 200
 EVERY = 0.1
@@ -59,6 +59,26 @@ class LiveOutput:
         if text and not self._silent(latest):
             self._tell(text)
         return True
+
+
+@contextmanager
+def output_shown(
+    context: TurnContext, silent: Callable[[str], bool] = lambda _: False
+) -> Generator[Callable[[str], None]]:
+    """Takes the lines that a program prints, and shows them to whoever follows the run: the latest as what the worker
+    does now, and all of them as they come. Lines for which `silent` is true, as plain text, are left out."""
+    live = LiveOutput(context.activity, silent=lambda line: silent(without_control(line)))
+
+    def take_line(line: str) -> None:
+        live.hear(line)
+        said = without_control(line)
+        if not silent(said):
+            context.stream(f"{said.rstrip()}\n")
+
+    try:
+        yield take_line
+    finally:
+        live.close()
 
 
 def activity_line(line: str) -> str:

@@ -15,7 +15,7 @@ from donewhen.ports import Processes, Turn, TurnContext
 from donewhen.regular import read_bytes
 from donewhen.workers import WorkerParts
 from donewhen.workers import script as recorded
-from donewhen.workers.activity import LiveOutput, without_control
+from donewhen.workers.activity import output_shown
 
 MAX_TAIL = 400
 
@@ -130,13 +130,7 @@ class _Playing:
 
     async def _run_command(self, command: str) -> None:
         self._context.activity(f"run {command}")
-        live = LiveOutput(self._context.activity)
-
-        def take_line(line: str) -> None:
-            live.hear(line)
-            self._context.stream(f"{without_control(line).rstrip()}\n")
-
-        try:
+        with output_shown(self._context) as take_line:
             result = await self._processes.run(
                 command,
                 cwd=self._context.workspace.root,
@@ -144,8 +138,6 @@ class _Playing:
                 token=self._turn.token,
                 on_line=take_line,
             )
-        finally:
-            live.close()
         self._files.remember()
         ended = result.spawn_error or f"exit {result.exit_code}"
         tail = result.output.strip()[-MAX_TAIL:]

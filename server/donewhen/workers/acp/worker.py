@@ -31,10 +31,10 @@ from donewhen.workers import WorkerParts
 from donewhen.workers.acp.link import Link
 from donewhen.workers.acp.requests import Requests
 from donewhen.workers.activity import activity_line, turn_room, without_control
-from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, end_line
+from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, EndLine, end_line
 from donewhen.workers.prompt import command_prompt, item
 from donewhen.workers.tools.tool import ToolContext
-from donewhen.workers.updates import Fields, Updates, fields_of, items_of, text_of
+from donewhen.workers.updates import SESSION, Fields, Updates, fields_of, items_of, session_of, text_of
 
 STARTING = 90.0
 """Seconds for each step before the first prompt: some agents install themselves then."""
@@ -46,8 +46,6 @@ GOING = 1.0
 """Seconds until an agent that is done has to be gone."""
 MAX_PROMPTS = 6
 """Prompts of one turn: the task, then what a person said meanwhile."""
-SESSION = "session of the agent: "
-"""How the message begins that keeps the agent's session with the run."""
 AUTH_REQUIRED = -32000
 CAPABILITIES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 MEANWHILE = "Your turn continues. The person who follows it says:"
@@ -122,16 +120,25 @@ class _AcpTurn:
         self._starting = starting
         self._silence = silence
         # Ids of an earlier process of the same turn would be taken for answers to these.
-        number = len(self._context.conversation)
-        self._updates = Updates(self._context, f"acp-{turn.iteration}-{number}", _agent_name(command))
-        self._updates.on_cost = self._within_budget
+        naming = f"acp-{turn.iteration}-{len(self._context.conversation)}"
+        known = agents_in(command)
+        agent = known[0].name if known else activity_line(command.split()[0])
+        self._updates = Updates(self._context, naming, agent)
         self._requests = Requests(tools, self._updates)
         self._link = Link(self._updates.take)
         self._connection = Connection(self._requests.handle, self._link)
-        self._over: str = ""
 
     async def play(self) -> TurnResult:
-        process = asyncio.ensure_future(self._ran())
+        process = asyncio.ensure_future(
+            self._room.processes.run(
+                self._command,
+                cwd=self._context.workspace.root,
+                environment=self._tools.environment(),
+                token=self._turn.token,
+                dialogue=self._link,
+                output_limit=65_536,
+            )
+        )
         process.add_done_callback(lambda _: self._link.ended())
         following = asyncio.ensure_future(self._updates.follow())
         try:
@@ -147,19 +154,11 @@ class _AcpTurn:
             raise
         finally:
             await self._requests.close()
-            await self._gone(process)
+            process.cancel()  # it ends with all that it started, whoever cancels meanwhile
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([process])
             following.cancel()
             await self._connection.close()
-
-    async def _ran(self) -> ProcessResult:
-        return await self._room.processes.run(
-            self._command,
-            cwd=self._context.workspace.root,
-            environment=self._tools.environment(),
-            token=self._turn.token,
-            dialogue=self._link,
-            output_limit=65_536,
-        )
 
     # ---- before the first prompt
 
@@ -176,7 +175,7 @@ class _AcpTurn:
             )
         able = fields_of(answer.get("agentCapabilities"))
         where = {"cwd": str(self._context.workspace.root), "mcpServers": list[Any]()}
-        earlier = _session(self._context.conversation)
+        earlier = session_of(self._context.conversation)
         taken_up = await self._taken_up(earlier, able, where, process) if earlier else None
         if taken_up is not None:
             answer, session = taken_up, earlier
@@ -187,17 +186,14 @@ class _AcpTurn:
                 raise WorkerFailed(f"the agent opened a session without an id: {self._command}")
             await self._context.keep(Message("system", f"{SESSION}{session}"))
         self._updates.session = session
-        await self._asking(session, fields_of(answer.get("modes")), process)
-        return session
-
-    async def _asking(self, session: str, modes: Fields, process: asyncio.Future[ProcessResult]) -> None:
-        """Puts the session into the mode in which a person is asked, for an agent that begins in another."""
-        known = next((agent.acp_mode for agent in agents_in(self._command) if agent.acp_mode), "")
+        # The mode in which a person is asked, for an agent that begins in another.
+        modes = fields_of(answer.get("modes"))
+        asking = next((agent.acp_mode for agent in agents_in(self._command) if agent.acp_mode), "")
         offered = [text_of(fields_of(one).get("id")) for one in items_of(modes.get("availableModes"))]
-        if known in offered and modes.get("currentModeId") != known:
-            await self._send_request(
-                "session/set_mode", {"sessionId": session, "modeId": known}, process, self._starting
-            )
+        if asking in offered and modes.get("currentModeId") != asking:
+            given = {"sessionId": session, "modeId": asking}
+            await self._send_request("session/set_mode", given, process, self._starting)
+        return session
 
     async def _taken_up(
         self, session: str, able: Fields, where: Mapping[str, Any], process: asyncio.Future[ProcessResult]
@@ -279,29 +275,23 @@ class _AcpTurn:
         return told
 
     def _result(self, said: str, stop: str, usage: Usage) -> TurnResult:
-        end = end_line(said)
-        note = ENDS.get(stop, "") or (end.note if end is not None else "")
-        claim = end.claim if end is not None else Claim("finished", keep_ends(said, MAX_TAIL))
-        steps = [*self._updates.steps, *([WorkerStep("note", note, ok=False)] if note else [])]
-        lines = claim.text.strip().splitlines()
-        prefix = "" if claim.state == "finished" else f"{claim.state}: "
+        end = end_line(said) or EndLine(Claim("finished", keep_ends(said, MAX_TAIL)))
+        note = ENDS.get(stop, "") or end.note
+        notes = [WorkerStep("note", note, ok=False)] if note else []
+        lines = end.claim.text.strip().splitlines() or [note or "it said nothing"]
+        # The last word of work that is done, the first of anything else.
+        telling = lines[-1] if end.claim.state == "finished" else f"{end.claim.state}: {lines[0]}"
         return TurnResult(
-            claim=claim,
+            claim=end.claim,
             usage=usage,
             response_digest=hashlib.sha256(said.encode("utf-8", "replace")).hexdigest(),
-            steps=tuple(steps),
-            summary=activity_line(prefix + (_telling(claim, lines) or note or "it said nothing")),
+            steps=(*self._updates.steps, *notes),
+            summary=activity_line(telling),
         )
 
     def _with_spending(self, counted: Usage) -> Usage:
         spent = self._updates.spent
         return Usage(counted.input_tokens, counted.output_tokens, counted.cached_tokens, spent)
-
-    def _within_budget(self, spent: float) -> None:
-        calls = self._context.calls
-        left = calls.left().usd
-        if left is not None and spent > left:
-            self._updates.fail(OverBudget(f"the agent has spent ${spent:.4f} in this turn, and ${left:.4f} were left"))
 
     # ---- requests to the agent
 
@@ -396,17 +386,6 @@ class _AcpTurn:
             async with asyncio.timeout(GRACE):
                 await self._link.replied.wait()
 
-    async def _gone(self, process: asyncio.Future[ProcessResult]) -> None:
-        """Ends the process with all that it started, whoever cancels meanwhile."""
-        process.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait([process])
-
-
-def _session(conversation: tuple[Message, ...]) -> str:
-    kept = [one.text for one in conversation if one.role == "system" and one.text.startswith(SESSION)]
-    return kept[-1].removeprefix(SESSION) if kept else ""
-
 
 def _reported_usage(told: Fields) -> Usage:
     def count(name: str) -> int:
@@ -417,11 +396,6 @@ def _reported_usage(told: Fields) -> Usage:
     return Usage(count("inputTokens") + read + count("cachedWriteTokens"), count("outputTokens"), read, None)
 
 
-def _telling(claim: Claim, lines: list[str]) -> str:
-    """What sums the turn up: the last word of work that is done, the first of anything else."""
-    return "" if not lines else lines[-1] if claim.state == "finished" else lines[0]
-
-
 def _refusal_text(refused: RequestError) -> str:
     details = refused.data
     if isinstance(details, dict):
@@ -429,9 +403,3 @@ def _refusal_text(refused: RequestError) -> str:
         details = text_of(known.get("details")) or text_of(known.get("message"))
     more = f": {details}" if isinstance(details, str) and details and details not in str(refused) else ""
     return without_control(f"{refused}{more}")[:MAX_TAIL]
-
-
-def _agent_name(command: str) -> str:
-    """The agent in an account of calls."""
-    found = agents_in(command)
-    return found[0].name if found else activity_line(command.split()[0])
