@@ -92,4 +92,5 @@ def message_in(raw: Mapping[str, Any]) -> Message:
 
 
 def answered_in(raw: Mapping[str, Any]) -> Answered:
-    return Answered(**{**raw, "message": message_in(raw["message"])})
+    fields: dict[str, Any] = {**raw, "message": message_in(raw["message"])}
+    return Answered(**fields)

@@ -74,7 +74,11 @@ async def file_state(context: ToolContext, name: str) -> FileState:
         return FileState(path, None, why)
     held = context.unsaved(names)
     if held is not None:
-        return FileState(path, None, _held(context, path, held))
+        why = (
+            f"a person has unsaved changes to {path} in an editor; it was not written. Work on something else, or "
+            f"report a question. The text in the editor is:\n{keep_ends(held, context.largest)}"
+        )
+        return FileState(path, None, why)
     file = await context.files.read(path)
     moved = _why_outdated(context, path, file)
     return FileState(path, file, moved, moved is not None, sensitive(context, names))
@@ -96,7 +100,8 @@ async def previewed(
     if change.refusal is not None or change.needless:
         return CallPreview()
     permission = Permission(now.path, now.file.digest if now.file else None)
-    return CallPreview(await shown_change(now.path, change.before, change.content), now.sensitive, permission)
+    shown = await asyncio.to_thread(diff, now.path, change.before, change.content)
+    return CallPreview(keep_ends(shown, MAX_PREVIEW), now.sensitive, permission)
 
 
 def denied(context: ToolContext, change: Change, line: str) -> ToolOutcome:
@@ -116,7 +121,8 @@ async def replaced(context: ToolContext, invocation: Invocation, change: Change)
     why = _without_permission(context, now, invocation.permission)
     if why is not None:
         return None, why
-    if _loses_secrets(context, change.before, content):
+    # The model copies what it was shown, and was never shown a secret: the mask would be written over it.
+    if content.count(MASK) > change.before.count(MASK) and context.mask(change.before) != change.before:
         return None, f"error: {now.path} was not written. {_SECRETS}"
     try:
         written = await context.files.write(now.path, content, now.file)
@@ -145,11 +151,6 @@ def _just_changed(context: ToolContext, path: str, current: str | None) -> str:
     return f"error: {path} changed just now and was not written. {_current_text(context, current)}"
 
 
-def _loses_secrets(context: ToolContext, before: str, content: str) -> bool:
-    """Whether the mask would be written over a secret: the model copies what it was shown, and was never shown that."""
-    return content.count(MASK) > before.count(MASK) and context.mask(before) != before
-
-
 def _why_outdated(context: ToolContext, path: str, file: FileText | None) -> str | None:
     known = context.known.get(path)
     if known is None or (file is not None and file.digest == known):
@@ -157,13 +158,6 @@ def _why_outdated(context: ToolContext, path: str, file: FileText | None) -> str
     if file is None:
         return f"{path} was deleted since you read it. If it should exist again, send the call once more"
     return f"{path} changed since you read it, and was not written. {_current_text(context, file.content)}"
-
-
-def _held(context: ToolContext, path: str, text: str) -> str:
-    return (
-        f"a person has unsaved changes to {path} in an editor; it was not written. Work on something else, or report "
-        f"a question. The text in the editor is:\n{keep_ends(text, context.largest)}"
-    )
 
 
 def _current_text(context: ToolContext, current: str | None) -> str:
@@ -182,12 +176,12 @@ async def _planned(context: ToolContext, arguments: Arguments) -> Change:
     content = str(arguments["content"])
     now = await file_state(context, str(arguments["path"]))
     if now.refusal is None and now.file is not None and now.path not in context.known:
-        return Change(now, content, _unread(now.file))
+        why = (
+            f"{now.path} already exists, and you have not read it: read it first, then replace it or edit a part. It "
+            f"has {_line_count(now.file)} and begins:\n{now.file.content[:HEAD]}"
+        )
+        return Change(now, content, why)
     return Change(now, content, now.refusal)
-
-
-async def _write_preview(context: ToolContext, arguments: Arguments) -> CallPreview:
-    return await previewed(context, arguments, _planned)
 
 
 async def _write_file(context: ToolContext, invocation: Invocation) -> ToolOutcome:
@@ -204,13 +198,6 @@ async def _write_file(context: ToolContext, invocation: Invocation) -> ToolOutco
         return ToolOutcome(why, f"{line}: not written", ok=False)
     wrote = f"{'wrote' if now.file else 'made'} {now.path}, {_line_count(written)}"
     return ToolOutcome(f"{wrote}{_OTHER if invocation.changed else ''}", wrote)
-
-
-def _unread(file: FileText) -> str:
-    return (
-        f"{file.path} already exists, and you have not read it: read it first, then replace it or edit a part. It "
-        f"has {_line_count(file)} and begins:\n{file.content[:HEAD]}"
-    )
 
 
 _SECRETS = (
@@ -233,7 +220,7 @@ WRITE_FILE = Tool(
     (PATH, Argument("content", "the whole new text", aliases=("text", "contents"))),
     _write_line,
     _write_file,
-    _write_preview,
+    lambda context, arguments: previewed(context, arguments, _planned),
 )
 
 
@@ -259,11 +246,6 @@ def sensitive(context: ToolContext, names: Sequence[str]) -> str:
     if goal is not None and goal.lower() in folded:
         return "it is the goal itself"
     return RUNS if any(any_matches(RUNNING, name) for name in folded) else ""
-
-
-async def shown_change(path: str, before: str, after: str) -> str:
-    """What would change, for a person; bounded."""
-    return keep_ends(await asyncio.to_thread(diff, path, before, after), MAX_PREVIEW)
 
 
 def diff(path: str, before: str, after: str) -> str:
@@ -296,10 +278,6 @@ async def _planned_edit(context: ToolContext, arguments: Arguments) -> Change:
     old, new = (_in_manner(now.file, str(arguments[name])) for name in ("old", "new"))
     why = await asyncio.to_thread(_refusal, now.file, old, new)
     return Change(now, now.file.content.replace(old, new) if why is None else "", why)
-
-
-async def _edit_preview(context: ToolContext, arguments: Arguments) -> CallPreview:
-    return await previewed(context, arguments, _planned_edit)
 
 
 async def _edit_file(context: ToolContext, invocation: Invocation) -> ToolOutcome:
@@ -387,5 +365,5 @@ EDIT_FILE = Tool(
     ),
     _edit_line,
     _edit_file,
-    _edit_preview,
+    lambda context, arguments: previewed(context, arguments, _planned_edit),
 )
