@@ -98,11 +98,13 @@ class ToolRunner:
 
     async def _done(self, call: ToolCall) -> tuple[ToolOutcome, Hashable]:
         """Makes one call, and returns with its result a key that is equal for equal calls."""
-        turn = self._context.turn_context
+        turn, named = self._context.turn_context, self._recorded_call(call)
+        tool = self._tools.get(call.name)
         try:
-            tool, arguments = self._understood(call)
+            if tool is None:
+                raise WrongArguments(f"there is no tool {named.name!r}: use one of {', '.join(self._tools)}")
+            arguments = tool.checked(read_object(call.arguments))
         except WrongArguments as wrong:
-            named = self._recorded_call(call)
             await turn.tool_started(named, f"{named.name} (not understood)")
             return refused(str(wrong), named.name), (call.name, "not understood")
         line = tool.line(arguments)
@@ -140,14 +142,6 @@ class ToolRunner:
         if call.name in self._tools:
             return call
         return replace(call, name=activity_line(call.name)[:LONGEST_NAME] or "(no name)")
-
-    def _understood(self, call: ToolCall) -> tuple[Tool | PluggedTool, Arguments]:
-        """The tool that a call names and its arguments. Raises WrongArguments with what to send."""
-        tool = self._tools.get(call.name)
-        if tool is None:
-            name = self._recorded_call(call).name
-            raise WrongArguments(f"there is no tool {name!r}: use one of {', '.join(self._tools)}")
-        return tool, tool.checked(read_object(call.arguments))
 
 
 # Whether the model goes round in circles.

@@ -57,7 +57,8 @@ class Opening:
 
     @property
     def size(self) -> int:
-        return size_of(self.system) + sum(map(_size_of_spec, self.specs))
+        tools = [OVERHEAD * 4 + len(repr(one.parameters)) + len(one.description) for one in self.specs]
+        return size_of(self.system) + sum(tools)
 
 
 def shortened(spec: ToolSpec) -> ToolSpec:
@@ -126,13 +127,17 @@ class AgentConversation:
         if self._fixed + self._size > self._room(FULL):
             await self._compact()
         self._asked = self._fixed + self._size
-        said = [message for message in self._context.conversation if _says_something(message)]
+        # Empty replies stay on record, but providers refuse them.
+        said = [one for one in self._context.conversation if one.role != "assistant" or one.calls or one.text.strip()]
         messages = (self._opening.system, *said)
+        longest = self._facts.max_output
+        if longest is not None:  # so that there is room for the prompt
+            longest = min(longest, max(int(self._window * REPLY), LEAST_REPLY))
         return ModelRequest(
             messages,
             self._opening.specs,
             temperature=self._options.temperature,
-            max_tokens=self._reply_tokens(),
+            max_tokens=longest,
             stream=self.pace.streams,
             stable=len(messages),
         )
@@ -170,18 +175,3 @@ class AgentConversation:
 
     def _room(self, share: float) -> int:
         return int(self._window * share * self._bytes_per_token)
-
-    def _reply_tokens(self) -> int | None:
-        """A bound for the reply that leaves room for the prompt; None if the model's own isn't known."""
-        if self._facts.max_output is None:
-            return None
-        return min(self._facts.max_output, max(int(self._window * REPLY), LEAST_REPLY))
-
-
-def _size_of_spec(spec: ToolSpec) -> int:
-    return OVERHEAD * 4 + len(repr(spec.parameters)) + len(spec.description)
-
-
-def _says_something(message: Message) -> bool:
-    """Empty replies stay on record, but providers refuse them."""
-    return message.role != "assistant" or bool(message.calls or message.text.strip())

@@ -90,37 +90,25 @@ class AgentWorker:
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One turn. Raises WorkerFailed if the model can't be asked or answers nothing, OverBudget where it may not
         be asked again."""
-        options = await self._with_window()
+        options = self._options
+        if not options.window:
+            # What the model's own server tells, or once told, is truer than a catalogue.
+            if not self._asked_server:
+                self._asked_server = True
+                self._habit.note_window(await asyncio.to_thread(self._served_window))
+            options = replace(options, window=self._habit.window)
         async with turn_room(self._rooms, self._grants, turn) as room:
-            return await self._work(turn, context, room, options)
-
-    async def _with_window(self) -> AgentOptions:
-        """With the window that the model's own server tells or once told: that is truer than a catalogue."""
-        if self._options.window:
-            return self._options
-        if not self._asked_server:
-            self._asked_server = True
-            self._habit.note_window(await asyncio.to_thread(self._served_window))
-        return replace(self._options, window=self._habit.window)
-
-    async def _work(self, turn: Turn, context: TurnContext, room: LiveRoom, options: AgentOptions) -> TurnResult:
-        tools = offered(context)
-        specs = tuple(tool.spec for tool in tools.values())
-        full = Opening(self._system(turn, context, room, short=False), specs)
-        short = Opening(self._system(turn, context, room, short=True), tuple(map(shortened, specs)))
-        conversation = AgentConversation(full, short, context, options, self._model.facts)
-        files = self._files(turn, context)
-        largest = min(max(conversation.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
-        tool_context = ToolContext(turn, context, files, room, self._environment, largest, mask=self._mask)
-        self._habit.resumed(context.conversation)
-        playing = _AgentTurn(
-            self._habit,
-            options,
-            conversation,
-            tool_context,
-            ToolRunner(tool_context, tools, options.tool_calls),
-        )
-        return await playing.play(turn)
+            tools = offered(context)
+            specs = tuple(tool.spec for tool in tools.values())
+            full = Opening(self._system(turn, context, room, short=False), specs)
+            short = Opening(self._system(turn, context, room, short=True), tuple(map(shortened, specs)))
+            conversation = AgentConversation(full, short, context, options, self._model.facts)
+            files = self._files(turn, context)
+            largest = min(max(conversation.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
+            tool_context = ToolContext(turn, context, files, room, self._environment, largest, mask=self._mask)
+            self._habit.resumed(context.conversation)
+            runner = ToolRunner(tool_context, tools, options.tool_calls)
+            return await _AgentTurn(self._habit, options, conversation, tool_context, runner).play(turn)
 
     def _system(self, turn: Turn, context: TurnContext, room: LiveRoom, *, short: bool) -> Message:
         """Masked; the rest of what is said is masked as it is kept."""
@@ -170,8 +158,19 @@ class _AgentTurn:
 
     async def play(self, turn: Turn) -> TurnResult:
         claim = await self._begin_turn(turn)
+        limit = self._options.turn_tokens
         while claim is None:
-            claim = self._spent() or await self._act(await self._reply())
+            if self._tokens >= limit:
+                spent = f"it used {self._tokens:,} tokens, and its limit is {limit:,}"
+                claim = Claim("finished", f"The turn was ended: {spent}.")
+                break
+            reply = await self._reply()
+            if reply.message.calls:
+                self._fruitless = 0
+                self._habit.heard()
+                claim = await self._do(reply.message.calls)
+            else:
+                claim = await self._without_calls(reply.message.text.strip(), cut=reply.finish == "length")
         text = keep_ends(claim.text, MAX_CLAIM)
         prefix = "" if claim.state == "finished" else f"{claim.state}: "
         return TurnResult(
@@ -219,16 +218,8 @@ class _AgentTurn:
         said = last.text.strip() if last.role == "assistant" and not last.calls else ""
         return Claim("finished", said) if said and not looks_like_call(said, self._runner.names) else None
 
-    async def _act(self, reply: ModelReply) -> Claim | None:
-        """Does what the reply asks for; returns the claim that ends the turn, or None to continue."""
-        message = reply.message
-        if not message.calls:
-            return await self._without_calls(message.text.strip(), cut=reply.finish == "length")
-        self._fruitless = 0
-        self._habit.heard()
-        return await self._do(message.calls)
-
     async def _do(self, calls: Sequence[ToolCall], completed: Mapping[str, ToolOutcome] = NO_OUTCOMES) -> Claim | None:
+        """Makes the calls; returns the claim that ends the turn, or None to continue."""
         done = await self._runner.run(calls, completed)
         if done.looping and done.claim is None:
             await self._conversation.append(Message("user", NUDGE_LOOP))
@@ -261,12 +252,6 @@ class _AgentTurn:
         self._habit.ask_for_actions()
         await self._conversation.append(Message("user", NUDGE_ACTION))
 
-    def _spent(self) -> Claim | None:
-        limit = self._options.turn_tokens
-        if self._tokens < limit:
-            return None
-        return Claim("finished", f"The turn was ended: it used {self._tokens:,} tokens, and its limit is {limit:,}.")
-
     async def _reply(self) -> ModelReply:
         """The model's next reply; a prompt that was too long for it is shortened once."""
         try:
@@ -296,7 +281,8 @@ class _AgentTurn:
         live = LiveOutput(self._context.activity)
 
         def show_text(text: str) -> None:
-            live.hear(_last_line(text))
+            lines = text[-1_000:].strip().splitlines()
+            live.hear(lines[-1] if lines else "")
             self._context.stream(without_control(text), whole=True)
 
         begun = time.monotonic()
@@ -308,8 +294,3 @@ class _AgentTurn:
         self._conversation.pace.took(time.monotonic() - begun)
         self._tokens += reply.usage.tokens
         return reply
-
-
-def _last_line(text: str) -> str:
-    lines = text[-1_000:].strip().splitlines()
-    return lines[-1] if lines else ""

@@ -15,7 +15,7 @@ from donewhen.core.goal import Check, Requirement
 from donewhen.core.verdict import judged
 from donewhen.core.work import TurnResult
 from donewhen.ports import Checker, Turn, TurnContext, Worker
-from donewhen.workers.callables.threads import awaited, run_in_thread
+from donewhen.workers.callables.threads import called
 
 NOTHING: Any = object()
 """Stands for a response that isn't there: None is one."""
@@ -66,22 +66,16 @@ class ValidatorChecker:
 
     async def _validated(self, validator: Validator, timeout: float) -> tuple[Outcome, str]:
         limit = asyncio.timeout(timeout)
+        extras = dict(self.extras) if takes_any_keyword(validator) else dict[str, Any]()
         try:
             async with limit:
-                found = await self._call(validator)
+                # Async validators on the loop, sync ones beside it: neither holds the loop, nor the process's end.
+                found = await called(validator, self.response, self.agent, **extras)
         except Exception as error:  # noqa: BLE001  # a validator's exception is a failed check with its message
             if limit.expired():
                 return Outcome.TIMED_OUT, f"timed out after {timeout:g} s"
             return Outcome.FAILED, f"{type(error).__name__}: {error}"
         return judged(found)
-
-    async def _call(self, validator: Validator) -> Any:
-        """Async validators on the loop, sync ones beside it: neither holds the loop, nor the end of the process."""
-        extras = dict(self.extras) if takes_any_keyword(validator) else dict[str, Any]()
-        if inspect.iscoroutinefunction(validator):
-            return await awaited(validator(self.response, self.agent, **extras))
-        found = await run_in_thread(lambda: validator(self.response, self.agent, **extras))
-        return await awaited(found) if inspect.isawaitable(found) else found
 
 
 def takes_any_keyword(function: Callable[..., Any]) -> bool:
