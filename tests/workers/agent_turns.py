@@ -11,12 +11,13 @@ from typing import Any
 from donewhen.core.approval import DENIED, NOT_RUN, NOT_WRITTEN, SAID
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import OverBudget
-from donewhen.core.events import AgentOptions
+from donewhen.core.events import AgentOptions, RunOptions
 from donewhen.core.evidence import ObservedCommand
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer, Interrupt, TurnResult, Usage, WorkerStep
-from donewhen.ports import Calls, ModelReply, PluginTool, ToolDoer, Turn, TurnContext
+from donewhen.ports import Calls, Grants, ModelReply, PluginTool, ToolDoer, Turn, TurnContext
 from donewhen.store.model_notes import MemoryModelNotes
+from donewhen.workers import WorkerParts
 from donewhen.workers.agent.worker import AgentWorker
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.processes.running import SystemProcesses
@@ -164,15 +165,11 @@ class Agent:
             return GuardedFolder(context.workspace, processes, environment, turn.token)
 
         return AgentWorker(
-            self.model,
-            options,
-            files,
-            PlainRooms(processes),
-            environment,
-            self.notes,
-            self.mask,
-            served_window=self.served_window,
-        )
+            WorkerParts(
+                RunOptions("agent", agent=options), environment, PlainRooms(processes), Grants(), lambda: processes,
+                lambda: self.model, files, self.mask, self.notes, self.served_window,
+            )
+        )  # fmt: skip
 
     def write(self, path: str, text: str | bytes) -> Path:
         target = self.root / path

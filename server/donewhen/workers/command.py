@@ -35,8 +35,7 @@ _QUOTED_PLACEHOLDER = re.compile(r"\"\{prompt\}\"|'\{prompt\}'|\{prompt\}")
 class CommandWorker:
     """Runs one command per turn in the workspace's root, with the prompt on standard input or for `{prompt}`.
 
-    It runs in one of the `rooms`, with these `grants`. `environment` gives the variables for each turn; `timeout` is
-    for one turn, in seconds, None for no own limit.
+    It runs in one of the `rooms`, with these `grants`. `environment` gives the variables for each turn.
     Raises InvalidGoal at once for a command that can't be run as written.
     """
 
@@ -48,7 +47,6 @@ class CommandWorker:
         command: str,
         rooms: LiveRooms,
         environment: Callable[[], Mapping[str, str]],
-        timeout: float | None = None,
         grants: Grants | None = None,
     ) -> None:
         if not command.strip():
@@ -60,7 +58,6 @@ class CommandWorker:
         self._rooms = rooms
         self._grants = grants or Grants()
         self._environment = environment
-        self._timeout = timeout
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One run of the command. Raises WorkerFailed if it did not start, failed without an end line, or hung."""
@@ -73,7 +70,6 @@ class CommandWorker:
                     cwd=context.workspace.root,
                     environment={**self._environment(), **call.environment},
                     token=turn.token,
-                    timeout=self._timeout,
                     stdin=call.stdin,
                     on_line=take_line,
                 )
@@ -111,15 +107,13 @@ def make(parts: WorkerParts) -> CommandWorker:
         raise UsageError(
             "worker command needs the command to run", typed=": --worker-command 'my-agent --prompt {prompt}'"
         )
-    return CommandWorker(command, parts.rooms, parts.environment, grants=parts.grants)
+    return CommandWorker(command, parts.rooms, parts.environment, parts.grants)
 
 
 def unfinished(what: str, command: str, result: ProcessResult) -> str:
     """Why a command did not come to its own end; empty if it did."""
     if result.spawn_error is not None:
         return f"{what} could not be started: {result.spawn_error}: {command}"
-    if result.timed_out:
-        return f"{what} did not end within {result.seconds:.0f} s"
     if result.limit:
         return f"{what} was ended: {result.limit}"
     return f"{what} was killed by signal {result.signal}" if result.exit_code is None else ""

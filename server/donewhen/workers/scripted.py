@@ -21,27 +21,18 @@ MAX_TAIL = 400
 
 
 class ScriptedWorker:
-    """Plays one turn of a recording per iteration; iteration 3 is the third turn, also after a crash or a resume."""
+    """Plays one turn of a recording per iteration; iteration 3 is the third turn, also after a crash or a resume.
+
+    `source` is a YAML file, or YAML text of more than one line. Raises InvalidGoal with the line of a mistake.
+    """
 
     name = "scripted"
     waits_for_person = False
 
-    def __init__(
-        self,
-        script: recorded.Script,
-        processes: Processes,
-        environment: Callable[[], Mapping[str, str]],
-    ) -> None:
-        self._script = script
+    def __init__(self, source: Path | str, processes: Processes, environment: Callable[[], Mapping[str, str]]) -> None:
+        self._script = recorded.load_script(source)
         self._processes = processes
         self._environment = environment
-
-    @classmethod
-    def load(
-        cls, source: Path | str, processes: Processes, environment: Callable[[], Mapping[str, str]]
-    ) -> ScriptedWorker:
-        """From a YAML file, or YAML text of more than one line. Raises InvalidGoal with the line of a mistake."""
-        return cls(recorded.load_script(source), processes, environment)
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """Plays the turn of this iteration. Raises WorkerFailed if a step fails or the script ran out."""
@@ -58,7 +49,7 @@ def make(parts: WorkerParts) -> ScriptedWorker:
     """Raises UsageError without a recording, InvalidGoal for a wrong one."""
     if not parts.options.script:
         raise UsageError("worker scripted needs a recording", typed=": --script FILE")
-    return ScriptedWorker.load(Path(parts.options.script), parts.processes(), parts.environment)
+    return ScriptedWorker(Path(parts.options.script), parts.processes(), parts.environment)
 
 
 class _Playing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from donewhen.core.calls import Message, ToolCall
@@ -17,7 +17,7 @@ from donewhen.core.hints import hint_message
 from donewhen.core.plugging import ResumeDirective, ToolOutcome
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.pricing import ask
-from donewhen.ports import FilesOf, Grants, LiveRoom, LiveRooms, Model, ModelNotes, ModelReply, Turn, TurnContext
+from donewhen.ports import LiveRoom, ModelReply, Turn, TurnContext
 from donewhen.workers import WorkerParts
 from donewhen.workers.activity import LiveOutput, activity_line, turn_room, without_control
 from donewhen.workers.agent.actions import Habit, looks_like_call
@@ -54,85 +54,53 @@ TOO_LONG = (
 
 
 class AgentWorker:
-    """Asks the model what to do, does it, and tells it the outcome, until it reports or a limit is reached.
-
-    `files` gives the guarded files for a turn; its commands run in one of the `rooms`, with these `grants`;
-    `environment` gives the variables for its commands, without keys; `mask` hides secrets. `notes` say how the model
-    took its actions in earlier runs, and what its window is; `served_window` asks its server, where that tells it.
-    """
+    """Asks the model what to do, does it, and tells it the outcome, until it reports or a limit is reached. Raises
+    NoModel without a model."""
 
     name = "agent"
     waits_for_person = False
 
-    def __init__(
-        self,
-        model: Model,
-        options: AgentOptions,
-        files: FilesOf,
-        rooms: LiveRooms,
-        environment: Callable[[], Mapping[str, str]],
-        notes: ModelNotes,
-        mask: Callable[[str], str] = lambda text: text,
-        grants: Grants | None = None,
-        served_window: Callable[[], int | None] = lambda: None,
-    ) -> None:
-        self._model = model
-        self._habit = Habit(model, notes, options.api_base)
-        self._options = options
-        self._served_window = served_window
+    def __init__(self, parts: WorkerParts) -> None:
+        if parts.options.agent is None:
+            raise NoModel
+        self._parts = parts
+        self._options = parts.options.agent
+        self._model = parts.model()
+        self._habit = Habit(self._model, parts.notes, self._options.api_base)
         self._asked_server = False
-        self._files = files
-        self._rooms = rooms
-        self._environment = environment
-        self._mask = mask
-        self._grants = grants or Grants()
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One turn. Raises WorkerFailed if the model can't be asked or answers nothing, OverBudget where it may not
         be asked again."""
-        options = self._options
+        parts, options = self._parts, self._options
         if not options.window:
             # What the model's own server tells, or once told, is truer than a catalogue.
             if not self._asked_server:
                 self._asked_server = True
-                self._habit.note_window(await asyncio.to_thread(self._served_window))
+                self._habit.note_window(await asyncio.to_thread(parts.served_window))
             options = replace(options, window=self._habit.window)
-        async with turn_room(self._rooms, self._grants, turn) as room:
+        async with turn_room(parts.rooms, parts.grants, turn) as room:
             tools = offered(context)
             specs = tuple(tool.spec for tool in tools.values())
             full = Opening(self._system(turn, context, room, short=False), specs)
             short = Opening(self._system(turn, context, room, short=True), tuple(map(shortened, specs)))
             conversation = AgentConversation(full, short, context, options, self._model.facts)
-            files = self._files(turn, context)
+            files = parts.files(turn, context)
             largest = min(max(conversation.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
-            tool_context = ToolContext(turn, context, files, room, self._environment, largest, mask=self._mask)
+            tool_context = ToolContext(turn, context, files, room, parts.environment, largest, mask=parts.mask)
             self._habit.resumed(context.conversation)
             runner = ToolRunner(tool_context, tools, options.tool_calls)
             return await _AgentTurn(self._habit, options, conversation, tool_context, runner).play(turn)
 
     def _system(self, turn: Turn, context: TurnContext, room: LiveRoom, *, short: bool) -> Message:
         """Masked; the rest of what is said is masked as it is kept."""
-        grants = self._grants if room.contained else None
+        grants = self._parts.grants if room.contained else None
         system = agent_system(turn, context.workspace.root, grants, short=short)
-        return replace(system, text=self._mask(system.text))
+        return replace(system, text=self._parts.mask(system.text))
 
 
 def make(parts: WorkerParts) -> AgentWorker:
-    """Raises NoModel without a model."""
-    options = parts.options.agent
-    if options is None:
-        raise NoModel
-    return AgentWorker(
-        parts.model(),
-        options,
-        parts.files,
-        parts.rooms,
-        parts.environment,
-        parts.notes,
-        parts.mask,
-        parts.grants,
-        parts.served_window,
-    )
+    return AgentWorker(parts)
 
 
 class _AgentTurn:
