@@ -141,6 +141,20 @@ class AgentContext(Context):
         return self.held.get(path)
 
 
+def worker_parts(options: RunOptions, **others: Any) -> WorkerParts:
+    """What a worker is made of here: it runs what it runs in no room, and has no model unless it is given."""
+    processes = SystemProcesses()
+
+    def files(turn: Turn, context: TurnContext) -> GuardedFolder:
+        return GuardedFolder(context.workspace, processes, environment, turn.token)
+
+    parts = WorkerParts(
+        options, environment, PlainRooms(processes), Grants(), lambda: processes, lambda: ScriptedModel(()), files,
+        lambda text: text, MemoryModelNotes(), lambda: None,
+    )  # fmt: skip
+    return replace(parts, **others)
+
+
 @dataclass
 class Agent:
     """An agent in a folder, with a scripted model and a person."""
@@ -159,17 +173,11 @@ class Agent:
         return await self.worker(options).work(given or turn(), self.context)
 
     def worker(self, options: AgentOptions = OPTIONS) -> AgentWorker:
-        processes = SystemProcesses()
-
-        def files(turn: Turn, context: TurnContext) -> GuardedFolder:
-            return GuardedFolder(context.workspace, processes, environment, turn.token)
-
-        return AgentWorker(
-            WorkerParts(
-                RunOptions("agent", agent=options), environment, PlainRooms(processes), Grants(), lambda: processes,
-                lambda: self.model, files, self.mask, self.notes, self.served_window,
-            )
+        parts = worker_parts(
+            RunOptions("agent", agent=options), model=lambda: self.model, mask=self.mask, notes=self.notes,
+            served_window=self.served_window,
         )  # fmt: skip
+        return AgentWorker(parts)
 
     def write(self, path: str, text: str | bytes) -> Path:
         target = self.root / path

@@ -21,7 +21,7 @@ from donewhen.core.decoding import ByteLines, json_object
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
-from donewhen.ports import Grants, LiveRoom, LiveRooms, ProcessResult, Turn, TurnContext
+from donewhen.ports import LiveRoom, ProcessResult, Turn, TurnContext
 from donewhen.workers import WorkerParts
 from donewhen.workers.activity import activity_line, turn_room, without_control
 from donewhen.workers.command import (
@@ -42,7 +42,7 @@ LONGEST_LINE = 64 * 1024 * 1024
 
 
 class HeadlessWorker:
-    """Runs an agent's command once a turn, in the workspace's root, in one of the `rooms` with these `grants`.
+    """Runs an agent's command once a turn, in the workspace's root, in a room of its own.
 
     A session of an earlier turn is continued where the agent can: if that fails before anything happened, the turn
     begins a new one, since the prompt holds all that an agent has to know.
@@ -50,20 +50,12 @@ class HeadlessWorker:
 
     waits_for_person = False
 
-    def __init__(
-        self,
-        agent: Agent,
-        rooms: LiveRooms,
-        environment: Callable[[], Mapping[str, str]],
-        grants: Grants | None = None,
-    ) -> None:
+    def __init__(self, agent: Agent, parts: WorkerParts) -> None:
         if agent.headless is None:
             raise UsageError(f"{agent.name} has no command line of its own here")
         self._agent = agent
         self._headless = agent.headless
-        self._rooms = rooms
-        self._environment = environment
-        self._grants = grants or Grants()
+        self._parts = parts
 
     @property
     def name(self) -> str:
@@ -72,17 +64,18 @@ class HeadlessWorker:
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One run of the agent. Raises WorkerFailed if it did not start, failed, or was ended."""
         context.activity(activity_line(f"starting {self._agent.name}"))
-        async with turn_room(self._rooms, self._grants, turn) as room:
+        variables = self._parts.environment
+        async with turn_room(self._parts.rooms, self._parts.grants, turn) as room:
             session = session_of(context.conversation)
             if session and self._headless.goes_on:
                 command = self._headless.goes_on.replace("{session}", shlex.quote(session))
-                going_on = _Run(self._agent, command, turn, context, room, self._environment, known=session)
+                going_on = _Run(self._agent, command, turn, context, room, variables, known=session)
                 try:
                     return await going_on.play()
                 except WorkerFailed:
                     if going_on.begun:
                         raise
-            return await _Run(self._agent, self._headless.command, turn, context, room, self._environment).play()
+            return await _Run(self._agent, self._headless.command, turn, context, room, variables).play()
 
 
 def make(parts: WorkerParts) -> HeadlessWorker:
@@ -90,7 +83,7 @@ def make(parts: WorkerParts) -> HeadlessWorker:
     agent = PRESETS[parts.options.worker or ""]
     if agent.headless is not None and parts.options.worker_command:
         agent = replace(agent, headless=replace(agent.headless, command=parts.options.worker_command))
-    return HeadlessWorker(agent, parts.rooms, parts.environment, parts.grants)
+    return HeadlessWorker(agent, parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, cast
 
 from acp import PROTOCOL_VERSION, RequestError
@@ -17,15 +17,7 @@ from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.hints import hint_message
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
-from donewhen.ports import (
-    FilesOf,
-    Grants,
-    LiveRoom,
-    LiveRooms,
-    ProcessResult,
-    Turn,
-    TurnContext,
-)
+from donewhen.ports import LiveRoom, ProcessResult, Turn, TurnContext
 from donewhen.version import __version__
 from donewhen.workers import WorkerParts
 from donewhen.workers.acp.link import Link
@@ -56,39 +48,32 @@ ENDS: Mapping[str, str] = {
 
 
 class AcpWorker:
-    """Starts the agent for each turn, in a room of the `rooms` with these `grants`, and takes up its session where it
-    can. `silence` is in seconds."""
+    """Starts the agent for each turn, in a room of its own, and takes up its session where it can. `starting` and
+    `silence` are in seconds. Raises UsageError without a command."""
 
     name = "acp"
     waits_for_person = False
 
-    def __init__(
-        self,
-        command: str,
-        rooms: LiveRooms,
-        environment: Callable[[], Mapping[str, str]],
-        files: FilesOf,
-        mask: Callable[[str], str] = lambda text: text,
-        grants: Grants | None = None,
-        starting: float = STARTING,
-        silence: float = SILENCE,
-    ) -> None:
+    def __init__(self, parts: WorkerParts, starting: float = STARTING, silence: float = SILENCE) -> None:
+        command = parts.options.worker_command
+        if not command:
+            raise UsageError(
+                "worker acp needs the agent's command", typed=": --agent-command claude, or a command of your own"
+            )
         if not command.strip():
             raise UsageError("the agent's command is empty: name one", typed=", for example --agent-command claude")
+        self._parts = parts
         self._command = command
-        self._rooms = rooms
-        self._environment = environment
-        self._files = files
-        self._mask = mask
-        self._grants = grants or Grants()
         self._starting = starting
         self._silence = silence
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One turn. Raises WorkerFailed if the agent can't be started, breaks the protocol, falls silent or dies."""
+        parts = self._parts
         context.activity(activity_line(f"starting {self._command}"))
-        async with turn_room(self._rooms, self._grants, turn) as room:
-            tools = ToolContext(turn, context, self._files(turn, context), room, self._environment, mask=self._mask)
+        async with turn_room(parts.rooms, parts.grants, turn) as room:
+            files = parts.files(turn, context)
+            tools = ToolContext(turn, context, files, room, parts.environment, mask=parts.mask)
             playing = _AcpTurn(self._command, turn, tools, self._starting, self._silence)
             try:
                 return await playing.play()
@@ -99,13 +84,7 @@ class AcpWorker:
 
 
 def make(parts: WorkerParts) -> AcpWorker:
-    """Raises UsageError without a command."""
-    command = parts.options.worker_command
-    if not command:
-        raise UsageError(
-            "worker acp needs the agent's command", typed=": --agent-command claude, or a command of your own"
-        )
-    return AcpWorker(command, parts.rooms, parts.environment, parts.files, parts.mask, parts.grants)
+    return AcpWorker(parts)
 
 
 class _AcpTurn:

@@ -128,8 +128,8 @@ def _without_permission(context: ToolContext, change: Change, permission: Permis
         return None
     if permission is None or permission.path != change.path:
         return (
-            f"{NOT_WRITTEN} {change.path} may be changed only with a person's permission, and nobody was asked about this "
-            "change. Send the call once more"
+            f"{NOT_WRITTEN} {change.path} may be changed only with a person's permission, and nobody was asked about "
+            "this change. Send the call once more"
         )
     if permission.digest != (change.file.digest if change.file else None):
         return _just_changed(context, change.path, change.file.content if change.file else None)
