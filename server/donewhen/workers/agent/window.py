@@ -30,22 +30,8 @@ LEAST_REPLY = 1_024
 AT_ONCE = 0.5
 """Seconds."""
 ENOUGH_QUICK = 2
-
-
-class Pace:
-    """Whether replies are streamed: where they come at once there is nothing to follow, and a stream costs more than
-    the whole reply."""
-
-    def __init__(self) -> None:
-        self._quick = 0
-
-    @property
-    def streams(self) -> bool:
-        return self._quick < ENOUGH_QUICK
-
-    def took(self, seconds: float) -> None:
-        """Notes how long a reply took."""
-        self._quick = self._quick + 1 if seconds < AT_ONCE else 0
+"""Replies in a row that came at once, after which none is streamed: there is nothing to follow then, and a stream costs
+more than the whole reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +75,7 @@ class AgentConversation:
         self._measured = 0
         self._size = 0
         self._asked = 0
-        self.pace = Pace()
+        self._quick = 0
 
     def _fitting(self) -> Opening:
         return self._short if self._window <= SMALL else self._full
@@ -138,7 +124,7 @@ class AgentConversation:
             self._opening.specs,
             temperature=self._options.temperature,
             max_tokens=longest,
-            stream=self.pace.streams,
+            stream=self._quick < ENOUGH_QUICK,
             stable=len(messages),
         )
 
@@ -151,9 +137,10 @@ class AgentConversation:
         self._fixed = self._opening.size
         await self._compact()
 
-    def heard(self, reply: ModelReply) -> None:
-        """Learns from a reply how many bytes a token of this conversation has; of a short prompt, what the provider
-        adds to it would tell too much."""
+    def heard(self, reply: ModelReply, seconds: float) -> None:
+        """Learns from a reply, which took so long, how many bytes a token of this conversation has; of a short prompt,
+        what the provider adds to it would tell too much."""
+        self._quick = self._quick + 1 if seconds < AT_ONCE else 0
         if reply.usage.input_tokens > 0 and self._asked > self._room(TELLING):
             measured = self._asked / reply.usage.input_tokens
             self._bytes_per_token = min(BYTES_PER_TOKEN, max(measured, 1.0))

@@ -258,7 +258,6 @@ class _AgentTurn:
             reply = await ask(self._habit.model, request, self._context.calls, show_text)
         finally:
             live.close()
-        self._conversation.heard(reply)
-        self._conversation.pace.took(time.monotonic() - begun)
+        self._conversation.heard(reply, time.monotonic() - begun)
         self._tokens += reply.usage.tokens
         return reply
