@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -163,7 +162,7 @@ class RecordedFiles:
     def __init__(self, root: Path, paths: Sequence[str]) -> None:
         self._root = root.resolve()
         self._paths = tuple(paths)
-        self._known: dict[Path, str | None] = {}
+        self._known: dict[Path, bytes | None] = {}
         self.remember()
 
     def remember(self) -> None:
@@ -171,7 +170,7 @@ class RecordedFiles:
         for path in self._paths:
             target = self._target(path)
             if target is not None:
-                self._known[target] = _digest(_content_or_none(target))
+                self._known[target] = _content_or_none(target)
 
     def write(self, path: str, text: str) -> None:
         """Creates or replaces a file; missing folders are created."""
@@ -212,23 +211,23 @@ class RecordedFiles:
 
     def _refuse_changed(self, path: str, target: Path) -> bytes | None:
         content = _content_or_none(target)
-        if target in self._known and self._known[target] != _digest(content):
+        if target in self._known and self._known[target] != content:
             raise ChangedMeanwhile(path, None if content is None else content.decode(errors="replace"))
         return content
 
     def _replace(self, target: Path, content: bytes) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(content)
-            Path(temporary).chmod(mode if mode is not None else 0o644)
+            Path(temporary).chmod(mode)
             Path(temporary).replace(target)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        self._known[target] = _digest(content)
+        self._known[target] = content
 
 
 def _content_or_none(target: Path) -> bytes | None:
@@ -236,7 +235,3 @@ def _content_or_none(target: Path) -> bytes | None:
         return read_bytes(target)
     except FileNotFoundError:
         return None
-
-
-def _digest(content: bytes | None) -> str | None:
-    return None if content is None else hashlib.sha256(content).hexdigest()

@@ -17,7 +17,7 @@ from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.hints import hint_message
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
-from donewhen.ports import LiveRoom, ProcessResult, Turn, TurnContext
+from donewhen.ports import LiveRoom, Turn, TurnContext
 from donewhen.version import __version__
 from donewhen.workers import WorkerParts
 from donewhen.workers.acp.link import Link
@@ -108,7 +108,7 @@ class _AcpTurn:
         self._connection = Connection(self._requests.handle, self._link)
 
     async def play(self) -> TurnResult:
-        process = asyncio.ensure_future(
+        self._process = process = asyncio.ensure_future(
             self._room.processes.run(
                 self._command,
                 cwd=self._context.workspace.root,
@@ -121,8 +121,7 @@ class _AcpTurn:
         process.add_done_callback(lambda _: self._link.ended())
         following = asyncio.ensure_future(self._updates.follow())
         try:
-            session = await self._initialize(process)
-            return await self._prompted(session, process)
+            return await self._prompted(await self._initialize())
         except OverBudget as reached:
             # What it has done so far is audited, since it may be enough.
             return TurnResult(usage=self._with_spending(Usage()), summary=f"stopped: {reached}")
@@ -141,10 +140,10 @@ class _AcpTurn:
 
     # ---- before the first prompt
 
-    async def _initialize(self, process: asyncio.Future[ProcessResult]) -> str:
+    async def _initialize(self) -> str:
         info = {"name": "donewhen", "title": "Done When", "version": __version__}
         given = {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": CAPABILITIES, "clientInfo": info}
-        answer = fields_of(await self._send_request("initialize", given, process, self._starting))
+        answer = fields_of(await self._send_request("initialize", given, self._starting))
         version = answer.get("protocolVersion")
         if version != PROTOCOL_VERSION:
             raise WorkerFailed(
@@ -155,11 +154,11 @@ class _AcpTurn:
         able = fields_of(answer.get("agentCapabilities"))
         where = {"cwd": str(self._context.workspace.root), "mcpServers": list[Any]()}
         earlier = session_of(self._context.conversation)
-        taken_up = await self._taken_up(earlier, able, where, process) if earlier else None
+        taken_up = await self._taken_up(earlier, able, where) if earlier else None
         if taken_up is not None:
             answer, session = taken_up, earlier
         else:
-            answer = fields_of(await self._new_session(where, answer, process))
+            answer = fields_of(await self._new_session(where, answer))
             session = text_of(answer.get("sessionId"))
             if not session:
                 raise WorkerFailed(f"the agent opened a session without an id: {self._command}")
@@ -171,12 +170,10 @@ class _AcpTurn:
         offered = [text_of(fields_of(one).get("id")) for one in items_of(modes.get("availableModes"))]
         if asking in offered and modes.get("currentModeId") != asking:
             given = {"sessionId": session, "modeId": asking}
-            await self._send_request("session/set_mode", given, process, self._starting)
+            await self._send_request("session/set_mode", given, self._starting)
         return session
 
-    async def _taken_up(
-        self, session: str, able: Fields, where: Mapping[str, Any], process: asyncio.Future[ProcessResult]
-    ) -> Fields | None:
+    async def _taken_up(self, session: str, able: Fields, where: Mapping[str, Any]) -> Fields | None:
         """The agent's answer where it goes on with the session of an earlier turn, None where it can't. What it tells
         of that again is passed over."""
         if able.get("loadSession") is True:
@@ -187,7 +184,7 @@ class _AcpTurn:
             return None
         self._updates.replaying = True
         try:
-            answer = await self._send_request(method, {**where, "sessionId": session}, process, self._starting)
+            answer = await self._send_request(method, {**where, "sessionId": session}, self._starting)
             await self._updates.caught_up()
         except RequestError:
             return None  # it was cleaned away, or belongs to another home folder: a new one does as well
@@ -195,11 +192,9 @@ class _AcpTurn:
             self._updates.replaying = False
         return fields_of(answer)
 
-    async def _new_session(
-        self, where: Mapping[str, Any], initialized: Fields, process: asyncio.Future[ProcessResult]
-    ) -> Any:
+    async def _new_session(self, where: Mapping[str, Any], initialized: Fields) -> Any:
         try:
-            return await self._send_request("session/new", where, process, self._starting)
+            return await self._send_request("session/new", where, self._starting)
         except RequestError as refused:
             if refused.code != AUTH_REQUIRED:
                 raise WorkerFailed(f"the agent could not open a session: {_refusal_text(refused)}") from refused
@@ -213,7 +208,7 @@ class _AcpTurn:
 
     # ---- prompts
 
-    async def _prompted(self, session: str, process: asyncio.Future[ProcessResult]) -> TurnResult:
+    async def _prompted(self, session: str) -> TurnResult:
         prompt, usage = command_prompt(self._turn), Usage()
         said = stop = ""
         for _ in range(MAX_PROMPTS):
@@ -222,7 +217,7 @@ class _AcpTurn:
             given = {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]}
             self._context.activity("thinking")
             try:
-                answer = fields_of(await self._send_request("session/prompt", given, process, None))
+                answer = fields_of(await self._send_request("session/prompt", given))
             except RequestError as refused:
                 await self._updates.close()
                 raise WorkerFailed(
@@ -274,9 +269,7 @@ class _AcpTurn:
 
     # ---- requests to the agent
 
-    async def _send_request(
-        self, method: str, params: Mapping[str, Any], process: asyncio.Future[ProcessResult], within: float | None
-    ) -> Any:
+    async def _send_request(self, method: str, params: Mapping[str, Any], within: float | None = None) -> Any:
         """The agent's answer. Raises RequestError if it refuses, WorkerFailed if none will come."""
         sending = cast("Coroutine[Any, Any, Any]", self._connection.send_request(method, dict(params)))
         request = asyncio.ensure_future(sending)
@@ -295,7 +288,7 @@ class _AcpTurn:
                     raise WorkerFailed(f"the agent broke the protocol: {self._link.broken}: {self._command}")
                 self._refuse_silence(method, begun, within)
         except ConnectionError:
-            raise await self._died(method, process) from None
+            raise await self._died(method) from None
         finally:
             failing.cancel()
             request.cancel()
@@ -317,8 +310,9 @@ class _AcpTurn:
         if self._updates.failure is not None:
             raise self._updates.failure
 
-    async def _died(self, method: str, process: asyncio.Future[ProcessResult]) -> WorkerFailed:
+    async def _died(self, method: str) -> WorkerFailed:
         """Why there is nobody to answer any longer."""
+        process = self._process
         if self._link.broken:
             return WorkerFailed(f"the agent broke the protocol: {self._link.broken}: {self._command}")
         with contextlib.suppress(asyncio.TimeoutError, TimeoutError):

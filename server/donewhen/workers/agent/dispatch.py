@@ -13,12 +13,9 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Claim, WorkerStep
-from donewhen.ports import ToolDoer
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.plugged import PluggedTool
 from donewhen.workers.tools.tool import (
-    Arguments,
-    CallPreview,
     Invocation,
     Tool,
     ToolContext,
@@ -110,24 +107,22 @@ class ToolRunner:
         line = tool.line(arguments)
         await turn.tool_started(call, line)
         preview = await tool.preview(self._context, arguments)
-        use = ToolUse(call.id, call.name, arguments, line, preview.preview, preview.sensitive)
-        result = await turn.use_tool(use, self._doer(tool, arguments, preview))
-        return result, (call.name, repr(sorted(arguments.items())), result.digest)
-
-    def _doer(self, tool: Tool | PluggedTool, sent: Arguments, preview: CallPreview) -> ToolDoer:
-        """Makes the call with the input that the plugins let through, as often as they ask for it."""
 
         async def do(use: ToolUse) -> ToolOutcome:
+            """Makes the call with the input that the plugins let through, as often as they ask for it."""
             try:
-                given = sent if dict(use.input) == dict(sent) else tool.checked(use.input)
+                given = arguments if dict(use.input) == dict(arguments) else tool.checked(use.input)
             except WrongArguments as wrong:
                 return refused(f"not done: the call was changed to one that can't be made: {wrong}", use.summary)
+            invocation = Invocation(replace(use, input=given), arguments, preview.permission)
             try:
-                return await tool.run(self._context, Invocation(replace(use, input=given), sent, preview.permission))
+                return await tool.run(self._context, invocation)
             except WorkspaceError as error:
                 return refused(str(error), tool.line(given))
 
-        return do
+        use = ToolUse(call.id, call.name, arguments, line, preview.preview, preview.sensitive)
+        result = await turn.use_tool(use, do)
+        return result, (call.name, repr(sorted(arguments.items())), result.digest)
 
     async def _record_answer(self, call: ToolCall, result: ToolOutcome) -> None:
         named = self._recorded_call(call)

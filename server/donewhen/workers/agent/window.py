@@ -88,7 +88,7 @@ class AgentConversation:
     async def begin(self, task: Message) -> None:
         """Tells the model what the turn is about; that message survives every compaction."""
         self._task = size_of(task)
-        await self.append(task)
+        await self._context.keep(task)
 
     async def resume(self, restored: Message | None) -> None:
         """Resumes the turn where it stopped; `restored` takes the place of the model's last message, with the answers
@@ -102,10 +102,6 @@ class AgentConversation:
         calls = {call.id for call in restored.calls}
         after = [one for one in said[last + 1 :] if one.role != "tool" or one.answers in calls]
         await self._context.compact((*said[:last], replace(restored, role="assistant", answers=""), *after), 0)
-
-    async def append(self, message: Message) -> None:
-        """Adds a message to the model."""
-        await self._context.keep(message)
 
     async def request(self) -> ModelRequest:
         """The next question, compacted first where it nears the window."""

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed, NoModel, WorkerFailed
@@ -90,7 +90,8 @@ class AgentWorker:
             tool_context = ToolContext(turn, context, files, room, parts.environment, largest, mask=parts.mask)
             self._habit.resumed(context.conversation)
             runner = ToolRunner(tool_context, tools, options.tool_calls)
-            return await _AgentTurn(self._habit, options, conversation, tool_context, runner).play(turn)
+            playing = _AgentTurn(self._habit, options, conversation, tool_context, context, runner)
+            return await playing.play(turn)
 
     def _system(self, turn: Turn, context: TurnContext, room: LiveRoom, *, short: bool) -> Message:
         """Masked; the rest of what is said is masked as it is kept."""
@@ -103,26 +104,19 @@ def make(parts: WorkerParts) -> AgentWorker:
     return AgentWorker(parts)
 
 
+@dataclass(slots=True)
 class _AgentTurn:
     """One turn: the model's replies, and what is done about each."""
 
-    def __init__(
-        self,
-        habit: Habit,
-        options: AgentOptions,
-        conversation: AgentConversation,
-        tool_context: ToolContext,
-        runner: ToolRunner,
-    ) -> None:
-        self._habit = habit
-        self._options = options
-        self._conversation = conversation
-        self._tool_context = tool_context
-        self._context = tool_context.turn_context
-        self._runner = runner
-        self._tokens = 0
-        self._fruitless = 0
-        self._asked_for_action = False
+    _habit: Habit
+    _options: AgentOptions
+    _conversation: AgentConversation
+    _tool_context: ToolContext
+    _context: TurnContext
+    _runner: ToolRunner
+    _tokens: int = 0
+    _fruitless: int = 0
+    _asked_for_action: bool = False
 
     async def play(self, turn: Turn) -> TurnResult:
         claim = await self._begin_turn(turn)
@@ -177,7 +171,7 @@ class _AgentTurn:
             else:
                 await self._runner.answer_undone(call, HALTED)
         if claim is None and self._last_word() is not None:
-            await self._conversation.append(Message("user", NUDGE_RESUMED))
+            await self._context.keep(Message("user", NUDGE_RESUMED))
         return claim
 
     def _last_word(self) -> Claim | None:
@@ -190,7 +184,7 @@ class _AgentTurn:
         """Makes the calls; returns the claim that ends the turn, or None to continue."""
         done = await self._runner.run(calls, completed)
         if done.looping and done.claim is None:
-            await self._conversation.append(Message("user", NUDGE_LOOP))
+            await self._context.keep(Message("user", NUDGE_LOOP))
         return done.claim
 
     async def _without_calls(self, text: str, *, cut: bool) -> Claim | None:
@@ -212,13 +206,13 @@ class _AgentTurn:
         if written:
             await self._ask_for_action()
         else:
-            await self._conversation.append(Message("user", NUDGE_CUT if cut else NUDGE_EMPTY))
+            await self._context.keep(Message("user", NUDGE_CUT if cut else NUDGE_EMPTY))
         return None
 
     async def _ask_for_action(self) -> None:
         self._asked_for_action = True
         self._habit.ask_for_actions()
-        await self._conversation.append(Message("user", NUDGE_ACTION))
+        await self._context.keep(Message("user", NUDGE_ACTION))
 
     async def _reply(self) -> ModelReply:
         """The model's next reply; a prompt that was too long for it is shortened once."""
@@ -242,7 +236,7 @@ class _AgentTurn:
 
     async def _ask_model(self) -> ModelReply:
         for hint in self._context.hints:
-            await self._conversation.append(hint_message(hint))
+            await self._context.keep(hint_message(hint))
         request = await self._conversation.request()
         reading = self._habit.model.estimate(request)[0].input_tokens
         self._context.activity(f"thinking (reading {reading:,} tokens)")

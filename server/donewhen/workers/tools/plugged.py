@@ -63,7 +63,13 @@ class PluggedTool:
         for name, value in given.items():
             if name not in properties and self.spec.parameters.get("additionalProperties") is False:
                 raise WrongArguments(f"there is no argument `{name}`; the arguments are: {', '.join(properties)}")
-            _refuse_wrong_type(name, value, properties.get(name))
+            told = properties.get(name)
+            wanted = cast("Mapping[str, Any]", told).get("type") if isinstance(told, Mapping) else None
+            kinds = _TYPES.get(wanted) if isinstance(wanted, str) else None
+            if kinds is not None and (
+                not isinstance(value, kinds) or (isinstance(value, bool) and wanted != "boolean")
+            ):
+                raise WrongArguments(f"`{name}` should be a JSON {wanted}")
         return given
 
     async def run(self, context: ToolContext, invocation: Invocation) -> ToolOutcome:
@@ -86,12 +92,3 @@ class PluggedTool:
             reason = f"the tool {self.name} failed: {type(error).__name__}: {error}"
             await context.turn_context.host.switch_off(self.tool.plugin, "register_tool", reason)
             return refused(f"{reason}. It is switched off: do without it", line)
-
-
-def _refuse_wrong_type(name: str, value: Any, told: Any) -> None:
-    wanted = cast("Mapping[str, Any]", told).get("type") if isinstance(told, Mapping) else None
-    kinds = _TYPES.get(wanted) if isinstance(wanted, str) else None
-    if kinds is None:
-        return
-    if not isinstance(value, kinds) or (isinstance(value, bool) and wanted != "boolean"):
-        raise WrongArguments(f"`{name}` should be a JSON {wanted}")
