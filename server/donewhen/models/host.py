@@ -16,7 +16,7 @@ from dataclasses import asdict
 from typing import Any
 
 from donewhen.core.calls import Message
-from donewhen.models.protocol import line, message_in
+from donewhen.models.protocol import Call, line, message_in
 from donewhen.models.silence import Silence
 
 SETTINGS = {
@@ -76,12 +76,13 @@ class _Host:
         """Handles one line from the server."""
         said = json.loads(raw)
         if "ask" in said:
-            self._messages.update({int(number): message_in(message) for number, message in said["new"].items()})
+            number, new, numbers = said.pop("ask"), said.pop("new"), said.pop("messages")
+            self._messages.update({int(one): message_in(message) for one, message in new.items()})
             # Resolved at once: a message may be forgotten while the call waits.
-            messages = [self._messages[number] for number in said["messages"]]
-            task = asyncio.get_event_loop().create_task(self._answer(said, messages))
-            self._calls[said["ask"]] = task
-            task.add_done_callback(lambda _: self._calls.pop(said["ask"], None))
+            call = Call(messages=tuple(self._messages[one] for one in numbers), **said)
+            task = asyncio.get_event_loop().create_task(self._answer(number, call))
+            self._calls[number] = task
+            task.add_done_callback(lambda _: self._calls.pop(number, None))
         elif "cancel" in said:
             if task := self._calls.get(said["cancel"]):
                 task.cancel()
@@ -89,11 +90,10 @@ class _Host:
             for number in said["forget"]:
                 self._messages.pop(number, None)
 
-    async def _answer(self, said: Mapping[str, Any], messages: list[Message]) -> None:
+    async def _answer(self, number: int, call: Call) -> None:
         from donewhen.models.described import described
 
-        number, told_at = said["ask"], 0.0
-        silence = Silence(said["timeout"], said["silence"])
+        told_at, silence = 0.0, Silence(call.timeout, call.silence)
 
         def hear_text(text: str) -> None:
             self._say({"id": number, "text": text})
@@ -109,11 +109,11 @@ class _Host:
 
         try:
             async with silence:
-                reply = await self._asking.ask(said, messages, hear_text, hear_chunk)
+                reply = await self._asking.ask(call, hear_text, hear_chunk)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 # litellm raises anything, and each call must get an answer
-            self._say({"id": number, "failed": asdict(described(error, said["key"]))})
+            self._say({"id": number, "failed": asdict(described(error, call.key))})
         else:
             self._say({"id": number, "reply": asdict(reply)})
 

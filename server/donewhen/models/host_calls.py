@@ -7,13 +7,13 @@ import gc
 import importlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from donewhen.core.calls import Message
-from donewhen.models.protocol import Answered
+from donewhen.models.protocol import Answered, Call
 from donewhen.models.replies import Growing, chat_message, streamed_reply, whole_reply
 
 
@@ -38,57 +38,45 @@ class Asking:
         then."""
         with suppress(Exception):
             mirror = await asyncio.start_server(_mirror, "127.0.0.1", 0)
-            question: dict[str, Any] = {
-                "model": "openai/warm-up",
-                "key": "none",
-                "api_base": f"http://127.0.0.1:{mirror.sockets[0].getsockname()[1]}/v1",
-                "parameters": {"tools": [_TOOL], "temperature": 0.0},
-                "marks": [],
-                "timeout": 5.0,
-            }
+            base = f"http://127.0.0.1:{mirror.sockets[0].getsockname()[1]}/v1"
+            asked = {"tools": [_TOOL], "temperature": 0.0}
+            call = Call("openai/warm-up", (Message("user", "?"),), "none", base, asked, timeout=5.0)
             try:
                 async with asyncio.timeout(5):
                     for stream in (False, True):
-                        asked = {**question, "stream": stream}
-                        await self.ask(asked, [Message("user", "?")], lambda _: None, lambda: None)
+                        await self.ask(replace(call, stream=stream), lambda _: None, lambda: None)
             finally:
                 mirror.close()
 
-    async def ask(
-        self,
-        asked: Mapping[str, Any],
-        messages: list[Message],
-        on_text: Callable[[str], None],
-        on_chunk: Callable[[], None],
-    ) -> Answered:
-        """The reply to a call in the host's form. Raises whatever litellm raises."""
-        marks = set(asked["marks"])
+    async def ask(self, call: Call, on_text: Callable[[str], None], on_chunk: Callable[[], None]) -> Answered:
+        """The reply to a call. Raises whatever litellm raises."""
+        marks = set(call.marks)
         arguments: dict[str, Any] = {
-            "model": asked["model"],
-            "messages": [chat_message(one, marked=index in marks) for index, one in enumerate(messages)],
-            "timeout": asked["timeout"],
+            "model": call.model,
+            "messages": [chat_message(one, marked=index in marks) for index, one in enumerate(call.messages)],
+            "timeout": call.timeout,
             "max_retries": 0,
             "num_retries": 0,
             "drop_params": True,
-            **asked["parameters"],
+            **call.parameters,
         }
-        for name, value in (("api_key", asked["key"]), ("api_base", asked["api_base"])):
+        for name, value in (("api_key", call.key), ("api_base", call.api_base)):
             if value:
                 arguments[name] = value
-        if asked["stream"]:
+        if call.stream:
             arguments |= {"stream": True, "stream_options": {"include_usage": True}}
         response = await self._litellm.acompletion(**arguments)
         if response is None:
             raise UnprocessableError("the provider refused the request's parameters (422)")
-        if asked["stream"]:
+        if call.stream:
             reply, usage = await streamed_reply(response, Growing(on_text, on_chunk))
         else:
             reply, usage = whole_reply(response)
         if usage is None:
             return reply
         with suppress(Exception):
-            priced = self._litellm.ModelResponse(model=asked["model"], usage=usage)
-            return replace(reply, cost=self._litellm.completion_cost(completion_response=priced, model=asked["model"]))
+            priced = self._litellm.ModelResponse(model=call.model, usage=usage)
+            return replace(reply, cost=self._litellm.completion_cost(completion_response=priced, model=call.model))
         return reply
 
 

@@ -146,14 +146,7 @@ class HostedModel:
                 await self._sleep(wait)
         self._abilities.answered = True
         self._abilities.streamed = self._abilities.streamed or call.stream
-        reply = self._reply(request, answered)
-        reply = replace(reply, usage=reply.usage + lost)
-        if reply.finish == "content_filter" and not reply.message.text.strip() and not reply.message.calls:
-            withheld = ModelFailed(
-                f"{self._name} refused the request: a filter of its provider held back the answer", "refused"
-            )
-            withheld.usage = reply.usage
-            raise withheld
+        reply = self._reply(request, answered, lost)
         if on_text is not None and request.stream and not call.stream:
             on_text(reply.message.text)
         return reply
@@ -202,7 +195,9 @@ class HostedModel:
             return True
         return (self._provider or "").startswith(("bedrock", "vertex_ai")) and "claude" in self._name.lower()
 
-    def _reply(self, request: ModelRequest, answered: Answered) -> ModelReply:
+    def _reply(self, request: ModelRequest, answered: Answered, lost: Usage) -> ModelReply:
+        """What was answered, and what it cost with the tries that were lost. Raises ModelFailed where the provider
+        held it back."""
         self._estimator.learn(request, answered.input_tokens)
         given, taken = self._estimator.token_counts(request, answered)
         cached = min(max(answered.cached_tokens, 0), given)
@@ -215,7 +210,14 @@ class HostedModel:
         finish = answered.finish
         if finish in ("stop", "tool_calls", "function_call"):  # not every server says that it stopped for a tool
             finish = "tool_calls" if message.calls else "stop"
-        return ModelReply(message, Usage(given, taken, cached, cost), finish)
+        usage = Usage(given, taken, cached, cost) + lost
+        if finish == "content_filter" and not message.text.strip() and not message.calls:
+            withheld = ModelFailed(
+                f"{self._name} refused the request: a filter of its provider held back the answer", "refused"
+            )
+            withheld.usage = usage
+            raise withheld
+        return ModelReply(message, usage, finish)
 
 
 def _marks(request: ModelRequest) -> tuple[int, ...]:

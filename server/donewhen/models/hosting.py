@@ -7,7 +7,7 @@ import json
 import sys
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -226,21 +226,8 @@ class _Session:
             return self._last, pending.future
         self._pending[self._last] = pending
         new, numbers = self._known.numbers(call.messages)
-        self._send(
-            {
-                "ask": self._last,
-                "new": new,
-                "messages": numbers,
-                "model": call.model,
-                "key": call.key,
-                "api_base": call.api_base,
-                "parameters": call.parameters,
-                "marks": call.marks,
-                "stream": call.stream,
-                "timeout": call.timeout,
-                "silence": call.silence,
-            }
-        )
+        asked = asdict(replace(call, messages=()))
+        self._send({"ask": self._last, "new": new, **asked, "messages": numbers})
         if forgotten := self._known.forget(len(call.messages)):
             self._send({"forget": forgotten})
         return self._last, pending.future

@@ -1,9 +1,9 @@
 """The messages between the server and its model host: values, and their form as lines of JSON.
 
-To the host: `{"ask": id, "new": {number: message}, "messages": [number], ...}`, `{"cancel": id}` and
-`{"forget": [number]}`. A message is sent once; after that its number stands for it. From the host: `{"ready": seconds}`
-or `{"unusable": why}`, then `{"id", "text"}` and `{"id", "alive"}` while a streamed reply grows, and either
-`{"id", "reply"}` or `{"id", "failed"}` for each call.
+To the host: `{"ask": id, "new": {number: message}, "messages": [number], ...}` with the fields of a `Call`,
+`{"cancel": id}` and `{"forget": [number]}`. A message is sent once; after that its number stands for it. From the host:
+`{"ready": seconds}` or `{"unusable": why}`, then `{"id", "text"}` and `{"id", "alive"}` while a streamed reply grows,
+and either `{"id", "reply"}` or `{"id", "failed"}` for each call.
 """
 
 from __future__ import annotations

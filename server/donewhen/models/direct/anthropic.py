@@ -37,7 +37,7 @@ _FINISH: Mapping[str | None, str] = {
 
 
 class AnthropicClient:
-    """The official client at one address (`clients.Client`)."""
+    """The official client at one address."""
 
     def __init__(self, api_base: str | None) -> None:
         # `/v1` belongs to the path here; for litellm it may stand at the end of the address or not.

@@ -27,7 +27,7 @@ _PATH = "/chat/completions"
 
 
 class OpenAiClient:
-    """The official client at one address (`clients.Client`)."""
+    """The official client at one address."""
 
     def __init__(self, api_base: str | None) -> None:
         self._client = AsyncOpenAI(

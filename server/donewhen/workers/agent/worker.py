@@ -211,7 +211,7 @@ class _AgentTurn:
 
     async def _ask_for_action(self) -> None:
         self._asked_for_action = True
-        self._habit.ask_for_actions()
+        self._habit.by_actions = True
         await self._context.keep(Message("user", NUDGE_ACTION))
 
     async def _reply(self) -> ModelReply:
