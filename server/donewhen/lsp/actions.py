@@ -3,7 +3,7 @@ start."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from lsprotocol import types
@@ -33,14 +33,15 @@ async def actions(session: Session, params: types.CodeActionParams) -> list[type
     if goal is not None:
         path = file_path(params.text_document.uri)
         ours = session.views.diagnostics.at(path) if path is not None else []
-        here = [one for one in ours if _touches(one.range, params.range)]
+        first, last = params.range.start.line, params.range.end.line
+        here = [one for one in ours if one.range.start.line <= last and first <= one.range.end.line]
         found += suggestion_actions(goal.uri, here)
-        found += goal_actions(goal, params.range.start.line, params.range.end.line, asks=session.profile.reasons)
+        found += goal_actions(goal, first, last, asks=session.profile.reasons)
         found += run_actions(goal)
     else:
         found += code_line_actions(session, params.context.diagnostics)
     wanted = params.context.only
-    kept = [one for one in found if wanted is None or any(_is_kind(one, kind) for kind in wanted)]
+    kept = [one for one in found if wanted is None or any(_is_kind(one.kind or "", kind) for kind in wanted)]
     return list(kept) if session.profile.action_literals else [one.command for one in kept if one.command is not None]
 
 
@@ -78,11 +79,7 @@ def suggestion_actions(uri: str, diagnostics: list[types.Diagnostic]) -> list[ty
 def finding_actions(diagnostics: object, *, asks: bool = False) -> list[types.CodeAction]:
     """Accept or revert, on the line of an integrity finding."""
     found: list[types.CodeAction] = []
-    for one in cast("list[types.Diagnostic]", diagnostics):
-        data = _data(one)
-        run_id, finding_id = data.get("runId"), data.get("findingId")
-        if one.source != SOURCE or not isinstance(run_id, str) or not isinstance(finding_id, str):
-            continue
+    for one, run_id, finding_id in _ours(diagnostics, "findingId"):
         about = {"runId": run_id, "findingId": finding_id}
         accept = types.Command(
             f"Accept {finding_id}", "donewhen.run.acceptIntegrity", arguments=[_reasoned(about, asks)]
@@ -95,16 +92,20 @@ def finding_actions(diagnostics: object, *, asks: bool = False) -> list[types.Co
 def code_line_actions(session: Session, diagnostics: object) -> list[types.CodeAction]:
     """The actions for the requirements that lines of code keep from being met."""
     found: dict[tuple[str, str], types.CodeAction] = {}
-    for mark in cast("list[types.Diagnostic]", diagnostics):
-        data = _data(mark)
-        run_id, requirement_id = data.get("runId"), data.get("requirementId")
-        if mark.source != SOURCE or not isinstance(run_id, str) or not isinstance(requirement_id, str):
-            continue
+    for mark, run_id, requirement_id in _ours(diagnostics, "requirementId"):
         runs = [run for folder in session.host.open_folders() if (run := folder.snapshots.of_run(run_id))]
         for run, one in ((each, one) for each in runs for one in each.views if one.requirement_id == requirement_id):
             for action in _standing_actions(str(mark.code), run, one, session.profile.reasons):
                 found.setdefault((run_id, action.title), action).diagnostics = [mark]
     return list(found.values())
+
+
+def _ours(diagnostics: object, about: str) -> Iterator[tuple[types.Diagnostic, str, str]]:
+    """Of a client's diagnostics ours that are about such a thing: each with its run, and with what it is about."""
+    for one in cast("list[types.Diagnostic]", diagnostics):
+        run_id, named = _data(one).get("runId"), _data(one).get(about)
+        if one.source == SOURCE and isinstance(run_id, str) and isinstance(named, str):
+            yield one, run_id, named
 
 
 def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) -> list[types.CodeAction]:
@@ -128,8 +129,7 @@ def _standing_actions(label: str, run: RunView, one: RequirementView, asks: bool
         title = f"Open the evidence {evidence_id}"
         found.append(types.Command(title, "donewhen.run.evidence", arguments=[argument]))
     if run.state.options.judge is not None and (one.decided_by == "judge" or one.status == "unmet"):
-        dispute = types.Command(f"Dispute {label}", "donewhen.run.dispute", arguments=[_reasoned(about, asks)])
-        found.append(dispute)
+        found.append(types.Command(f"Dispute {label}", "donewhen.run.dispute", arguments=[_reasoned(about, asks)]))
     if one.status == "waived":
         undo = {**about, "reason": REASON, "undo": True}
         found.append(types.Command(f"Undo the waiver of {label}", "donewhen.run.override", arguments=[undo]))
@@ -147,18 +147,10 @@ def _reasoned(about: Mapping[str, str], asks: bool) -> dict[str, str]:
     return dict(about) if asks else {**about, "reason": REASON}
 
 
-def _touches(one: types.Range, other: types.Range) -> bool:
-    return one.start.line <= other.end.line and other.start.line <= one.end.line
-
-
-def _is_kind(action: types.CodeAction, wanted: str | types.CodeActionKind) -> bool:
+def _is_kind(one: str | types.CodeActionKind, wanted: str | types.CodeActionKind) -> bool:
     """True for the wanted kind and its sub-kinds."""
-    kind, asked = (_kind_name(one) for one in (action.kind or "", wanted))
+    kind, asked = (each.value if isinstance(each, types.CodeActionKind) else each for each in (one, wanted))
     return asked == "" or kind == asked or kind.startswith(asked + ".")
-
-
-def _kind_name(kind: str | types.CodeActionKind) -> str:
-    return kind.value if isinstance(kind, types.CodeActionKind) else kind
 
 
 def _data(diagnostic: types.Diagnostic) -> Mapping[str, Any]:

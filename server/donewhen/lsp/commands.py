@@ -72,7 +72,7 @@ async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
     return {"text": await folder.runs.file_at(argument.run_id, argument.iteration, path)}
 
 
-async def changes(session: Session, argument: a.RunChanges) -> dict[str, Any]:
+async def changes(session: Session, argument: a.OfRun) -> dict[str, Any]:
     """The files that are not as they were before the run's first turn."""
     folder = await folder_of(session, argument.run_id)
     found = await folder.runs.changes(argument.run_id)
@@ -443,7 +443,7 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.children": Command(a.RunChildren, children),
     "donewhen.run.iteration": Command(a.RunIteration, iteration),
     "donewhen.run.file": Command(a.RunFile, file_text),
-    "donewhen.run.changes": Command(a.RunChanges, changes),
+    "donewhen.run.changes": Command(a.OfRun, changes),
     "donewhen.run.proposed": Command(a.RunProposed, proposed),
     "donewhen.run.evidence": Command(a.RunEvidence, evidence),
     "donewhen.run.tests": Command(a.RunTests, tests),
