@@ -5,7 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from donewhen.core.proof import guardable
-from donewhen.core.state import RunState
+
 from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
@@ -60,12 +60,16 @@ def run_commands(goal: GoalView) -> list[types.Command]:
         elif not view.state.lifecycle.ended:  # paused, interrupted, or halted by a plugin
             found = [resume, check, stop]
         else:
-            found = [start, check, *_guarding(view.state)]
+            found = [start, check]
+            if guardable(view.state):
+                title = GUARD if view.state.guard is None else "Lift guard"
+                given = {"runId": view.state.run_id, "on": view.state.guard is None}
+                found.append(types.Command(title, "donewhen.run.guard", arguments=[given]))
         if asked and not view.state.lifecycle.ended:
             # First, because nothing else continues before the answer.
             found = [types.Command("Answer", "donewhen.run.answer", arguments=asked), *found]
     executing = ("donewhen.run.start", "donewhen.goal.check", RESUME, "donewhen.run.answer")
-    return [command for command in found if goal.trusted or not _executes(command, executing)]
+    return [one for one in found if goal.trusted or not (one.command in executing or one.title == GUARD)]
 
 
 def _repairing(goal: GoalView, commands: list[types.Command]) -> list[types.Command]:
@@ -86,17 +90,6 @@ def _repairing(goal: GoalView, commands: list[types.Command]) -> list[types.Comm
     return [*before, types.Command(title, f"donewhen.{action}", arguments=list(arguments)), *after]
 
 
-def _executes(command: types.Command, executing: tuple[str, ...]) -> bool:
-    return command.command in executing or command.title == GUARD
-
-
-def _guarding(state: RunState) -> list[types.Command]:
-    """A complete goal can be guarded."""
-    arguments = [{"runId": state.run_id, "on": state.guard is None}]
-    title = GUARD if state.guard is None else "Lift guard"
-    return [types.Command(title, "donewhen.run.guard", arguments=arguments)] if guardable(state) else []
-
-
 def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types.CodeLens]:
     """The status, once, with the first evidence; one more lens for each further one. Ids are for the hover."""
     one = goal.status(source)
@@ -110,16 +103,14 @@ def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types
     parts += [goal.view.state.decider("judge")] if one.decided_by == "judge" else []
     parts += ["flaky"] if one.flaky else []
     parts += ["being proven again"] if one.renewing else []
-    commands = [
-        types.Command(
-            "Evidence" if number == 1 else f"Evidence {number}",
-            "donewhen.run.evidence",
-            arguments=[{"runId": goal.view.state.run_id, "evidenceId": evidence_id, "show": True}],
-        )
-        for number, evidence_id in enumerate(one.evidence_ids[:3], 1)
-    ] or [types.Command("", "")]
-    commands[0].title = " · ".join([*parts, commands[0].title]) if commands[0].title else " · ".join(parts)
-    return [types.CodeLens(where, command) for command in commands]
+    if not one.evidence_ids:
+        return [types.CodeLens(where, types.Command(" · ".join(parts), ""))]
+    found: list[types.CodeLens] = []
+    for number, evidence_id in enumerate(one.evidence_ids[:3], 1):
+        title = " · ".join([*parts, "Evidence"]) if number == 1 else f"Evidence {number}"
+        given = {"runId": goal.view.state.run_id, "evidenceId": evidence_id, "show": True}
+        found.append(types.CodeLens(where, types.Command(title, "donewhen.run.evidence", arguments=[given])))
+    return found
 
 
 # Inlay hints: each requirement's status at the end of its line.
