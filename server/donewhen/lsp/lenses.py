@@ -5,7 +5,6 @@ from __future__ import annotations
 from lsprotocol import types
 
 from donewhen.core.proof import guardable
-
 from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view

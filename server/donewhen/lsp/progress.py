@@ -17,6 +17,7 @@ from donewhen.lsp.client import Client
 from donewhen.lsp.host import Folder
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.wire.snapshot import halt_text, shown_halt
+from donewhen.wire.view import tally
 
 ResultT = TypeVar("ResultT")
 
@@ -40,7 +41,12 @@ class WorkDone:
         if self._over:
             self._tokens.pop(self._token, None)
             return False
-        self._tokens[self._token].add_done_callback(self._done)
+
+        def done(token: Future[Any]) -> None:
+            if token.cancelled():
+                self._cancelled()
+
+        self._tokens[self._token].add_done_callback(done)
         self._progress.begin(self._token, value())
         self.begun = True
         return True
@@ -56,10 +62,6 @@ class WorkDone:
         if self.begun:
             self.begun = False
             self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
-
-    def _done(self, token: Future[Any]) -> None:
-        if token.cancelled():
-            self._cancelled()
 
 
 async def with_progress(client: Client, title: str, work: Coroutine[Any, Any, ResultT]) -> ResultT | None:
@@ -148,8 +150,7 @@ def message(view: RunView) -> str:
     iteration = f"iteration {state.iteration}" + ("" if limit is None else f"/{int(limit)}")
     met = sum(one.status == "met" for one in view.views)
     waived = sum(one.status == "waived" for one in view.views)
-    tally = f"{met} of {len(view.views)} met" + (f", {waived} waived" if waived else "")
-    return " · ".join(filter(None, (iteration, state.phase, tally)))
+    return " · ".join(filter(None, (iteration, state.phase, tally(met, len(view.views), waived))))
 
 
 def percentage(view: RunView) -> int:
