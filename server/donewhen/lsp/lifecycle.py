@@ -47,15 +47,12 @@ async def show_folder(session: Session, root: Path) -> None:
     for view in reversed(folder.snapshots.newest_first()):
         session.views.run_changed(folder, view)
     offer_to_resume(session, folder)
-    await _tell_unreadable(session, folder)
-
-
-async def _tell_unreadable(session: Session, folder: Folder) -> None:
-    """Reports unreadable runs, newest first; once, while `donewhen.run.status` reports all of them."""
-    found = [summary for summary in await folder.runs.summaries() if summary.unreadable is not None]
-    for summary in found[:1]:
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        said = f"Done When can't read run {summary.run_id} of {folder.root.name}{more}: {summary.unreadable}"
+    # The newest of those that can't be read, once: `donewhen.run.status` reports all of them.
+    unreadable = [summary for summary in await folder.runs.summaries() if summary.unreadable is not None]
+    if unreadable:
+        newest, others = unreadable[0], len(unreadable) - 1
+        more = f" (and {others} more)" if others else ""
+        said = f"Done When can't read run {newest.run_id} of {root.name}{more}: {newest.unreadable}"
         session.show_message(types.MessageType.Warning, said)
 
 
