@@ -264,14 +264,15 @@ def _decisions(view: RunView) -> Iterator[list[str]]:
             message = plain_line(finding.message)
             standing.append(f"- {known.id} {finding.kind} at {place(finding)}: {message}{accepted}")
     undone = [f"- {undone_text(one)}: {plain_line(one.finding.message)}" for one in state.undone_findings]
-    changed = [f"- {code(one.path)} +{one.added} −{one.removed}" for one in view.edits[:MAX_CHANGED]]
-    more = len(view.edits) - MAX_CHANGED
+    edits = view.edits or ()
+    changed = [f"- {code(one.path)} +{one.added} −{one.removed}" for one in edits[:MAX_CHANGED]]
+    more = len(edits) - MAX_CHANGED
     changed += [f"- and {more} more"] if more > 0 else []
     yield _section("Overrides by a person (not proven)", overrides)
     yield _section("A weak judge", _warnings(state, WEAK_JUDGE))
     yield _section("Integrity findings", standing)
     yield _section("Refused on the way", undone)
-    yield _section(f"Changed: {edits_text(view.edits)}", changed)
+    yield _section(f"Changed: {edits_text(edits)}", changed)
 
 
 def _circumstances(state: RunState) -> Iterator[list[str]]:
