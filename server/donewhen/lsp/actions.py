@@ -4,13 +4,14 @@ start."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import cast
 
 from lsprotocol import types
 
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 from donewhen.goalfile.source import RequirementSource
+from donewhen.lsp.client_profile import object_or_empty
 from donewhen.lsp.diagnostics import SOURCE
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.lenses import run_commands
@@ -68,7 +69,7 @@ def suggestion_actions(uri: str, diagnostics: list[types.Diagnostic]) -> list[ty
     """Replacements for misspelled words in the front matter."""
     found: list[types.CodeAction] = []
     for one in diagnostics:
-        suggestion = _data(one).get("suggestion")
+        suggestion = object_or_empty(one.data).get("suggestion")
         if isinstance(suggestion, str):
             edit = types.WorkspaceEdit(changes={uri: [types.TextEdit(one.range, suggestion)]})
             title = f"Change to “{suggestion}”"
@@ -103,7 +104,8 @@ def code_line_actions(session: Session, diagnostics: object) -> list[types.CodeA
 def _ours(diagnostics: object, about: str) -> Iterator[tuple[types.Diagnostic, str, str]]:
     """Of a client's diagnostics ours that are about such a thing: each with its run, and with what it is about."""
     for one in cast("list[types.Diagnostic]", diagnostics):
-        run_id, named = _data(one).get("runId"), _data(one).get(about)
+        data = object_or_empty(one.data)
+        run_id, named = data.get("runId"), data.get(about)
         if one.source == SOURCE and isinstance(run_id, str) and isinstance(named, str):
             yield one, run_id, named
 
@@ -151,8 +153,3 @@ def _is_kind(one: str | types.CodeActionKind, wanted: str | types.CodeActionKind
     """True for the wanted kind and its sub-kinds."""
     kind, asked = (each.value if isinstance(each, types.CodeActionKind) else each for each in (one, wanted))
     return asked == "" or kind == asked or kind.startswith(asked + ".")
-
-
-def _data(diagnostic: types.Diagnostic) -> Mapping[str, Any]:
-    data: object = cast("object", diagnostic.data)
-    return cast("Mapping[str, Any]", data) if isinstance(data, dict) else {}

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lsprotocol import types
 
@@ -29,6 +29,7 @@ from donewhen.ports import EditorSilent, no_editor_to_ask
 
 logger = logging.getLogger(__name__)
 
+AnswerT = TypeVar("AnswerT")
 LONG_TEXT = 20_000
 """Longer goal files are parsed in a thread, so that the loop is not blocked."""
 
@@ -83,6 +84,14 @@ class Client:
             if here is not None and here.cancelling():
                 raise
             raise EditorSilent("the editor's window was closed before its model answered") from None
+
+    async def answered(self, question: Awaitable[AnswerT]) -> AnswerT | None:
+        """What the client answers to a question of ours; None where it doesn't, or refuses."""
+        try:
+            return await question
+        except ClientSilent as problem:
+            logger.info("%s", problem)
+            return None
 
     def later(self, work: Any, name: str) -> asyncio.Task[Any]:
         """Runs a coroutine independently of the client's requests; its errors are logged."""

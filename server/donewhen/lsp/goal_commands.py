@@ -31,7 +31,6 @@ from donewhen.lsp import arguments as a
 from donewhen.lsp.positions import FilePlace, is_goal_file, required_path
 from donewhen.lsp.progress import with_progress
 from donewhen.lsp.proof_basis import MARKDOWN
-from donewhen.lsp.protocol import ClientSilent
 from donewhen.lsp.publisher import snapshot_json
 from donewhen.lsp.session import Session
 from donewhen.wire.plain import spent_json
@@ -231,11 +230,9 @@ async def _by_editor(session: Session, path: Path, text: str) -> bool:
     document = types.OptionalVersionedTextDocumentIdentifier(uri)
     insert = types.TextDocumentEdit(document, [types.TextEdit(types.Range(start, start), text)])
     edit = types.WorkspaceEdit(document_changes=[create, insert])
-    try:
-        result = await session.server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "Set goal"))
-    except ClientSilent:
-        return False
-    return result.applied
+    params = types.ApplyWorkspaceEditParams(edit, "Set goal")
+    result = await session.answered(session.server.workspace_apply_edit_async(params))
+    return result is not None and result.applied
 
 
 def _never_overwritten(path: Path) -> UsageError:

@@ -22,7 +22,6 @@ from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.lsp.client import Client
 from donewhen.lsp.host import Folder
-from donewhen.lsp.protocol import ClientSilent
 from donewhen.wire.snapshot import halt_text
 
 logger = logging.getLogger(__name__)
@@ -150,13 +149,10 @@ class Interrupts:
     async def _show_question(self, message: str, buttons: list[str]) -> str | None:
         actions = [types.MessageActionItem(title) for title in buttons]
         params = types.ShowMessageRequestParams(types.MessageType.Info, message, actions)
-        try:
-            item = await self._client.server.protocol.send_request_async(
-                types.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout=PERSON_SECONDS
-            )
-        except ClientSilent as problem:
-            logger.info("%s", problem)
-            return None
+        question = self._client.server.protocol.send_request_async(
+            types.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout=PERSON_SECONDS
+        )
+        item = await self._client.answered(question)
         return None if item is None else item.title
 
 

@@ -49,6 +49,7 @@ from donewhen.core.errors import (
     UnknownRun,
     WrongAnswer,
 )
+from donewhen.lsp.client_profile import JsonObject, object_or_empty
 from donewhen.lsp.documents import OpenDocuments
 from donewhen.lsp.transport import BrokenFrame
 from donewhen.version import __version__
@@ -156,8 +157,7 @@ class Protocol(LanguageServerProtocol):
     def _take_notification(self, message: JsonObject) -> None:
         method = message["method"]
         if method == types.CANCEL_REQUEST:
-            given = message.get("params")
-            number = cast("JsonObject", given).get("id") if isinstance(given, dict) else None
+            number = object_or_empty(message.get("params")).get("id")
             # Our own requests are in the same table; a client can't cancel those.
             if _is_id(number) and isinstance(self._request_futures.get(cast("MsgId", number)), asyncio.Task):
                 self._handle_cancel_notification(cast("MsgId", number))
@@ -458,7 +458,7 @@ def _about(problem: BaseException) -> dict[str, Any] | None:
 linecache.clearcache()
 
 _NAMED = re.compile(r"(?:^|[a-z])uris?$|^(?:root|file)?[pP]aths?$", re.IGNORECASE)
-JsonObject = Mapping[str, Any]
+
 AttrsT = TypeVar("AttrsT")
 
 
@@ -498,7 +498,7 @@ def initialize_params(params: object, converter: cattrs.Converter) -> types.Init
         if value is not None and type(value) is not kind:
             raise JsonRpcInvalidParams(f"initialize: {name} must be {wanted} or null")
     named = cast("list[object]", given.get("workspaceFolders") or [])
-    uris = [cast("dict[str, object]", one).get("uri") for one in named if isinstance(one, dict)]
+    uris = [object_or_empty(one).get("uri") for one in named]
     return types.InitializeParams(
         capabilities=_as_far_as_it_fits(given.get("capabilities") or {}, types.ClientCapabilities, converter),
         process_id=given.get("processId"),
@@ -537,11 +537,6 @@ def _as_far_as_it_fits(given: Mapping[str, Any], wanted: type[AttrsT], converter
 
 def where(problem: BaseException) -> str:
     """The wrong field, without Python's type names or paths."""
-    found = path_of(problem)
-    return f"the value of {'.'.join(found)} is missing or of the wrong type" if found else "the params are not valid"
-
-
-def path_of(problem: BaseException) -> list[str]:
     path: list[str] = []
     while isinstance(problem, cattrs.BaseValidationError) and problem.exceptions:
         problem = problem.exceptions[0]
@@ -550,7 +545,7 @@ def path_of(problem: BaseException) -> list[str]:
         path += [str(name) for name in names if name is not None]
     if isinstance(problem, KeyError) and problem.args:
         path.append(str(problem.args[0]))
-    return path
+    return f"the value of {'.'.join(path)} is missing or of the wrong type" if path else "the params are not valid"
 
 
 def refuse_unusable(params: object) -> None:

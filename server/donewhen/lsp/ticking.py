@@ -10,7 +10,6 @@ from donewhen.engine.api import RunView
 from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.host import Folder
-from donewhen.lsp.protocol import ClientSilent
 
 logger = logging.getLogger(__name__)
 
@@ -44,12 +43,8 @@ class Ticking:
         if not edits:
             return
         params = types.ApplyWorkspaceEditParams(types.WorkspaceEdit(changes={uri: edits}), "Tick what is proven")
-        try:
-            result = await self._client.server.workspace_apply_edit_async(params)
-        except ClientSilent as problem:
-            logger.info("%s", problem)
-            return
-        if not result.applied:
+        result = await self._client.answered(self._client.server.workspace_apply_edit_async(params))
+        if result is not None and not result.applied:
             logger.info("the editor did not tick the boxes of %s", uri)
 
 
