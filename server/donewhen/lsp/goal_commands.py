@@ -17,6 +17,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from donewhen.app.agents import found_agents
 from donewhen.app.services import Adviser
 from donewhen.app.workspace_context import plugins_there
+from donewhen.core import markdown
 from donewhen.core.errors import DoneWhenError, GoalFileError, UsageError, WorkspaceError
 from donewhen.core.work import Usage
 from donewhen.engine.api import StartOptions
@@ -30,7 +31,6 @@ from donewhen.goalfile.survey import FoundCheck, Survey
 from donewhen.lsp import arguments as a
 from donewhen.lsp.positions import FilePlace, is_goal_file, required_path
 from donewhen.lsp.progress import with_progress
-from donewhen.lsp.proof_basis import MARKDOWN
 from donewhen.lsp.publisher import snapshot_json
 from donewhen.lsp.session import Session
 from donewhen.wire.plain import spent_json
@@ -318,5 +318,5 @@ async def _ask_adviser(
     except DoneWhenError as problem:
         advice.model = None
         # It contains a provider's text, which VS Code would turn into links.
-        session.show_message(types.MessageType.Warning, MARKDOWN.prose(f"{failed}: {problem.said}"))
+        session.show_message(types.MessageType.Warning, markdown.prose(f"{failed}: {problem.said}"))
     return advice

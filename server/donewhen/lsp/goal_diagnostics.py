@@ -16,7 +16,7 @@ from donewhen.core.words import listed
 from donewhen.engine.api import RunView
 from donewhen.goalfile.source import ParsedGoalFile, ProblemSeverity, RequirementSource, Span
 
-SEVERITIES: Mapping[str, ProblemSeverity] = {
+STATUS_SEVERITIES: Mapping[str, ProblemSeverity] = {
     "unmet": "error",
     "stale": "warning",
     "unverified": "information",
@@ -167,7 +167,7 @@ def _requirement_diagnostic(
     """The diagnostic on the requirement's own line: while its proof is renewed, the last one, and said so."""
     start, end = _ends(source.text_span)
     current = None
-    if (severity := SEVERITIES.get(one.status)) is not None:
+    if (severity := STATUS_SEVERITIES.get(one.status)) is not None:
         message = f"{one.status}: {one.reason}" if one.reason else one.status
         label, info, places = source.requirement.label, _info(view, one), _related(one, context)
         current = GoalDiagnostic(path, start, end, severity, label, message, info, places)

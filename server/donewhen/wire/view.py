@@ -19,7 +19,7 @@ from zlib import crc32
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
 from donewhen.core.trouble import Repair
 from donewhen.core.verdict import GRADES
-from donewhen.core.words import counted, duration, shortened
+from donewhen.core.words import counted, duration, sentence, shortened
 from donewhen.core.work import WEAK_JUDGE, ResponseKind
 from donewhen.engine.api import CallSummary, IterationDetail
 from donewhen.wire.snapshot import (
@@ -332,13 +332,12 @@ def _is_open(one: WireRequirement) -> bool:
 
 def _actions(run: Snapshot) -> list[str]:
     """What can be done with the run, the likeliest first."""
-    goal = run.goal_uri is not None
     guard = ["liftGuard"] if run.guard is not None else ["guard"] if _guardable(run) else []
     return [
         *(["answer"] if _asking(run) else []),
         *_steering(run),
         *guard,
-        *(["openGoal"] if goal else []),
+        *([] if run.goal_uri is None else ["openGoal"]),
         "report",
         "showTimeline",
         *(["revertToIteration"] if run.iterations else []),
@@ -380,7 +379,7 @@ def repair_lens(run: Snapshot) -> tuple[str, str] | None:
     state = state_in_words(run)
     # As lenses are written: `Set API key…`.
     label = re.sub(r" [A-Z](?=[a-z])", lambda letter: letter[0].lower(), first.label)
-    return f"{state[:1].upper()}{state[1:]} · {label}", first.action
+    return f"{sentence(state)} · {label}", first.action
 
 
 def _steering(run: Snapshot) -> list[str]:
@@ -732,6 +731,14 @@ def _goal_node(run: Snapshot, *, sparse: bool) -> WireNode:
     facts = [f"{counts.waived} waived" if counts.waived else "", state, _turn(run)]
     said = [state, _run_tally(run), _turn(run)]
     how = f"goal.{run.status or 'checked'}{'.guarded' if run.guard is not None else ''}"
+    # What it does now, or why it stands still: a line of its own, so that no more is drawn again when it changes.
+    halted = run.halt.reason if run.halt is not None else None
+    doing = halted or (run.activity if run.status == "running" else run.reason)
+    activity: list[WireNode] = []
+    if doing:
+        sign, tip = "pulse" if run.status == "running" else "info", as_markdown(doing)
+        row, line = f"{identity}/activity", _first_line(doing, 300)
+        activity = [_node(row, line, _phase(run), icon=sign, about=_about(run), tooltip=tip)]
     return _node(
         identity,
         f"{counts.met}/{counts.total} {title}",
@@ -743,22 +750,11 @@ def _goal_node(run: Snapshot, *, sparse: bool) -> WireNode:
         about=_about(run),
         tooltip=_goal_tooltip(run, state),
         children=[
-            *_activity_nodes(run, identity),
+            *activity,
             *(_finding_node(run, identity, one) for one in run.integrity),
             *(() if sparse else (_requirement_node(run, one) for one in run.requirements)),
         ],
     )
-
-
-def _activity_nodes(run: Snapshot, identity: str) -> list[WireNode]:
-    """What it does now, or why it stands still: a line of its own, so that no more is drawn again when it changes."""
-    halted = run.halt.reason if run.halt is not None else None
-    text = halted or (run.activity if run.status == "running" else run.reason)
-    if not text:
-        return []
-    icon = "pulse" if run.status == "running" else "info"
-    label = _first_line(text, 300)
-    return [_node(f"{identity}/activity", label, _phase(run), icon=icon, about=_about(run), tooltip=as_markdown(text))]
 
 
 def _goal_tooltip(run: Snapshot, state: str) -> str:
@@ -1476,11 +1472,15 @@ def chat_text(run: Snapshot) -> str:
     """How far a goal is, for a model: what is still missing comes first. Text of the workspace stands in quotes: it
     says what is, and asks for nothing."""
     counts, left = run.counts, [one for one in run.requirements if _is_open(one)]
+    stands = "checked, complete" if run.complete else "checked, not complete"
+    if run.status is not None:
+        most = "" if run.max_iterations is None else f" of at most {run.max_iterations}"
+        stands = f"{run.status}, iteration {run.iteration}{most}" if run.iteration else run.status
     waived = f", {counts.waived} waived by a person" if counts.waived else ""
     trusted = _trusted(run)
     proven = f"{counts.met - trusted} of {counts.total} requirements proven"
     proven += f", {trusted} on a person's word" if trusted else ""
-    head = f"Goal {_quoted(run.title)}: {_where_it_stands(run)}. {proven}{waived}."
+    head = f"Goal {_quoted(run.title)}: {stands}. {proven}{waived}."
     found = [one for one in run.integrity if not one.accepted]
     return "\n".join(
         [
@@ -1490,13 +1490,6 @@ def chat_text(run: Snapshot) -> str:
             *(f"The run waits for the person to answer: {_quoted(one.title)}" for one in run.interrupts),
         ]
     )
-
-
-def _where_it_stands(run: Snapshot) -> str:
-    if run.status is None:
-        return "checked, complete" if run.complete else "checked, not complete"
-    most = "" if run.max_iterations is None else f" of at most {run.max_iterations}"
-    return run.status if run.iteration == 0 else f"{run.status}, iteration {run.iteration}{most}"
 
 
 def _missing_line(one: WireRequirement) -> str:

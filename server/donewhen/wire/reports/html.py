@@ -277,33 +277,24 @@ def _evidence_details(evidence: Mapping[str, Evidence]) -> Iterator[str]:
     if evidence:
         yield "<h2>Evidence</h2>"
     for one in evidence.values():
-        seen, tried = one.observation, ""
+        seen, tried, told = one.observation, "", ""
+        ran = seen.result if isinstance(seen, Trial | AffectedRun) else seen
         if isinstance(seen, Trial):
             tried = f", tried {TRIED[seen.tried]}"
-            if seen.result is None:
-                yield _folded(one, f"{_code_element(seen.command)}{tried}: not run", [_escaped_html(seen.reason)])
-                continue
-            seen = seen.result
-        if isinstance(seen, AffectedRun):
-            tried, seen = ", of some of its tests", seen.result
-        if isinstance(seen, CheckResult):
-            yield _folded(
-                one,
-                f"{_code_element(seen.command)}{tried}: {_escaped_html(seen.reason or str(seen.outcome))}",
-                _result(seen),
-            )
+        elif isinstance(seen, AffectedRun):
+            tried = ", of some of its tests"
+        if isinstance(ran, CheckResult):
+            ended, told = _escaped_html(ran.reason or str(ran.outcome)), "".join(_result(ran))
+            summary = f"{_code_element(ran.command)}{tried}: {ended}"
+        elif isinstance(seen, Trial):
+            summary, told = f"{_code_element(seen.command)}{tried}: not run", _escaped_html(seen.reason)
         else:
-            yield _folded(one, _escaped_html(type(seen).__name__), [])
-
-
-def _folded(one: Evidence, summary: str, told: Iterable[str]) -> str:
-    revision = f'<p class="dim">at revision {_code_element(one.revision[:SHORT])}</p>'
-    seen = one.observation
-    ran = seen.result if isinstance(seen, AffectedRun) else seen
-    # What failed is what a reader came for; a trial may have to fail.
-    shown = " open" if isinstance(ran, CheckResult) and not ran.passed else ""
-    head = f"<summary>{_escaped_html(one.id)} {summary}</summary>{revision}"
-    return f'<details id="{_escaped_html(one.id)}"{shown}>{head}{"".join(told)}</details>'
+            summary = _escaped_html(type(seen).__name__)
+        # What failed is what a reader came for; a trial may have to fail.
+        failed = isinstance(ran, CheckResult) and not ran.passed and not isinstance(seen, Trial)
+        identity, revision = _escaped_html(one.id), _code_element(one.revision[:SHORT])
+        head = f'<summary>{identity} {summary}</summary><p class="dim">at revision {revision}</p>'
+        yield f'<details id="{identity}"{" open" if failed else ""}>{head}{told}</details>'
 
 
 def _edits(view: RunView) -> Iterator[str]:
