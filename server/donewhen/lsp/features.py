@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidRequest
+from pygls.exceptions import JsonRpcInvalidRequest, JsonRpcServerNotInitialized
 
 from donewhen.extras import EXTRAS
 from donewhen.lsp.client_profile import ClientProfile, read_profile
@@ -114,7 +114,8 @@ class Connection:
         self.host = host
         self.guard = guard
         """Of a client over TCP, whose runs outlive it."""
-        self._profile = ClientProfile()
+        self._profile: ClientProfile | None = None
+        """None until `initialize` is admitted: what comes at its heels is not served where it is refused."""
         self._turn = asyncio.Lock()
         self._session: Session | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -138,9 +139,11 @@ class Connection:
             self._watching = asyncio.get_running_loop().create_task(end_with(pid))
 
     async def session(self) -> Session:
-        """What serves the client, imported and made once. The lock lets those who wait go on in the order in which they
-        came, and before all who come later."""
+        """What serves the client, imported and made once; raises JsonRpcServerNotInitialized where none was admitted.
+        The lock lets those who wait go on in the order in which they came, and before all who come later."""
         async with self._turn:
+            if self._profile is None:
+                raise JsonRpcServerNotInitialized("the server is not initialized")
             if self._session is None:
                 make = await asyncio.to_thread(_imported_session)
                 self._session = make(self.server, self.host, self._profile, outlived=self.guard is not None)
