@@ -20,7 +20,7 @@ from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.navigation import evidence_command, evidence_uris
 from donewhen.lsp.proof_basis import MARKDOWN, PLAIN, Markup, proof_basis_text
 from donewhen.settings.table import KEYS
-from donewhen.wire.snapshot import halt_text, shown_halt
+from donewhen.wire.snapshot import changed_since, halt_text, shown_halt
 
 MAX_CHANGED = 5
 TAIL_LINES = 15
@@ -135,8 +135,7 @@ def cost(state: RunState) -> str:
 
 def _stale(view: RunView, markup: Markup) -> str:
     """Which content was proven, and what has changed since."""
-    changed = (view.present.changed or ()) if view.present is not None else ()
-    names = listed([markup.code(path) for path in changed], MAX_CHANGED)
+    names = listed([markup.code(path) for path in changed_since(view)], MAX_CHANGED)
     since = f"; changed since: {names}" if names else ""
     return f"Was met at revision {markup.code(view.state.revision[:12])}{since}. “Check Now” tries to prove it again."
 

@@ -30,7 +30,7 @@ class WorkDone:
         self._cancelled = cancelled
         self._token = f"donewhen-{uuid.uuid4()}"
         self.begun = self._over = False
-        self._last: tuple[str, int] | None = None
+        self._reported: tuple[str, int] | None = None
 
     async def begin(self, value: Callable[[], types.WorkDoneProgressBegin]) -> bool:
         """False if the client doesn't want it or never answers, and if it has ended in the meantime."""
@@ -52,8 +52,8 @@ class WorkDone:
         return True
 
     def report(self, message: str, percentage: int) -> None:
-        if self.begun and self._last != (message, percentage):
-            self._last = (message, percentage)
+        if self.begun and self._reported != (message, percentage):
+            self._reported = (message, percentage)
             self._progress.report(self._token, types.WorkDoneProgressReport(message=message, percentage=percentage))
 
     def end(self, message: str | None = None) -> None:

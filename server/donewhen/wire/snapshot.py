@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -439,6 +439,11 @@ def freshness_of(view: RunView) -> WireFreshness | None:
         changed_total=None if changed is None else len(changed),
         result_at=wire_time(state.updated_at),
     )
+
+
+def changed_since(view: RunView) -> Sequence[str]:
+    """The files that are not as they were at the result, as far as they are known."""
+    return () if view.present is None or view.present.changed is None else view.present.changed
 
 
 def _counts(view: RunView) -> WireCounts:

@@ -36,6 +36,7 @@ from donewhen.wire.reports.markdown import (
     why,
     why_as_told,
 )
+from donewhen.wire.snapshot import changed_since
 
 MAX_OUTPUT = 20_000
 MAX_PATHS = 20
@@ -147,7 +148,7 @@ def _heading(view: RunView) -> Iterator[str]:
     if reason := why(state):
         yield f"<p>{_prose(reason)}</p>"
     if view.stale:
-        changed = view.present.changed or () if view.present is not None else ()
+        changed = changed_since(view)
         named = f": {_paths(changed)}" if changed else ""
         yield f'<p class="open"><strong>Stale</strong>: files changed since this result{named}.</p>'
     if state.goal.objective and state.goal.objective != state.goal.title:

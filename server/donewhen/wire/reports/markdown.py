@@ -31,7 +31,7 @@ from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.words import counted, listed, money
 from donewhen.core.work import WEAK_JUDGE, Usage
 from donewhen.engine.api import FileEdit, RunView
-from donewhen.wire.snapshot import halt_text, shown_halt
+from donewhen.wire.snapshot import changed_since, halt_text, shown_halt
 
 MARKS = {
     "met": "✅ met",
@@ -94,8 +94,8 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
     return [f"### {title}", "", *lines] if lines else []
 
 
-def _warnings(state: RunState, code: str) -> list[str]:
-    return [f"- {plain_line(one.message)}" for one in state.warnings if one.code == code]
+def _warnings(state: RunState, about: str) -> list[str]:
+    return [f"- {plain_line(one.message)}" for one in state.warnings if one.code == about]
 
 
 def proven(view: RunView, what: str = "") -> str:
@@ -116,8 +116,7 @@ def stale_lines(view: RunView) -> list[str]:
     """That the files are no longer those of the result."""
     if view.present is None or not view.stale:
         return []
-    changed = view.present.changed or ()
-    names = listed([code(path) for path in changed], MAX_CHANGED)
+    names = listed([code(path) for path in changed_since(view)], MAX_CHANGED)
     return ["", f"**Stale**: files changed since this result{f': {names}' if names else ''}."]
 
 
@@ -133,8 +132,7 @@ def headline(view: RunView) -> str:
     said = verdict(view.state).replace("_", " ")
     if not view.stale:
         return with_untried(said, view.state)
-    changed = (view.present.changed or ()) if view.present is not None else ()
-    names = listed([code(path) for path in changed], 1)
+    names = listed([code(path) for path in changed_since(view)], 1)
     return f"was {said.removeprefix('check: ')}; stale since {names or 'files'} changed"
 
 
