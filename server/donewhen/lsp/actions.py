@@ -14,7 +14,7 @@ from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.client_profile import object_or_empty
 from donewhen.lsp.diagnostics import SOURCE
 from donewhen.lsp.goal_view import GoalView, goal_view
-from donewhen.lsp.lenses import run_commands
+from donewhen.lsp.lenses import command_about, run_commands
 from donewhen.lsp.positions import file_path
 from donewhen.lsp.session import Session
 from donewhen.lsp.ticking import ticks
@@ -82,10 +82,8 @@ def finding_actions(diagnostics: object, *, asks: bool = False) -> list[types.Co
     found: list[types.CodeAction] = []
     for one, run_id, finding_id in _ours(diagnostics, "findingId"):
         about = {"runId": run_id, "findingId": finding_id}
-        accept = types.Command(
-            f"Accept {finding_id}", "donewhen.run.acceptIntegrity", arguments=[_reasoned(about, asks)]
-        )
-        revert = types.Command(f"Revert {finding_id}", "donewhen.run.revert", arguments=[about])
+        accept = command_about(f"Accept {finding_id}", "donewhen.run.acceptIntegrity", _reasoned(about, asks))
+        revert = command_about(f"Revert {finding_id}", "donewhen.run.revert", about)
         found += [_command_action(accept, one), _command_action(revert, one)]
     return found
 
@@ -118,8 +116,8 @@ def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) 
     if source.requirement.checks or one.status in ("met", "waived"):
         return found
     # Before the waiver, which comes last, because it would replace a proof.
-    argument = {"goalUri": goal.uri, "requirementId": source.requirement.id, "check": ""}
-    add = types.Command(f"Add a check to {source.requirement.label}", "donewhen.goal.amend", arguments=[argument])
+    about = {"goalUri": goal.uri, "requirementId": source.requirement.id, "check": ""}
+    add = command_about(f"Add a check to {source.requirement.label}", "donewhen.goal.amend", about)
     return [*found[:-1], _command_action(add), *found[-1:]]
 
 
@@ -127,16 +125,15 @@ def _standing_actions(label: str, run: RunView, one: RequirementView, asks: bool
     about = {"runId": run.state.run_id, "requirementId": one.requirement_id}
     found: list[types.Command] = []  # read-only actions come first: some editors take the first one for RET
     for evidence_id in one.evidence_ids[:3]:
-        argument = {"runId": run.state.run_id, "evidenceId": evidence_id, "show": True}
-        title = f"Open the evidence {evidence_id}"
-        found.append(types.Command(title, "donewhen.run.evidence", arguments=[argument]))
+        given = {"runId": run.state.run_id, "evidenceId": evidence_id, "show": True}
+        found.append(command_about(f"Open the evidence {evidence_id}", "donewhen.run.evidence", given))
     if run.state.options.judge is not None and (one.decided_by == "judge" or one.status == "unmet"):
-        found.append(types.Command(f"Dispute {label}", "donewhen.run.dispute", arguments=[_reasoned(about, asks)]))
+        found.append(command_about(f"Dispute {label}", "donewhen.run.dispute", _reasoned(about, asks)))
     if one.status == "waived":
         undo = {**about, "reason": REASON, "undo": True}
-        found.append(types.Command(f"Undo the waiver of {label}", "donewhen.run.override", arguments=[undo]))
+        found.append(command_about(f"Undo the waiver of {label}", "donewhen.run.override", undo))
     elif one.status != "met":
-        found.append(types.Command(f"Waive {label}", "donewhen.run.override", arguments=[_reasoned(about, asks)]))
+        found.append(command_about(f"Waive {label}", "donewhen.run.override", _reasoned(about, asks)))
     return [_command_action(command) for command in found]
 
 
@@ -145,8 +142,8 @@ def _command_action(command: types.Command, about: types.Diagnostic | None = Non
     return types.CodeAction(command.title, kind=QUICK_FIX, command=command, diagnostics=diagnostics)
 
 
-def _reasoned(about: Mapping[str, str], asks: bool) -> dict[str, str]:
-    return dict(about) if asks else {**about, "reason": REASON}
+def _reasoned(about: Mapping[str, str], asks: bool) -> Mapping[str, str]:
+    return about if asks else {**about, "reason": REASON}
 
 
 def _is_kind(one: str | types.CodeActionKind, wanted: str | types.CodeActionKind) -> bool:
