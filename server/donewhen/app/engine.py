@@ -103,7 +103,7 @@ async def open_engine(
             raise refusal from None
     await asyncio.to_thread(sweep, folder / "rooms")
     for notice in ledger.notices:
-        sys.stderr.write(f"donewhen: {notice}\n")
+        _warn(notice)
     setup = engine_setup(root, folder, bytecode, ledger, settings, context)
 
     async def closed() -> None:
@@ -209,16 +209,7 @@ def engine_setup(
         glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=_CheckerWithPlugins(checker, plugins),
         prepare=contained.prepare,
-        rooms=_rooms(
-            folder,
-            processes,
-            checker,
-            context,
-            bytecode,
-            runtime,
-            network=_network_of_trials(current()),
-            contained=current().contains_checks,
-        ),
+        rooms=_rooms(folder, processes, checker, context, bytecode, runtime, current()),
         affected_command=partial(affected_command, root),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
@@ -255,11 +246,6 @@ def _warm(settings: Settings, models: Callable[[], FolderModels]) -> None:
         )
 
 
-def _network_of_trials(settings: Settings) -> bool:
-    """Trials have the same network access as the checks that they repeat."""
-    return settings.network or not settings.contains_checks
-
-
 def _rooms(
     folder: Path,
     processes: Processes,
@@ -267,9 +253,7 @@ def _rooms(
     context: WorkspaceContext,
     bytecode: Path,
     runtime: Path,
-    *,
-    network: bool,
-    contained: bool,
+    settings: Settings,
 ) -> Rooms:
     """The rooms where checks are tried: nothing of ours is visible there except the bytecode of other checks."""
 
@@ -286,6 +270,8 @@ def _rooms(
             written=written,
         )
 
+    contained = settings.contains_checks
+    network = settings.network or not contained  # that of the checks which trials repeat
     mounts = Mounts(hidden=hidden_folders(folder, runtime), cached=(bytecode,), network=network, contained=contained)
     return BestRooms(folder / "rooms", processes, inside, checker.variables, mounts)
 

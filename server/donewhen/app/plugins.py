@@ -174,7 +174,7 @@ class FolderPolicy:
             return decision
         # `unknown` ends the question at the first path, so `asked` may lack others: git is asked about all words at
         # once.
-        known = await tracked_among(self.root, {*asked, *_normal_words(use)})
+        known = await tracked_among(self.root, {*asked, *_words_as_paths(use)})
         return permit_for(use, options.approve, rules, known.__contains__, **how)
 
     def remembered(self, use: ToolUse) -> ApprovalRule | None:
@@ -190,12 +190,9 @@ class FolderPolicy:
         return True
 
 
-def _normal_words(use: ToolUse) -> set[str]:
-    return {"/".join(part for part in word.split("/") if part not in ("", ".")) for word in _plain_words(use)} - {""}
-
-
-def _plain_words(use: ToolUse) -> Sequence[str]:
-    return (simple(str(use.input.get("command", ""))) or ())[1:]
+def _words_as_paths(use: ToolUse) -> set[str]:
+    words = (simple(str(use.input.get("command", ""))) or ())[1:]
+    return {"/".join(part for part in word.split("/") if part not in ("", ".")) for word in words} - {""}
 
 
 async def tracked_among(root: Path, paths: Collection[str]) -> frozenset[str]:

@@ -165,22 +165,23 @@ async def _in_folder(parts: RunParts, root: Path) -> Assembled:
     context = WorkspaceContext(environment=environment, secrets=parts.secrets, where="program")
     everything = state_folder(settings.state_dir)
     folder = workspace_folder(everything, root)
-    ledger = await _ledger(parts, folder)
+    ledger: Ledger = MemoryLedger(keep=KEPT_ENTRIES)
+    if parts.durable:
+        ledger = await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
     models = open_models(settings, context, folder)
     base = engine_setup(root, folder, private_folder(everything / "pycache"), ledger, settings, context, models)
     plugins = opened_plugins(parts, folder)
-    checker = _checker(parts, _with_checks(base.checker, plugins, root))
+    commands = base.checker
+    if plugins is not None and plugins.checks:
+        from donewhen.plugins.checks import PluginChecker  # lazy: as plugins are
+
+        commands = PluginChecker(plugins.checks, commands, root)
+    checker = _checker(parts, commands)
     setup = replace(base, checker=checker, worker=_worker_of(parts, checker, base.worker), of_program=True)
     judge = parts.judge
     if judge is not None and not isinstance(judge, JudgeOptions):
         setup = replace(setup, judge=_always(judge))
     return Assembled(_complete(setup, parts, plugins), checker, ledger)
-
-
-async def _ledger(parts: RunParts, folder: Path) -> Ledger:
-    if not parts.durable:
-        return MemoryLedger(keep=KEPT_ENTRIES)
-    return await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
 
 
 def _checker(parts: RunParts, commands: Checker) -> ResponseChecker:
@@ -193,14 +194,6 @@ def _checker(parts: RunParts, commands: Checker) -> ResponseChecker:
         awaits_response=True,
         strict=parts.strict,
     )
-
-
-def _with_checks(commands: Checker, plugins: PluggyPlugins | None, root: Path) -> Checker:
-    if plugins is None or not plugins.checks:
-        return commands
-    from donewhen.plugins.checks import PluginChecker  # lazy: as plugins are
-
-    return PluginChecker(plugins.checks, commands, root)
 
 
 def _worker_of(

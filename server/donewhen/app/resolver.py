@@ -21,10 +21,10 @@ from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import baseline_warnings
 from donewhen.core.summary import start_summary, unkept_budgets, unlimited_warnings
-from donewhen.core.verdict import is_editors, panel
+from donewhen.core.verdict import is_editors, panel, same_model
 from donewhen.core.work import WEAK_JUDGE, RunWarning
 from donewhen.core.workers import GATE, WORKERS, is_program
-from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.engine.setup import Start
 from donewhen.evidence.text import is_sensitive
@@ -102,7 +102,8 @@ def resolve(
     known, plugged = known or KnownFacts(), plugged or Plugged()
     settled, notes = goal_with_settings(goal, settings)
     limits = changed_limits(settled.limits, options.limits)
-    settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | _given_limits(options.limits))
+    given = {one.name for one in fields(options.limits) if getattr(options.limits, one.name) is not None}
+    settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | given)
     chosen = _chosen(settled, options, settings, plugged, known.environment())
     chosen, uncontained = _contained(chosen, options.sandbox or settings.sandbox, settings, known)
     refuse_unready(settled, chosen, known)
@@ -281,30 +282,22 @@ def _summary(goal: Goal, options: RunOptions, settings: Settings, known: KnownFa
     """The summary to accept; nothing needs to be accepted if only the person works."""
     if options.worker in ("human", None):
         return ""
-    unpriced = _unpriced(options, settings, known)
-    environment = known.environment()
+    environment, command = known.environment(), options.worker_command or ""
+    # The variables that agents log in with and that a command which is not a known agent doesn't get.
+    withheld: Sequence[str] = ()
+    if is_program(options.worker) and settings.pick("pass_env") != (NOTHING,) and not agents_in(command):
+        withheld = held_back(options.pass_env, environment, is_sensitive)
     return start_summary(
         goal,
         options,
         remembered=plugged.remembered,
-        unpriced=unpriced,
+        unpriced=_unpriced(options, settings, known),
         passed=[
             n for n in sorted(variables_of(options.pass_env, environment)) if is_sensitive(n) or n in options.pass_env
         ],
-        withheld=_withheld(options, settings, environment),
+        withheld=withheld,
         contained_checks=settings.contains_checks,
     )
-
-
-def _withheld(options: RunOptions, settings: Settings, environment: Mapping[str, str]) -> Sequence[str]:
-    """The variables that agents log in with and that a command which is not a known agent doesn't get."""
-    if (
-        not is_program(options.worker)
-        or settings.pick("pass_env") == (NOTHING,)
-        or agents_in(options.worker_command or "")
-    ):
-        return ()
-    return held_back(options.pass_env, environment, is_sensitive)
 
 
 def _accepted(options: RunOptions, *, by_a_person: bool) -> Literal["auto", "nobody"] | None:
@@ -326,11 +319,8 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
     """Asks of a start and of a resumption alike whether what it needs is here, before anything is spent. Raises
     UsageError with what it `lacks`."""
     _refuse_missing_program(options, known)
-    asked: list[tuple[CallRole, str, str | None]] = []
-    if options.agent is not None:
-        asked.append(("worker", options.agent.model, options.agent.api_base))
-    if options.judging is not None and any(not one.sole_check for one in goal.requirements):
-        asked.extend(("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models))
+    judged = any(not one.sole_check for one in goal.requirements)
+    asked = [one for one in models_asked(options) if one[0] == "worker" or judged]
     editors = [model for _, model, _ in asked if is_editors(model)]
     if editors and not known.in_an_editor:
         raise UsageError(of_an_editor(editors[0]), lacks="model")
@@ -436,22 +426,19 @@ def refuse_unknown_price(budget: float, options: RunOptions, settings: Settings,
 
 def _unpriced(options: RunOptions, settings: Settings, known: KnownFacts) -> tuple[str, ...]:
     """The models of the run whose price is unknown."""
-    workers, judges = _models_asked(options)
-    unknown = [
-        m for m, base in dict.fromkeys([*workers, *judges]) if known.facts(m, base, settings.prices).price is None
-    ]
+    asked = models_asked(options)
+    unknown = [model for _, model, base in asked if known.facts(model, base, settings.prices).price is None]
     return tuple(dict.fromkeys(unknown))
 
 
-def _models_asked(options: RunOptions) -> tuple[list[tuple[str, str | None]], list[tuple[str, str | None]]]:
+def models_asked(options: RunOptions) -> list[tuple[CallRole, str, str | None]]:
     """The models of the agent and of the judges, each with its API base."""
-    agent, judging = options.agent, options.judging
-    workers = [(agent.model, agent.api_base)] if agent is not None else []
-    return workers, [(model, judging.api_base) for model in judging.models] if judging is not None else []
-
-
-def _given_limits(changes: LimitChanges) -> frozenset[str]:
-    return frozenset(one.name for one in fields(changes) if getattr(changes, one.name) is not None)
+    asked: list[tuple[CallRole, str, str | None]] = []
+    if options.agent is not None:
+        asked.append(("worker", options.agent.model, options.agent.api_base))
+    if options.judging is not None:
+        asked.extend(("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models))
+    return asked
 
 
 def _unlimited(goal: Goal, options: RunOptions) -> list[RunWarning]:
@@ -463,8 +450,6 @@ def _not_independent(options: RunOptions) -> list[RunWarning]:
     """Warns if the judge is the worker's own model, which is allowed."""
     if options.agent is None or options.judging is None:
         return []
-    from donewhen.core.verdict import same_model
-
     worker = options.agent.model
     same = [model for model in dict.fromkeys(options.judging.models) if same_model(worker, model)]
     if not same:

@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from donewhen.core.calls import CallStarted
@@ -165,7 +164,7 @@ class ActiveRun:
     @cached_property
     def host(self) -> RunHost:
         """What its plugins may use."""
-        return RunHost(self, self.parts.workspace.root, self.parts.setup.mask)
+        return RunHost(self)
 
     @property
     def run_id(self) -> str:
@@ -410,9 +409,19 @@ class ActiveRun:
             except LedgerError:
                 pass
             if self.state.time_counts:
-                await self._tick(every, activity)
+                for _ in range(10):
+                    await asyncio.sleep(every / 10)
+                    self.watch.look()
+                    if self._preemption is not None:
+                        self._preemption.look()
+                    if self.activity != activity:
+                        break
             else:
-                await self._wait_to_count(activity)
+                # While a person is awaited there is no time to keep, and whatever changes is the person's: until then
+                # nothing wakes.
+                while not self.state.time_counts and self.activity == activity:
+                    self._stirred.clear()
+                    await self._stirred.wait()
 
     async def _keep_snapshot(self) -> None:
         """Now and then in a long run, so that whoever reads it, after a crash too, has little to read."""
@@ -421,22 +430,6 @@ class ActiveRun:
             self._snapshot = state.sequence
             with contextlib.suppress(ValueError):
                 await self.parts.setup.ledger.keep_snapshot(state)
-
-    async def _tick(self, every: float, activity: str | None) -> None:
-        for _ in range(10):
-            await asyncio.sleep(every / 10)
-            self.watch.look()
-            if self._preemption is not None:
-                self._preemption.look()
-            if self.activity != activity:
-                break
-
-    async def _wait_to_count(self, activity: str | None) -> None:
-        """While a person is awaited there is no time to keep, and whatever changes is the person's: until then nothing
-        wakes."""
-        while not self.state.time_counts and self.activity == activity:
-            self._stirred.clear()
-            await self._stirred.wait()
 
     @contextlib.contextmanager
     def lent_workspace(self) -> Generator[Workspace]:
@@ -541,10 +534,8 @@ class Stopwatch:
 class RunHost:
     """Implements `ports.PluginHost` on one run."""
 
-    def __init__(self, run: ActiveRun, root: Path, mask: Callable[[str], str]) -> None:
+    def __init__(self, run: ActiveRun) -> None:
         self._run = run
-        self._root = root
-        self._mask = mask
 
     @property
     def run_id(self) -> str:
@@ -564,7 +555,7 @@ class RunHost:
 
     @property
     def root(self) -> str:
-        return str(self._root)
+        return str(self._run.parts.workspace.root)
 
     def activity(self, line: str) -> None:
         self._run.set_activity(line)
@@ -582,7 +573,7 @@ class RunHost:
         return await self._run.ask(interrupt)
 
     async def switch_off(self, plugin: str, hook: str, reason: str, *, essential: bool = False) -> None:
-        said = self._mask(reason)
+        said = self._run.parts.setup.mask(reason)
         if plugin not in self.off:
             await self._run.append(PluginOff(plugin, hook, said))
         if essential and self._run.state.lifecycle.pause_requested is None:

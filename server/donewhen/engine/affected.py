@@ -28,7 +28,9 @@ MAX_TIMES = 3
 
 async def run_affected(run: ActiveRun, checks: Sequence[Check]) -> None:
     """Runs what these checks have of affected tests, and puts it on record."""
-    if not (run.state.options.affected_first and run.state.persons_work and any(_worth(run, one) for one in checks)):
+    if not (run.state.options.affected_first and run.state.persons_work):
+        return
+    if all(_slow_result(run, one) is None for one in checks):
         return
     for _ in range(MAX_TIMES):
         revision = run.state.revision
@@ -43,25 +45,21 @@ async def run_affected(run: ActiveRun, checks: Sequence[Check]) -> None:
             return
 
 
-def _worth(run: ActiveRun, check: Check) -> bool:
-    last = _last(run, check)
-    return last is not None and last.seconds >= WORTH_IT and check.id not in run.no_affected
-
-
-def _last(run: ActiveRun, check: Check) -> CheckResult | None:
+def _slow_result(run: ActiveRun, check: Check) -> CheckResult | None:
+    """The last result of a check whose affected tests are worth a run of their own; None: they aren't."""
     record = run.state.check(check.id)
-    if record.latest is None or check.kind != "command" or check.expected_exit:
+    if record.latest is None or check.kind != "command" or check.expected_exit or check.id in run.no_affected:
         return None
     if record.latest.fresh(run.state.revision):
         return None  # it has run for these files already
-    return record.result
+    return record.result if record.result is not None and record.result.seconds >= WORTH_IT else None
 
 
 def _commands(run: ActiveRun, checks: Sequence[Check], changed: Sequence[str]) -> list[tuple[Check, CheckResult, str]]:
     found: list[tuple[Check, CheckResult, str]] = []
     for check in checks:
-        last = _last(run, check)
-        if last is not None and _worth(run, check) and (command := run.parts.setup.affected_command(last, changed)):
+        last = _slow_result(run, check)
+        if last is not None and (command := run.parts.setup.affected_command(last, changed)):
             found.append((check, last, command))
     return found
 

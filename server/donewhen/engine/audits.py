@@ -31,6 +31,7 @@ from donewhen.core.words import quoted
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.affected import run_affected
 from donewhen.engine.halting import before_audit, report
+from donewhen.engine.tasks import side_by_side
 from donewhen.engine.watching import read_editor, withdraw_questions
 from donewhen.ports import TreeState, Workspace
 
@@ -71,53 +72,36 @@ async def _prove(run: ActiveRun) -> None:
         checks = list(needed_checks(run.state))
         if first:
             known = {check.id for check in checks}
-            checks += [check for check in _other_environment(run) if check.id not in known]
+            for check in run.state.goal.checks:
+                result = run.state.check(check.id).result
+                # Made in another environment than it would run in now.
+                other = result is not None and result.environment != run.parts.setup.checker.environment(check)
+                if other and check.id not in known:
+                    checks.append(check)
         reports = needed_editor_reports(run.state)
         if not checks and not reports:
             return
         if first:
             await run_affected(run, checks)
-        await _side_by_side(run, checks) if first else await _one_by_one(run, checks)
+            await _run_side_by_side(run, checks)
+        else:
+            for check in checks:
+                with _shown_running(run, [], check):
+                    await run_check(run, check, alone=True)
         await read_editor(run, reports)
         first = False
 
 
-def _other_environment(run: ActiveRun) -> Sequence[Check]:
-    """Checks whose latest result was made in another environment than they would run in now."""
-    wanted: list[Check] = []
-    for check in run.state.goal.checks:
-        result = run.state.check(check.id).result
-        if result is not None and result.environment != run.parts.setup.checker.environment(check):
-            wanted.append(check)
-    return wanted
-
-
-async def _side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
+async def _run_side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
     places = asyncio.Semaphore(max(1, run.state.options.parallel_checks))
-    failed: list[BaseException] = []
     running: list[str] = []
 
     async def one(check: Check) -> None:
         async with places:
             with _shown_running(run, running, check):
-                await _run_check(run, check, alone=len(checks) == 1)
+                await run_check(run, check, alone=len(checks) == 1)
 
-    tasks = [asyncio.ensure_future(one(check)) for check in checks]
-    try:
-        if tasks:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-    finally:
-        for task in tasks:
-            task.cancel()
-        failed = [r for r in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(r, Exception)]
-    if failed:
-        raise failed[0]
-
-
-async def _one_by_one(run: ActiveRun, checks: Sequence[Check]) -> None:
-    for check in checks:
-        with _shown_running(run, [], check):
-            await _run_check(run, check, alone=True)
+    await side_by_side(one(check) for check in checks)
 
 
 @contextmanager
@@ -137,44 +121,34 @@ def _show_running(run: ActiveRun, running: Sequence[str]) -> None:
         run.set_activity(f"running {quoted(running, 1)}")
 
 
-async def run_check(run: ActiveRun, check: Check) -> Evidence:
-    """One run of a check alone, outside of an audit: its result counts as any other."""
-    return await _run_check(run, check, alone=True)
-
-
-async def _run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
-    """One run of one check. Alone, what changes is its own doing and is declared its output; side by side only what
-    was so declared before."""
-    parts, state = run.parts, run.state
+async def run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
+    """One run of one check, within an audit or outside of it. Alone, what changes is its own doing and is declared its
+    output; side by side only what was so declared before."""
+    parts, state, workspace = run.parts, run.state, run.parts.workspace
     before, turn = state.revision, state.turns_ended
     await run.append(CheckStarted(check.id, before), durable=False)  # what it is a part of is on disk
-    there = None if turn else frozenset(parts.workspace.files())
+    there = None if turn else frozenset(workspace.files())
     result = await parts.setup.checker.run(
         check,
         timeout=state.goal.limits.check_timeout,
         token=run.token,
         test_run=state.check(check.id).is_test_run,
     )
-    await run.record_tree(await _after(run, check, alone), "person" if run.state.persons_work else "check")
-    if there is not None:
-        came = (path for path in parts.workspace.files() if path not in there)
-        run.made_at_start.update(path for path in came if not parts.workspace.is_persons(path))
-    evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
-    await run.append(EvidenceRecorded(evidence), durable=False)
-    return evidence
-
-
-async def _after(run: ActiveRun, check: Check, alone: bool) -> TreeState:
-    workspace = run.parts.workspace
     tree = await workspace.current()
     known = run.outputs.setdefault(check.id, set())
     written = [path for path in tree.changed if alone or path in known]
-    if not written:
-        return tree
-    refused = set(workspace.volatile(check.id, written))
-    known.update(path for path in written if path not in refused)
-    again = await workspace.current()
-    return TreeState(again.revision, tuple(dict.fromkeys((*tree.changed, *again.changed))))
+    if written:
+        refused = set(workspace.volatile(check.id, written))
+        known.update(path for path in written if path not in refused)
+        again = await workspace.current()
+        tree = TreeState(again.revision, tuple(dict.fromkeys((*tree.changed, *again.changed))))
+    await run.record_tree(tree, "person" if run.state.persons_work else "check")
+    if there is not None:
+        came = (path for path in workspace.files() if path not in there)
+        run.made_at_start.update(path for path in came if not workspace.is_persons(path))
+    evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
+    await run.append(EvidenceRecorded(evidence), durable=False)
+    return evidence
 
 
 def _nothing_to_guard(state: RunState) -> bool:

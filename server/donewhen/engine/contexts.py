@@ -189,8 +189,11 @@ class RevisionView:
         if digest is None:
             raise WorkspaceError(f"{path} is not a file of this workspace that the revision covers")
         content, found = await asyncio.to_thread(_content_and_digest, workspace, path)
-        link = _link(workspace, path)
-        if link is not None:
+        place = workspace.root / path
+        if place.is_symlink():  # the revision has the link's text, not its target
+            target, root = place.resolve(), workspace.root.resolve()
+            inside = target.is_relative_to(root)
+            link = target.relative_to(root).as_posix() if inside else "a place outside of the workspace"
             raise WorkspaceError(f"{path} is a link to {link}: read that, as far as the revision covers it")
         if content is None or found != digest:
             raise WorkspaceError(f"{path} has changed since the audit: judge what you have")
@@ -205,16 +208,7 @@ class RevisionView:
 
     async def run_check(self, check: Check) -> Evidence:
         async with self._one_at_a_time:
-            return await run_check(self._run, check)
-
-
-def _link(workspace: Workspace, path: str) -> str | None:
-    """What a link names, relative to the workspace where that is inside. The revision has its text, not its target."""
-    place = workspace.root / path
-    if not place.is_symlink():
-        return None
-    target, root = place.resolve(), workspace.root.resolve()
-    return target.relative_to(root).as_posix() if target.is_relative_to(root) else "a place outside of the workspace"
+            return await run_check(self._run, check, alone=True)
 
 
 def _content_and_digest(workspace: Workspace, path: str) -> tuple[bytes | None, str]:

@@ -274,6 +274,11 @@ class _Gathered:
 
     def detail(self) -> IterationDetail:
         result = self.result or TurnResult(Claim())
+        checks = [
+            CheckSummary(seen.check_id, seen.command, seen.passed, seen.reason, one.id)
+            for one in self.evidence.values()
+            if isinstance(seen := one.observation, CheckResult)
+        ]
         return IterationDetail(
             number=self.number,
             started_at=self.started_at,
@@ -282,15 +287,9 @@ class _Gathered:
             error=result.error,
             steps=result.steps or tuple(self.steps),
             calls=tuple(self.calls.values()),
-            checks=tuple(_summary(one) for one in self.evidence.values() if isinstance(one.observation, CheckResult)),
+            checks=tuple(checks),
             verdict=self.verdict,
             changed=self.changed,
             checkpoint=self.checkpoint,
             before=self.before,
         )
-
-
-def _summary(evidence: Evidence) -> CheckSummary:
-    result = evidence.observation
-    assert isinstance(result, CheckResult)  # the caller chose
-    return CheckSummary(result.check_id, result.command, result.passed, result.reason, evidence.id)

@@ -1,9 +1,9 @@
-"""Ends tasks, and interrupts a step: by a stop, a pause, or the time limit."""
+"""Ends tasks, runs some side by side, and interrupts a step: by a stop, a pause, or the time limit."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from donewhen.core.state import RunState
@@ -32,6 +32,17 @@ async def cancel_all(*tasks: asyncio.Task[Any] | asyncio.Future[Any]) -> None:
         await asyncio.wait(left, timeout=AGAIN)
 
 
+async def side_by_side(steps: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """All of them, in their order. The first failure cancels the others, and has waited for them when it is raised."""
+    tasks = [asyncio.ensure_future(step) for step in steps]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 # What interrupts a step: a stop, a pause, or the time limit.
 
 
@@ -46,15 +57,13 @@ class Preemption:
         self.look()
 
     def look(self) -> None:
-        if not self.came.done() and self._is_due():
+        if self.came.done():
+            return
+        state = self._state()
+        asked = state.lifecycle.stop_requested is not None or state.lifecycle.pause_requested is not None
+        limit = state.limit("timeout") if state.time_counts else None
+        if asked or (limit is not None and state.elapsed_after(self._seconds()) >= limit):
             self.came.set_result(None)
 
     def close(self) -> None:
         self.came.cancel()
-
-    def _is_due(self) -> bool:
-        state = self._state()
-        if state.lifecycle.stop_requested is not None or state.lifecycle.pause_requested is not None:
-            return True
-        limit = state.limit("timeout")
-        return limit is not None and state.time_counts and state.elapsed_after(self._seconds()) >= limit

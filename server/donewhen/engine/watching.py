@@ -129,25 +129,22 @@ def same_goal(state: RunState, goal: Goal) -> bool:
     """True if a goal file says what the run pursues, whatever boxes are ticked in it."""
     if takes_judge(state, goal):
         return False
-    return goal == state.goal or (goal.requirements == state.goal.requirements and _same_text(state, goal))
-
-
-def _same_text(state: RunState, goal: Goal) -> bool:
-    fields = ("title", "objective", "protect", "proof", "may_change", "guard")
+    if goal == state.goal:
+        return True
+    fields = ("requirements", "title", "objective", "protect", "proof", "may_change", "guard")
     same = all(getattr(goal, name) == getattr(state.goal, name) for name in fields)
     # More of them may be explicit in the run: those that its start set.
     return same and goal.limits == state.file_limits and goal.explicit_limits <= state.goal.explicit_limits
 
 
-def _looked_at(requirement: Requirement) -> list[str]:
-    """`**` or `*.py` means what the editor shows of the project, not everything that git ignores."""
-    return [glob for glob in requirement.problems if not set("*?[") & set(glob.partition("/")[0])]
-
-
 def named_globs(goal: Goal) -> tuple[str, ...]:
     """The files that count even where git ignores them: those that requirements name, and the goal file."""
-    globs = [glob for requirement in goal.requirements for glob in (*requirement.files, *_looked_at(requirement))]
-    return tuple(dict.fromkeys([*([goal.path] if goal.path else []), *globs, *goal.protect, *goal.proof]))
+    globs = [goal.path] if goal.path else []
+    for requirement in goal.requirements:
+        globs += requirement.files
+        # `**` or `*.py` means what the editor shows of the project, not everything that git ignores.
+        globs += [glob for glob in requirement.problems if not set("*?[") & set(glob.partition("/")[0])]
+    return tuple(dict.fromkeys([*globs, *goal.protect, *goal.proof]))
 
 
 # Records what the editor reports: in audits, and while a run waits, whenever it differs.
@@ -177,8 +174,10 @@ async def renew_editor(run: ActiveRun) -> bool:
     for requirement in watched:
         known = run.state.evidence.editor[requirement.id].observation
         report = await run.parts.setup.checker.editor_report(requirement)
-        if report.doubt or not isinstance(known, EditorReport) or _same(known, report):
+        if report.doubt or not isinstance(known, EditorReport):
             continue
+        if replace(known, files=report.files) == report:
+            continue  # no more than the number of files that are open differs
         await _record_report(run, report)
         passes = passes or (report.passed and not known.passed)
     await withdraw_questions(run)
@@ -224,11 +223,6 @@ async def withdraw_questions(run: ActiveRun) -> None:
 async def _record_report(run: ActiveRun, report: EditorReport) -> None:
     revision = run.state.revision
     await run.append(EvidenceRecorded(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
-
-
-def _same(known: EditorReport, report: EditorReport) -> bool:
-    """True if no more than the number of files that are open differs."""
-    return replace(known, files=report.files) == report
 
 
 def _all_met(run: ActiveRun) -> bool:
