@@ -112,11 +112,10 @@ class RunParts:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The engine of one run, and what its maker closes and inspects."""
+    """The engine of one run, whose maker closes its ledger, and the checker that knows the response."""
 
     setup: EngineSetup
     checker: ResponseChecker
-    ledger: Ledger
 
 
 async def assembled(parts: RunParts) -> Assembled:
@@ -151,7 +150,7 @@ async def _in_memory(parts: RunParts) -> Assembled:
         observe=make_tracer(os.environ, mask).on_entry,
         closing=closing,
     )
-    return Assembled(_complete(setup, parts, opened_plugins(parts)), checker, ledger)
+    return Assembled(_complete(setup, parts, opened_plugins(parts)), checker)
 
 
 async def _in_folder(parts: RunParts, root: Path) -> Assembled:
@@ -181,7 +180,7 @@ async def _in_folder(parts: RunParts, root: Path) -> Assembled:
     judge = parts.judge
     if judge is not None and not isinstance(judge, JudgeOptions):
         setup = replace(setup, judge=_always(judge))
-    return Assembled(_complete(setup, parts, plugins), checker, ledger)
+    return Assembled(_complete(setup, parts, plugins), checker)
 
 
 def _checker(parts: RunParts, commands: Checker) -> ResponseChecker:

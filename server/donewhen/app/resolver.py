@@ -112,7 +112,7 @@ def resolve(
     chosen = replace(chosen, summary=_summary(settled, chosen, settings, known, plugged))
     weak = _weak(chosen, known)
     chosen = replace(chosen, weak_judge=bool(weak) and settings.pick("accept_weak_judge") != "on")
-    warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
+    warnings = [*settings.warnings, *notes]
     said = {warning.code for warning in warnings}
     warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in said)]
     warnings += [

@@ -26,24 +26,7 @@ def hidden_folders(folder: Path, runtime: Path) -> tuple[Path, ...]:
     return (folder.parents[1], user_settings_file().parent, runtime)
 
 
-class Anywhere:
-    """Contains nothing."""
-
-    def __init__(self, processes: Processes) -> None:
-        self._processes = processes
-
-    def rooms(self, options: RunOptions) -> LiveRooms:
-        return PlainRooms(self._processes)
-
-    def processes(self, options: RunOptions) -> Processes:
-        """Runs one command after another, each in its own room if the run is contained."""
-        return EachInARoom(self.rooms(options), self.grants(options))
-
-    def grants(self, options: RunOptions) -> Grants:
-        return Grants()
-
-
-class ContainedWork(Anywhere):
+class ContainedWork:
     """The rooms of one workspace folder in which workers run commands. `folder` is the workspace's own folder in the
     state folder, `variables` are those that commands run with; `settings` is called at each start."""
 
@@ -56,7 +39,7 @@ class ContainedWork(Anywhere):
         settings: Callable[[], Settings],
         runtime: Path,
     ) -> None:
-        super().__init__(processes)
+        self._processes = processes
         self._runtime = runtime
         self._root = root
         self._folder = folder
@@ -75,7 +58,11 @@ class ContainedWork(Anywhere):
         return self._hindrance
 
     def rooms(self, options: RunOptions) -> LiveRooms:
-        return self._live_rooms() if options.contained else super().rooms(options)
+        return self._live_rooms() if options.contained else PlainRooms(self._processes)
+
+    def processes(self, options: RunOptions) -> Processes:
+        """Runs one command after another, each in its own room if the run is contained."""
+        return EachInARoom(self.rooms(options), self.grants(options))
 
     def grants(self, options: RunOptions) -> Grants:
         """What the run's commands may do in their rooms, by its options and the person's settings."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from donewhen.core.approval import COMMAND_TOOL, DENIED, NOT_RUN, NOT_WRITTEN, SAID, ApprovalRule, Decision
+from donewhen.core.words import one_line
 from donewhen.plugins import Answer, PluginContext, RunOptions, ToolDoer, ToolOutcome, ToolUse, hookimpl
 
 MAX_TITLE = 200
@@ -64,7 +65,9 @@ class ApprovalGate:
             return await proceed(use)
         if answer.response == "edit":
             edited = _edited(use, answer)
-            return await proceed(replace(use, input=edited)) if edited is not None else _useless(use)
+            if edited is None:
+                return _turned_down(use, _NO_COMMAND if use.tool == COMMAND_TOOL else _NO_EDIT)
+            return await proceed(replace(use, input=edited))
         if answer.response == "text":
             return _turned_down(use, f"{SAID}\n{answer.text.strip()}")
         why = (answer.reason or answer.text).strip()
@@ -89,8 +92,7 @@ async def _ask_person(use: ToolUse, context: PluginContext, decision: Decision) 
     what = f"Run `{command}`{' outside of the room' if decision.outside else ''}?" if command else f"Use {use.tool}?"
     if use.tool in _WRITES:
         what = f"Change {use.input.get('path', '')}?"
-    title = " ".join(what.split())
-    title = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1]}…"
+    title = one_line(what, MAX_TITLE)
     shown = command or use.preview or repr(dict(use.input))
     return await context.ask(
         title, kind="approval", tool=use.tool, input=use.input, preview=shown, remembers=decision.remembers
@@ -108,10 +110,6 @@ def _edited(use: ToolUse, answer: Answer) -> Mapping[str, Any] | None:
     if use.tool == COMMAND_TOOL and not str(edited.get("command", "")).strip():
         return None
     return {**use.input, **edited}
-
-
-def _useless(use: ToolUse) -> ToolOutcome:
-    return _turned_down(use, _NO_COMMAND if use.tool == COMMAND_TOOL else _NO_EDIT)
 
 
 def _turned_down(use: ToolUse, told: str) -> ToolOutcome:

@@ -80,16 +80,14 @@ def _wrong(one: Any) -> str:
         return "a name without spaces is expected"
     if not callable(one.make if isinstance(one, (NewWorker, NewJudge)) else one.run):
         return "a function is expected that makes or runs it"
-    return _wrong_tool(one) if isinstance(one, NewTool) else ""
-
-
-def _wrong_tool(tool: NewTool) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", tool.name):
+    if not isinstance(one, NewTool):
+        return ""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", one.name):
         return "a tool's name has 1 to 64 letters, digits, _ and -"
     try:
-        json.dumps(tool.parameters)
+        json.dumps(one.parameters)
     except (TypeError, ValueError) as error:
         return f"its parameters are not a JSON schema: {error}"
-    if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type") != "object":  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(one.parameters, Mapping) or one.parameters.get("type") != "object":  # pyright: ignore[reportUnnecessaryIsInstance]
         return 'its parameters must be the JSON schema of an object: {"type": "object", "properties": {...}}'
     return ""

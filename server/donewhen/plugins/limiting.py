@@ -59,9 +59,6 @@ class RateLimiter:
         self._made.append(begins)
         if wait > 0:
             context.activity(f"{use.tool} waits {wait:.0f} s: at most {self._calls} calls in {self._seconds:g} s")
-            await self._waited(begins, wait)
-
-    async def _waited(self, begins: float, wait: float) -> None:
         try:
             while wait > 0:
                 await self._sleep(wait)

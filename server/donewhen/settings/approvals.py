@@ -36,19 +36,17 @@ def take_approvals(table: dict[str, Any], where: str) -> Approvals:
     for action in ACTIONS:
         patterns = _texts(action, table.pop(action, []), '["pytest *", "git status"]', where)
         rules += [_rule_of(None, one, action, action, where) for one in patterns]
-    rules += _rules(table.pop("rules", []), where)
+    given = table.pop("rules", [])
+    if not isinstance(given, list):
+        raise InvalidGoal(f"rules must be tables such as {_EXAMPLE}; it is {given!r} (in {where})")
+    for number, entry in enumerate(cast("list[object]", given), start=1):
+        rules.append(_approval_rule(entry, number, where))
     plugins = _texts("plugins", table.pop("plugins", []), '["package.module:Plugin"]', where)
     off = _texts("plugins_off", table.pop("plugins_off", []), '["name"]', where)
     for name in ESSENTIAL:
         if name in off:
             raise InvalidGoal(f"plugins_off can't hold `{name}`: every run needs it (in {where})")
     return Approvals(tuple(dict.fromkeys(rules)), plugins, off)
-
-
-def _rules(given: object, where: str) -> list[ApprovalRule]:
-    if not isinstance(given, list):
-        raise InvalidGoal(f"rules must be tables such as {_EXAMPLE}; it is {given!r} (in {where})")
-    return [_approval_rule(entry, number, where) for number, entry in enumerate(cast("list[object]", given), start=1)]
 
 
 def _approval_rule(entry: object, number: int, where: str) -> ApprovalRule:

@@ -44,7 +44,11 @@ def _price(name: str, entry: object, where: str) -> ModelPrice:
     given = _number(name, "input", values.get("input"), where)
     made = _number(name, "output", values.get("output"), where)
     cached = _number(name, "cached", values["cached"], where) if "cached" in values else None
-    return ModelPrice(given, made, cached, _window(name, values.get("window"), where))
+    window = values.get("window")
+    if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
+        message = f'`window` of prices."{name}" must be a whole number of tokens; it is {window!r} (in {where})'
+        raise InvalidGoal(message)
+    return ModelPrice(given, made, cached, window)
 
 
 def _number(name: str, key: str, value: object, where: str) -> float:
@@ -53,12 +57,6 @@ def _number(name: str, key: str, value: object, where: str) -> float:
         return float(value)
     message = f'prices."{name}" needs `{key}`, US dollars per million tokens, at least 0; it is {value!r} (in {where})'
     raise InvalidGoal(message)
-
-
-def _window(name: str, value: object, where: str) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
-        return value
-    raise InvalidGoal(f'`window` of prices."{name}" must be a whole number of tokens; it is {value!r} (in {where})')
 
 
 def _refused(what: str, value: object, where: str) -> InvalidGoal:
