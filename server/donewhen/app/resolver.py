@@ -114,7 +114,9 @@ def resolve(
     chosen = replace(chosen, weak_judge=bool(weak) and settings.pick("accept_weak_judge") != "on")
     warnings = [*settings.warnings, *notes]
     said = {warning.code for warning in warnings}
-    warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in said)]
+    # `unlimited` is the only way to have no limit, and shows a warning; for worker `human` it is the default.
+    unlimited = () if chosen.worker in ("human", GATE, None) else unlimited_warnings(settled.limits)
+    warnings += [*baseline_warnings(settled), *(one for one in unlimited if one.code not in said)]
     warnings += [
         *uncontained,
         *_not_independent(chosen),
@@ -161,8 +163,10 @@ def _chosen(
     # The goal already holds the configured values for what its file leaves out.
     model = options.model or given.model or goal.model
     worker = options.worker or given.worker or goal.worker or ("agent" if model else "human")
-    if not options.audit and options.worker != GATE:  # an audit has no worker, and plugins were not asked
-        _refuse_unknown_worker(worker, plugged)
+    choices = (*BY_NAME["worker"].kind.choices, *sorted(plugged.workers))
+    needed = not options.audit and options.worker != GATE  # an audit has no worker, and plugins were not asked
+    if needed and worker not in choices:
+        raise InvalidGoal(f"worker {refused_choice(worker, choices)}")
     judge = options.judge_model or given.judge_model or goal.judge_model
     judging = _judging(judge, options, settings) if judge not in plugged.judges else None
     command = _worker_command(worker, options, settings)
@@ -223,12 +227,6 @@ def _contained(
         "doctor` says what to do"
     )
     return options, [RunWarning("not_sandboxed", message)]
-
-
-def _refuse_unknown_worker(worker: str, plugged: Plugged) -> None:
-    choices = (*BY_NAME["worker"].kind.choices, *sorted(plugged.workers))
-    if worker not in choices:
-        raise InvalidGoal(f"worker {refused_choice(worker, choices)}")
 
 
 def _refuse_unreadable(name: str, text: str) -> None:
@@ -439,11 +437,6 @@ def models_asked(options: RunOptions) -> list[tuple[CallRole, str, str | None]]:
     if options.judging is not None:
         asked.extend(("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models))
     return asked
-
-
-def _unlimited(goal: Goal, options: RunOptions) -> list[RunWarning]:
-    """`unlimited` is the only way to have no limit, and shows a warning; for worker `human` it is the default."""
-    return [] if options.worker in ("human", GATE, None) else list(unlimited_warnings(goal.limits))
 
 
 def _not_independent(options: RunOptions) -> list[RunWarning]:

@@ -17,6 +17,7 @@ from donewhen.core.errors import DoneWhenError, LedgerError, Overtaken, RecordCh
 from donewhen.core.events import (
     Entry,
     Event,
+    EvidenceRecorded,
     InterruptOpened,
     Requested,
     RevisionChanged,
@@ -24,6 +25,7 @@ from donewhen.core.events import (
     RunOptions,
     RunStarted,
 )
+from donewhen.core.evidence import Evidence, Observation
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold.dispatch import begin, fold
 from donewhen.core.goal import Goal
@@ -276,10 +278,23 @@ class ActiveRun:
             except TimeoutError:
                 return
 
-    def evidence_id(self) -> str:
-        """The next free one; given out once, even where checks run side by side."""
-        self._evidence_count = max(self._evidence_count, self.state.evidence.count) + 1
-        return f"E{self._evidence_count}"
+    async def record(
+        self,
+        observed: Observation,
+        before: str,
+        after: str | None = None,
+        *,
+        turn: int | None = None,
+        durable: bool = False,
+    ) -> Evidence:
+        """Puts on record what was seen from the revision `before` to the revision `after`, the present one if not
+        given, and in which turn that began. Its id is given out once, even where checks run side by side."""
+        state = self.state
+        self._evidence_count = max(self._evidence_count, state.evidence.count) + 1
+        begun_in = state.turns_ended if turn is None else turn
+        evidence = Evidence(f"E{self._evidence_count}", before, after or state.revision, begun_in, observed)
+        await self.append(EvidenceRecorded(evidence), durable=durable)
+        return evidence
 
     def call_id(self) -> str:
         """The next free one for a call to a model."""

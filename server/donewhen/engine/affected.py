@@ -11,8 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from donewhen.core.events import EvidenceRecorded
-from donewhen.core.evidence import AffectedRun, CheckResult, Evidence
+from donewhen.core.evidence import AffectedRun, CheckResult
 from donewhen.core.goal import Check
 from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.tasks import cancel_all
@@ -98,9 +97,7 @@ async def _run_affected(run: ActiveRun, check: Check, last: CheckResult, command
     narrower = Check(f"{check.id}-affected", command)
     result = await run.parts.setup.checker.run(narrower, timeout=limit, token=run.token, test_run=True)
     await run.record_tree(await run.parts.workspace.current(), "person")
-    after = run.state.revision
-    if after != before:
+    if run.state.revision != before:
         run.no_affected.add(check.id)
     observed = AffectedRun(check.id, check.command, replace(result, check_id=check.id), tuple(changed[:MAX_PATHS]))
-    evidence = Evidence(run.evidence_id(), before, after, turn, observed)
-    await run.append(EvidenceRecorded(evidence), durable=False)
+    await run.record(observed, before, turn=turn)

@@ -19,7 +19,6 @@ from donewhen.core.events import (
     AuditStarted,
     BaselineTaken,
     CheckStarted,
-    EvidenceRecorded,
 )
 from donewhen.core.evidence import Evidence, ObservedCommand
 from donewhen.core.goal import Check
@@ -146,9 +145,7 @@ async def run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
     if there is not None:
         came = (path for path in workspace.files() if path not in there)
         run.made_at_start.update(path for path in came if not workspace.is_persons(path))
-    evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
-    await run.append(EvidenceRecorded(evidence), durable=False)
-    return evidence
+    return await run.record(result, before, turn=turn)
 
 
 def _nothing_to_guard(state: RunState) -> bool:

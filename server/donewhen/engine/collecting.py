@@ -184,18 +184,11 @@ def _swept(folder: Path, listed: Collection[str], shown: Collection[str], before
     for run in sorted(folder.glob("*")):
         if run.name in shown:
             continue
-        old = [one for one in run.glob("*.md") if run.name not in listed or _changed_at(one) < before]
-        removed += len(old)
-        for one in old:
+        for one in run.glob("*.md"):
             with contextlib.suppress(OSError):
-                one.unlink()
+                if run.name not in listed or one.stat().st_mtime < before:
+                    removed += 1
+                    one.unlink()
         with contextlib.suppress(OSError):
             run.rmdir()
     return removed
-
-
-def _changed_at(file: Path) -> float:
-    try:
-        return file.stat().st_mtime
-    except OSError:
-        return float("inf")

@@ -23,7 +23,6 @@ from donewhen.core.calls import (
     ToolStarted,
 )
 from donewhen.core.errors import OtherRevision, OverBudget, WorkspaceError
-from donewhen.core.events import EvidenceRecorded
 from donewhen.core.evidence import Evidence, Observation, ObservedCommand
 from donewhen.core.feedback import keep_ends
 from donewhen.core.goal import Check
@@ -200,11 +199,8 @@ class RevisionView:
         return content
 
     async def record(self, observation: Observation) -> Evidence:
-        run = self._run
         # What is shown holds for the revision that it is shown of; if the files moved on since, it is not fresh.
-        evidence = Evidence(run.evidence_id(), self._revision, self._revision, run.state.turns_ended, observation)
-        await run.append(EvidenceRecorded(evidence), durable=False)
-        return evidence
+        return await self._run.record(observation, self._revision, self._revision)
 
     async def run_check(self, check: Check) -> Evidence:
         async with self._one_at_a_time:
@@ -315,8 +311,7 @@ class Context:
         await run.look(self._by)
         mask = run.parts.setup.mask
         kept = replace(seen, command=mask(seen.command), output=keep_ends(mask(seen.output), MAX_OBSERVED))
-        evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, kept)
-        await run.append(EvidenceRecorded(evidence), durable=False)
+        await run.record(kept, before, turn=turn)
         return seen
 
     @property

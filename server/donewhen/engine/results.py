@@ -150,24 +150,21 @@ class ResultWatcher:
 
     async def _watch(self, state: RunState, result: _WatchedResult) -> None:
         try:
-            await self._watch_result(state, result)
+            self._set_present(state.run_id, result, await reopened(state, result.workspace))
+            result.looked.set()
+            while True:
+                if await self._acted(state.run_id, result):
+                    continue
+                await self._moved_or_poked(result)
+                tree = await result.workspace.current()
+                self._set_present(state.run_id, result, present_of(tree, result.workspace))
+                await asyncio.sleep(LOOKS_AGAIN)
         except (DoneWhenError, OSError):
             self._set_present(state.run_id, result, None)  # the folder is gone, or can't be read: nothing is known
         finally:
             result.looked.set()
             with contextlib.suppress(DoneWhenError, OSError):
                 await result.workspace.close()
-
-    async def _watch_result(self, state: RunState, result: _WatchedResult) -> None:
-        self._set_present(state.run_id, result, await reopened(state, result.workspace))
-        result.looked.set()
-        while True:
-            if await self._acted(state.run_id, result):
-                continue
-            await self._moved_or_poked(result)
-            tree = await result.workspace.current()
-            self._set_present(state.run_id, result, present_of(tree, result.workspace))
-            await asyncio.sleep(LOOKS_AGAIN)
 
     async def _acted(self, run_id: str, result: _WatchedResult) -> bool:
         """True if files changed meanwhile that it did not look at."""

@@ -57,13 +57,15 @@ class Preemption:
         self.look()
 
     def look(self) -> None:
-        if self.came.done():
-            return
-        state = self._state()
-        asked = state.lifecycle.stop_requested is not None or state.lifecycle.pause_requested is not None
-        limit = state.limit("timeout") if state.time_counts else None
-        if asked or (limit is not None and state.elapsed_after(self._seconds()) >= limit):
+        if not self.came.done() and self._is_due():
             self.came.set_result(None)
 
     def close(self) -> None:
         self.came.cancel()
+
+    def _is_due(self) -> bool:
+        state = self._state()
+        if state.lifecycle.stop_requested is not None or state.lifecycle.pause_requested is not None:
+            return True
+        limit = state.limit("timeout")
+        return limit is not None and state.time_counts and state.elapsed_after(self._seconds()) >= limit

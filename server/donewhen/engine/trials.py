@@ -13,13 +13,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from posixpath import basename, normpath
-from typing import TypeVar
 
 from donewhen.core.commands.wrapped import segments
 from donewhen.core.ecosystems.shell import SHELL
 from donewhen.core.errors import OtherRevision, WorkspaceError
-from donewhen.core.events import Abandoned, EvidenceRecorded, TrialsFinished, TrialsStarted
-from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, Trial, TrialKind
+from donewhen.core.events import Abandoned, TrialsFinished, TrialsStarted
+from donewhen.core.evidence import CheckResult, Outcome, Problem, Trial, TrialKind
 from donewhen.core.feedback import MOST_LINES
 from donewhen.core.globs import all_folders
 from donewhen.core.goal import Check
@@ -67,8 +66,6 @@ from donewhen.engine.proof_basis import data_of, scripts_of
 from donewhen.engine.tasks import side_by_side
 from donewhen.engine.turns import keep_tree
 from donewhen.ports import Laid, Room, Rooms
-
-T = TypeVar("T")
 
 _DOCTESTS_IN = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "pytest.toml")
 _NAMED_TEST = re.compile(r"test|spec", re.IGNORECASE)
@@ -429,8 +426,7 @@ class _Trials:
         if held is not None:
             trial = _without_command(trial, held)
         await run.look("check")
-        evidence = Evidence(run.evidence_id(), self._revision, run.state.revision, turn, trial)
-        await run.append(EvidenceRecorded(evidence))
+        await run.record(trial, self._revision, turn=turn, durable=True)
         return trial
 
     async def _in_room(self, room: Room, check: Check, trial: Trial, tree: _Tree) -> Trial:
@@ -543,10 +539,12 @@ class _Trials:
         covered, mask = frozenset(self._run.parts.workspace.files()), self._run.parts.setup.mask
         kept = [one for one in dict.fromkeys(said) if one[0] in covered][:MAX_PLACES]
         now = {path: _moves(path, tree) for path in {path for path, *_ in kept}}
-        return tuple(
-            Problem(path, _moved_line(line, now[path]), mask(_told_line(what, why)), source="trial")
-            for path, line, what, why in kept
-        )
+        places: list[Problem] = []
+        for path, line, what, why in kept:
+            first = next((text.strip() for text in why.splitlines() if text.strip()), "")
+            told = f"{what}: {first}" if first else what
+            places.append(Problem(path, _moved_line(line, now[path]), mask(told), source="trial"))
+        return tuple(places)
 
     def _told_apart(self, outcome: _Outcome, tree: _Tree) -> IntegrityFinding:
         """The product does one thing where it can tell that it is tested, and another elsewhere."""
@@ -671,11 +669,6 @@ def _first_changed_line(path: str, tree: _Tree) -> int:
     """Where a changed file is shown to differ."""
     before, now = (content or b"" for content in tree.contents.get(path, (None, None)))
     return first_change(before.decode("utf-8", "replace"), now.decode("utf-8", "replace"))
-
-
-def _told_line(what: str, why: str) -> str:
-    first = next((line.strip() for line in why.splitlines() if line.strip()), "")
-    return f"{what}: {first}" if first else what
 
 
 _Moves = Sequence[tuple[str, int, int, int, int]]

@@ -12,7 +12,6 @@ from donewhen.core.errors import LedgerError, OverBudget, PluginConflict, Worker
 from donewhen.core.events import (
     Abandoned,
     CheckpointTaken,
-    EvidenceRecorded,
     FilesReverted,
     InterruptOpened,
     Requested,
@@ -20,7 +19,7 @@ from donewhen.core.events import (
     TurnStarted,
     Warned,
 )
-from donewhen.core.evidence import Evidence, ObservedResponse
+from donewhen.core.evidence import ObservedResponse
 from donewhen.core.feedback import WANTED, feedback_text, keep_ends, outputs_of
 from donewhen.core.hints import unasked
 from donewhen.core.integrity import ChangedProof, first_change
@@ -395,5 +394,4 @@ async def record_response(run: ActiveRun, result: TurnResult) -> None:
     text = result.response
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     observed = ObservedResponse(digest, keep_ends(text, MAX_RESPONSE), len(text))
-    evidence = Evidence(run.evidence_id(), state.revision, state.revision, state.turns_ended, observed)
-    await run.append(EvidenceRecorded(evidence), durable=False)
+    await run.record(observed, state.revision)

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from donewhen.core.errors import DoneWhenError, GoalFileError
-from donewhen.core.events import EvidenceRecorded, GoalAmended, InterruptAnswered, Warned
-from donewhen.core.evidence import EditorReport, Evidence
+from donewhen.core.events import GoalAmended, InterruptAnswered, Warned
+from donewhen.core.evidence import EditorReport
 from donewhen.core.fold.dispatch import takes_judge
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.proof import assess, undecidable
@@ -159,7 +159,8 @@ async def read_editor(run: ActiveRun, requirements: Sequence[Requirement]) -> No
     run.set_activity(None)
     for requirement in requirements:
         report = await run.parts.setup.checker.editor_report(requirement)
-        await _record_report(run, report if settled else replace(report, settled=False))
+        seen = report if settled else replace(report, settled=False)
+        await run.record(seen, run.state.revision, durable=True)
 
 
 async def renew_editor(run: ActiveRun) -> bool:
@@ -178,7 +179,7 @@ async def renew_editor(run: ActiveRun) -> bool:
             continue
         if replace(known, files=report.files) == report:
             continue  # no more than the number of files that are open differs
-        await _record_report(run, report)
+        await run.record(report, run.state.revision, durable=True)
         passes = passes or (report.passed and not known.passed)
     await withdraw_questions(run)
     return passes
@@ -191,8 +192,10 @@ async def follow_editor(run: ActiveRun) -> None:
     while True:
         seen = activity.count
         passes = await renew_editor(run)
-        if passes and run.state.turn is not None and (run.state.options.judge is not None or _all_met(run)):
-            return
+        if passes and run.state.turn is not None:
+            all_met = all(view.status in ("met", "waived") for view in assess(run.state))
+            if all_met or run.state.options.judge is not None:
+                return
         await activity.after(seen)
 
 
@@ -218,12 +221,3 @@ async def withdraw_questions(run: ActiveRun) -> None:
         for interrupt in run.state.interrupts:
             if interrupt.about == f"requirement:{requirement.id}":
                 await run.append(InterruptAnswered(interrupt.id, None, reason="the editor's diagnostics decide it now"))
-
-
-async def _record_report(run: ActiveRun, report: EditorReport) -> None:
-    revision = run.state.revision
-    await run.append(EvidenceRecorded(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
-
-
-def _all_met(run: ActiveRun) -> bool:
-    return all(view.status in ("met", "waived") for view in assess(run.state))
