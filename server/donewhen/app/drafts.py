@@ -75,18 +75,13 @@ async def survey(
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
 
-def place_of(
-    root: Path,
-    state_dir: Path | None,
-    environment: Callable[[], Mapping[str, str]] = lambda: os.environ,
-    interpreter: Path | None = None,
-) -> CheckPlace:
+def place_of(root: Path, state_dir: Path | None, interpreter: Path | None) -> CheckPlace:
     """Uses the same bytecode as runs, if the state folder can be written."""
     try:
         bytecode = private_folder(state_folder(state_dir) / "pycache")
     except LedgerUnavailable:
         bytecode = None
-    return CheckPlace(root, environment, interpreter, bytecode)
+    return CheckPlace(root, interpreter=interpreter, bytecode=bytecode)
 
 
 class _Look:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from donewhen.core.approval import COMMAND_TOOL, DENIED, NOT_RUN, NOT_WRITTEN, SAID, ApprovalRule, Decision
-from donewhen.core.words import one_line
 from donewhen.plugins import Answer, PluginContext, RunOptions, ToolDoer, ToolOutcome, ToolUse, hookimpl
 
 MAX_TITLE = 200
@@ -92,7 +91,8 @@ async def _ask_person(use: ToolUse, context: PluginContext, decision: Decision) 
     what = f"Run `{command}`{' outside of the room' if decision.outside else ''}?" if command else f"Use {use.tool}?"
     if use.tool in _WRITES:
         what = f"Change {use.input.get('path', '')}?"
-    title = one_line(what, MAX_TITLE)
+    title = " ".join(what.split())
+    title = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1]}…"
     shown = command or use.preview or repr(dict(use.input))
     return await context.ask(
         title, kind="approval", tool=use.tool, input=use.input, preview=shown, remembers=decision.remembers

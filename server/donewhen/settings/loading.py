@@ -21,10 +21,16 @@ from donewhen.core.verdict import panel
 from donewhen.core.work import RunWarning
 from donewhen.regular import expanded, read_bytes, read_text
 from donewhen.settings import kinds
-from donewhen.settings.approvals import Approvals, take_approvals
-from donewhen.settings.hidden import HiddenCheck, take_hidden
 from donewhen.settings.kinds import UNLIMITED, BadValue
-from donewhen.settings.prices import ModelPrice, price_example, read_prices
+from donewhen.settings.personal import (
+    Approvals,
+    HiddenCheck,
+    ModelPrice,
+    price_example,
+    read_prices,
+    take_approvals,
+    take_hidden,
+)
 from donewhen.settings.table import (
     BY_NAME,
     CEILING,
