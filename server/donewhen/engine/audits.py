@@ -223,8 +223,8 @@ async def _diff(workspace: Workspace, before: str, path: str, limit: int) -> str
 # After a person's edit: the tests that it may affect run before the whole check, and say early what is unmet.
 #
 # They prove nothing (`core/proof.py` takes only a failure from them), cost no iteration, and are left out wherever they
-# can't be worth it: where the whole check is quick anyway, where no command can be made of the check's, where they write
-# files that count. Another save ends them, and they begin again with what it changed.
+# can't be worth it: where the whole check is quick anyway, where no command can be made of the check's, where they
+# write files that count. Another save ends them, and they begin again with what it changed.
 
 
 WORTH_IT = 2.0
