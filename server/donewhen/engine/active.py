@@ -404,7 +404,7 @@ class ActiveRun:
             activity = f"{activity}, {silent} s" if silent else activity
         return Live(activity, now, self.state.elapsed_after(self.watch.look()), silent)
 
-    async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
+    async def heartbeat(self) -> None:
         """Keeps the time, and leaves a sign of life and the activity for followers in other processes, until it is
         cancelled. A count-down, or how long a model says nothing, is told to the front ends as it goes on. Raises
         RecordGone."""
@@ -425,7 +425,7 @@ class ActiveRun:
                 pass
             if self.state.time_counts:
                 for _ in range(10):
-                    await asyncio.sleep(every / 10)
+                    await asyncio.sleep(SIGN_OF_LIFE / 20)
                     self.watch.look()
                     if self._preemption is not None:
                         self._preemption.look()

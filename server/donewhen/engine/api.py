@@ -174,8 +174,6 @@ class IterationDetail:
     verdict: tuple[RequirementView, ...]
     """Where each requirement stood when its last audit ended; empty before."""
     changed: tuple[str, ...]
-    checkpoint: str | None
-    before: str | None
     calls: tuple[CallSummary, ...] = ()
     """The calls to models of this iteration, the judge's included."""
 

@@ -233,8 +233,6 @@ class _Gathered:
     seconds: float = 0.0
     result: TurnResult | None = None
     changed: tuple[str, ...] = ()
-    checkpoint: str | None = None
-    before: str | None = None
     evidence: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
     verdict: tuple[RequirementView, ...] = ()
     steps: list[WorkerStep] = field(default_factory=list[WorkerStep])
@@ -242,24 +240,16 @@ class _Gathered:
 
     def add(self, entry: e.Entry) -> None:
         event = entry.event
-        if isinstance(event, e.RunStarted):
-            self._begin_iteration(entry, 0, None)
-        elif isinstance(event, e.TurnStarted):
-            self._begin_iteration(entry, event.iteration, event.checkpoint)
-        elif isinstance(event, e.CheckpointTaken) and event.iteration == self.number:
-            self.checkpoint = event.checkpoint
+        if isinstance(event, e.RunStarted | e.TurnStarted):
+            self.current = event.iteration if isinstance(event, e.TurnStarted) else 0
+            if self.current == self.number:
+                self.seen, self.started_at = True, entry.at
+                self.evidence.clear()
+                self.steps.clear()
         elif self.current == self.number:
-            self._belongs(entry)
+            self._belongs(event)
 
-    def _begin_iteration(self, entry: e.Entry, number: int, checkpoint: str | None) -> None:
-        self.current = number
-        if number == self.number:
-            self.seen, self.started_at, self.before = True, entry.at, checkpoint
-            self.evidence.clear()
-            self.steps.clear()
-
-    def _belongs(self, entry: e.Entry) -> None:
-        event = entry.event
+    def _belongs(self, event: e.Event) -> None:
         if isinstance(event, e.TurnFinished):
             self.result, self.changed = event.result, event.changed
         elif isinstance(event, e.EvidenceRecorded):
@@ -290,6 +280,4 @@ class _Gathered:
             checks=tuple(checks),
             verdict=self.verdict,
             changed=self.changed,
-            checkpoint=self.checkpoint,
-            before=self.before,
         )

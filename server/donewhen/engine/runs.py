@@ -128,7 +128,8 @@ class Supervisor:
         try:
             guarded = await self._guard.run_on_guard(start.goal.path)
             run = await self._begin_run(run_id, token, "pursue", start, worker, guarded=guarded is not None)
-            await self._guard.pass_on(run, guarded)
+            if guarded is not None:
+                await self.registry.append(guarded.run_id, e.GuardSet(None, f"run {run_id} works on the goal"))
             for warning in start.warnings:
                 await run.append(e.Warned(warning.code, warning.message))
         except BaseException:

@@ -22,7 +22,6 @@ from donewhen.plugins.registering import (
     error_text,
     not_the_plugins,
     sound_outcome,
-    switch_off,
 )
 from donewhen.ports import (
     AuditAhead,
@@ -97,7 +96,8 @@ class PluggyPlugins:
                 halt.called = tuple(one.plugin for one in hooks[: number + 1])
             raise
         except WrapperFailed as failure:
-            await switch_off(host, hook, str(failure), self._found.essential)
+            essential = hook.plugin in self._found.essential
+            await host.switch_off(hook.plugin, hook.point, str(failure), essential=essential)
             return wrapped.outcome_without(hook.plugin)
 
     async def before_audit(self, host: PluginHost, audit: AuditAhead, skip: frozenset[str] = NOBODY) -> None:
@@ -135,7 +135,8 @@ class PluggyPlugins:
             except FAILURES as error:
                 if not_the_plugins(error):
                     raise
-                await switch_off(host, hook, error_text(error), self._found.essential)
+                essential = hook.plugin in self._found.essential
+                await host.switch_off(hook.plugin, point, error_text(error), essential=essential)
                 continue
             if kind is not None and answer is not None:
                 answers.append((hook, answer))

@@ -15,7 +15,6 @@ import donewhen.plugins.points as points
 from donewhen.core.errors import LedgerError, UsageError
 from donewhen.core.plugging import Halt, ToolOutcome, plain_data
 from donewhen.plugins.points import HOOKS, PROJECT
-from donewhen.ports import PluginHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +184,6 @@ def sound_outcome(found: object) -> ToolOutcome:
     if not (isinstance(found.text, str) and isinstance(found.summary, str) and isinstance(found.ok, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"it returned {found!r}: the text and the summary of a ToolOutcome are text, `ok` is a boolean")
     return found
-
-
-async def switch_off(host: PluginHost, hook: Hook, reason: str, essential: frozenset[str]) -> None:
-    await host.switch_off(hook.plugin, hook.point, reason, essential=hook.plugin in essential)
 
 
 # Functions of plugins: plain ones run in a thread, and some end in a way that no function should.
