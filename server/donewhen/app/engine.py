@@ -311,7 +311,14 @@ def _settling(
         checker.select_interpreter(context.interpreter())
         current = settings()
         judged = options.judge_model or goal.judge_model or current.pick("judge_model")
-        plugged, warnings = _plugged(plugins(), needless=options.audit and judged is None)
+        plugged, warnings, brought = Plugged(), list[RunWarning](), plugins()
+        brought.forget()
+        if not options.audit or judged is not None:  # else there is neither a worker nor a judge
+            found, allowed = brought.survey(), brought.allowances
+            remembered = allowed.rules()
+            plugged = Plugged(found.names, frozenset(found.workers), frozenset(found.judges), remembered)
+            if allowed.problem:
+                warnings.append(RunWarning("allowances", allowed.problem))
         start = resolve(goal, options, current, known, plugged)
         if start.options.judging is not None and any(not one.sole_check for one in start.goal.requirements):
             models().warm(None, start.options.judging)
@@ -319,18 +326,6 @@ def _settling(
         return replace(start, options=frozen, warnings=(*start.warnings, *warnings))
 
     return settled
-
-
-def _plugged(plugins: FolderPlugins, *, needless: bool) -> tuple[Plugged, tuple[RunWarning, ...]]:
-    """What plugins bring to a run that starts now, and warnings about it. `needless`: there is no worker or judge."""
-    plugins.forget()
-    if needless:
-        return Plugged(), ()
-    found = plugins.survey()
-    remembered = plugins.remembered()
-    problem = plugins.problem
-    warnings = (RunWarning("allowances", problem),) if problem else ()
-    return Plugged(found.names, frozenset(found.workers), frozenset(found.judges), remembered), warnings
 
 
 def passing(

@@ -55,16 +55,10 @@ class FolderPlugins:
         """The next check from a plugin is looked up again."""
         self._checks = None
 
-    def remembered(self) -> tuple[ApprovalRule, ...]:
-        """The calls that a person allowed permanently in this workspace."""
-        return self._allowances().rules()
-
     @property
-    def problem(self) -> str:
-        """What is wrong with the remembered rules; empty if nothing is."""
-        kept = self._allowances()
-        kept.rules()
-        return kept.problem
+    def allowances(self) -> Allowances:
+        """The calls that a person allowed permanently in this workspace."""
+        return Allowances(self._folder)
 
     def worker(self, options: RunOptions) -> Worker | None:
         """The run's worker if a plugin provides it."""
@@ -125,9 +119,6 @@ class FolderPlugins:
             self._settings().approvals.plugins, installed=True, gate=gate, off={*off} - {GATE}, workspace=self._root
         )
 
-    def _allowances(self) -> Allowances:
-        return Allowances(self._folder)
-
 
 def open_with(
     plugins: Sequence[object],
@@ -174,7 +165,9 @@ class FolderPolicy:
             return decision
         # `unknown` ends the question at the first path, so `asked` may lack others: git is asked about all words at
         # once.
-        known = await tracked_among(self.root, {*asked, *_words_as_paths(use)})
+        words = (simple(str(use.input.get("command", ""))) or ())[1:]
+        normal = {"/".join(part for part in word.split("/") if part not in ("", ".")) for word in words}
+        known = await tracked_among(self.root, asked | normal)
         return permit_for(use, options.approve, rules, known.__contains__, **how)
 
     def remembered(self, use: ToolUse) -> ApprovalRule | None:
@@ -188,11 +181,6 @@ class FolderPolicy:
         except OSError:
             return False
         return True
-
-
-def _words_as_paths(use: ToolUse) -> set[str]:
-    words = (simple(str(use.input.get("command", ""))) or ())[1:]
-    return {"/".join(part for part in word.split("/") if part not in ("", ".")) for word in words} - {""}
 
 
 async def tracked_among(root: Path, paths: Collection[str]) -> frozenset[str]:

@@ -359,7 +359,8 @@ class _Trials:
             content = await asyncio.to_thread(workspace.read, path)
             if content is None or len(content) > LARGEST_SOURCE:
                 continue
-            if path in others and not _may_hold_tests(path, content):
+            unlikely = path in others and has_role(path, "inline") and not has_role(path, "test")
+            if unlikely and not holds_tests(path, content.decode("utf-8", "replace")):
                 continue
             planted = await asyncio.to_thread(plant, path, content, name, telling)
             if planted is not None:
@@ -653,12 +654,6 @@ def _is_reported(outcome: _Outcome, tree: _Tree) -> bool:
     the check's own result stands."""
     found = outcome.found
     return found.end == "refused" or (found.end == "inconclusive" and bool(tree.proof or tree.free or outcome.idle))
-
-
-def _may_hold_tests(path: str, content: bytes) -> bool:
-    return (
-        not has_role(path, "inline") or has_role(path, "test") or holds_tests(path, content.decode("utf-8", "replace"))
-    )
 
 
 def _differs(shown: Shown) -> bool:

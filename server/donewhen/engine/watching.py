@@ -108,21 +108,17 @@ def goal_file_gone(run: ActiveRun) -> bool:
 
 async def _follow_renamed(run: ActiveRun) -> None:
     """The goal under its new name, where exactly one file that came holds the same; else the run pauses."""
-    found = [goal for path in sorted(run.touched) if (goal := _same_goal_in(run, path)) is not None]
+    found: list[Goal] = []
+    for path in sorted(run.touched):
+        if path.endswith(".md") and run.parts.workspace.digest(path) is not None:
+            with contextlib.suppress(GoalFileError):
+                goal = run.parts.setup.load_goal(path)
+                if same_goal(run.state, goal):
+                    found.append(goal)
     if len(found) == 1:
         await _amend_goal(run, found[0])
     elif run.state.active:
         await run.append(Requested("pause", goal_gone(run.state.goal.path)))
-
-
-def _same_goal_in(run: ActiveRun, path: str) -> Goal | None:
-    if not path.endswith(".md") or run.parts.workspace.digest(path) is None:
-        return None
-    try:
-        goal = run.parts.setup.load_goal(path)
-    except GoalFileError:
-        return None
-    return goal if same_goal(run.state, goal) else None
 
 
 def same_goal(state: RunState, goal: Goal) -> bool:
