@@ -114,25 +114,15 @@ class FolderPlugins:
         return found
 
     def _opened_without(self, off: Collection[str]) -> PluggyPlugins:
-        gate = [approval_gate(self._root, self._folder)]
-        return open_with(
-            self._settings().approvals.plugins, installed=True, gate=gate, off={*off} - {GATE}, workspace=self._root
+        return open_plugins(
+            self._settings().approvals.plugins,
+            installed=True,
+            # After all of them: nobody changes a call that was approved.
+            last=[approval_gate(self._root, self._folder)],
+            off={*off} - {GATE},
+            known_tools=TOOLS,
+            workspace=self._root,
         )
-
-
-def open_with(
-    plugins: Sequence[object],
-    *,
-    installed: bool,
-    gate: Sequence[object],
-    workspace: Path | None,
-    off: Collection[str] = (),
-) -> PluggyPlugins:
-    """These plugins, the installed ones if wanted, and the gate after all of them: nobody changes a call that was
-    approved."""
-    return open_plugins(
-        plugins, installed=installed, last=gate, off=off, known_tools=frozenset(TOOLS), workspace=workspace
-    )
 
 
 def approval_gate(root: Path, folder: Path | None) -> ApprovalGate:

@@ -234,12 +234,12 @@ def opened_plugins(parts: RunParts, folder: Path | None = None) -> PluggyPlugins
     if not parts.plugins and not gated:
         return None
     # Lazy: few programs give plugins, and a callable has no tools.
-    from donewhen.app.plugins import approval_gate, open_with
+    from donewhen.app.plugins import approval_gate
+    from donewhen.plugins.opening import open_plugins
+    from donewhen.workers.tools import TOOLS
 
-    gate: list[object] = []
-    if gated and parts.workspace is not None:
-        gate.append(approval_gate(parts.workspace, folder))
-    return open_with(parts.plugins, installed=False, gate=gate, workspace=parts.workspace)
+    gate = [approval_gate(parts.workspace, folder)] if gated and parts.workspace is not None else []
+    return open_plugins(parts.plugins, installed=False, last=gate, known_tools=TOOLS, workspace=parts.workspace)
 
 
 def uses_tools(worker: object) -> bool:
