@@ -17,7 +17,7 @@ from donewhen.app.gate import agents_of, runs_of_gate
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, refuse_unready, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.tracing import make_tracer
-from donewhen.app.workspace_context import WorkspaceContext
+from donewhen.app.workspace_context import WorkspaceContext, any_plugins
 from donewhen.core.agents import variables_of
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, UsageError
@@ -213,7 +213,7 @@ def engine_setup(
         affected_command=partial(affected_command, root),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
-        load_goal=WorkspaceGoalFiles(root, lambda: plugins().there()).load,
+        load_goal=WorkspaceGoalFiles(root, lambda: any_plugins(current().approvals, root)).load,
         settle=_settling(checker, current, context, folder_models, plugins, masking.mask, known),
         ready=lambda goal, options: refuse_unready(goal, relocated(options, current()), known),
         worker=worker,

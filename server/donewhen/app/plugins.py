@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from donewhen.app.workspace_context import any_plugins
 from donewhen.core.approval import ApprovalRule, Decision, permit_for, remembered
 from donewhen.core.commands.simple import simple
 from donewhen.core.errors import DoneWhenError, UsageError
@@ -41,10 +40,6 @@ class FolderPlugins:
         self._settings = settings
         self._opened: tuple[RunOptions, PluggyPlugins] | None = None
         self._checks: PluggyPlugins | None = None
-
-    def there(self) -> bool:
-        """Whether there are any plugins. None of them is loaded."""
-        return any_plugins(self._settings().approvals, self._root)
 
     def survey(self) -> PluggyPlugins:
         """The plugins that a run would have if it started now. Raises UsageError, PluginConflict."""

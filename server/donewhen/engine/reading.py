@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 
 from donewhen.core.errors import no_such_run
 from donewhen.core.evidence import Evidence
 from donewhen.engine.api import ChangedFile, RunSteps, RunView
-from donewhen.engine.records import PIECE, kept_after, view_of
+from donewhen.engine.records import in_pieces, kept_after, view_of
 from donewhen.engine.registry import Registry
 from donewhen.engine.results import committed_as, comparable
 from donewhen.engine.steps import Followers, Steps
@@ -52,10 +51,8 @@ class Reading:
             entries = await self._ledger.entries(run_id, steps.sequence)
             if not entries and steps.sequence == 0:
                 raise no_such_run(run_id)
-            for number, entry in enumerate(entries, 1):
+            async for entry in in_pieces(entries):
                 steps.take(entry)
-                if number % PIECE == 0:
-                    await asyncio.sleep(0)
             run = self._registry.active.get(run_id)
             if run is not None:
                 steps.look(run)

@@ -54,7 +54,7 @@ class Records:
         """Raises UnknownRun and UnreadableRun."""
         known = self._states.get(run_id) or await self._ledger.snapshot(run_id)
         since = known.sequence if known else 0
-        async for entry in _in_pieces(await self._ledger.entries(run_id, since)):
+        async for entry in in_pieces(await self._ledger.entries(run_id, since)):
             known = fold_read(run_id, known, entry)
         if known is None:
             raise no_such_run(run_id)
@@ -67,9 +67,9 @@ class Records:
             self._states[run_id] = known
         return known
 
-    async def view(self, run_id: str, present: Present | None = None) -> RunView:
+    async def view(self, run_id: str) -> RunView:
         state = await self.state(run_id)
-        return view_of(self._root, state, await self._ledger.live(run_id), owned=False, present=present)
+        return view_of(self._root, state, await self._ledger.live(run_id), owned=False)
 
     async def newest(self) -> Sequence[RunState]:
         """The newest run and the newest audit of each goal, newest first; audits only where newer than the run. What
@@ -133,7 +133,7 @@ class Records:
         await self.state(run_id)
         gathered = _Gathered(number)
         state: RunState | None = None
-        async for entry in _in_pieces(await self._ledger.entries(run_id)):
+        async for entry in in_pieces(await self._ledger.entries(run_id)):
             state = fold_read(run_id, state, entry)
             gathered.add(entry)
             if gathered.current == number and isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
@@ -149,7 +149,7 @@ class Records:
         """The state with the records of all iterations, not of the last ones only: for a receipt."""
         state: RunState | None = None
         known: dict[int, IterationRecord] = {}
-        async for entry in _in_pieces(await self._ledger.entries(run_id)):
+        async for entry in in_pieces(await self._ledger.entries(run_id)):
             state = fold_read(run_id, state, entry)
             known.update({record.number: record for record in state.progress.iterations[-1:]})
         if state is None:
@@ -200,7 +200,7 @@ class Records:
         (self._folder / "cleared.json").write_text(json.dumps(known), encoding="utf-8")
 
 
-async def _in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
+async def in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
     """The entries, with the loop let go now and then: a long run of an agent has thousands."""
     for number, entry in enumerate(entries, 1):
         yield entry
