@@ -17,7 +17,6 @@ from donewhen.core.acts import ActOutcome
 from donewhen.core.calls import CallRole
 from donewhen.core.events import Approve, RunOptions
 from donewhen.core.evidence import Evidence, Problem
-from donewhen.core.goal import Limits
 from donewhen.core.hints import ReadWhen
 from donewhen.core.integrity import ChangedProof
 from donewhen.core.proof import Present, as_of, assess, locations
@@ -432,16 +431,3 @@ class Runs(Protocol):
     async def close(self, reason: str) -> None:
         """Ends all children within 2 s and records the active runs of this process as `interrupted`."""
         ...
-
-
-__all__ = [
-    "CheckSummary",
-    "IterationDetail",
-    "LimitChanges",
-    "Limits",
-    "RunStep",
-    "RunSteps",
-    "RunView",
-    "Runs",
-    "StartOptions",
-]
