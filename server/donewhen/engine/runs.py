@@ -185,7 +185,10 @@ class Supervisor:
         token = self._new_token()
         leftovers = await self._acquire_lock(state.run_id, token)
         try:
-            state = await self._settled_state(state.run_id)
+            # As it is now that nobody else can change it; that its process ended, if it did, is on record then.
+            while (state := await self._records.state(state.run_id)).active:
+                with contextlib.suppress(Overtaken):  # by whoever found it dead at the same time
+                    await self.registry.record_death(state)
             raised = changed_limits(state.goal.limits, changes)
             check_resumable(state, raised)
             approve = tightened(state, options.approve if options is not None else None)
@@ -358,13 +361,6 @@ class Supervisor:
             ended = await self._setup.lock.end_leftovers(last.token)
         self._setup.lock.acquire(run_id, token)
         return ended > 0
-
-    async def _settled_state(self, run_id: str) -> RunState:
-        """The run as it is now that nobody else can change it, and that its process ended, if it did, is on record."""
-        while (state := await self._records.state(run_id)).active:
-            with contextlib.suppress(Overtaken):  # by whoever found it dead at the same time
-                await self.registry.record_death(state)
-        return state
 
     async def _begin_run(
         self,

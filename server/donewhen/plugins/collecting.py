@@ -57,21 +57,16 @@ def _records(hook: Hook, kind: type[Record]) -> list[Record]:
     if answer is None:
         return []
     many = list(cast("Sequence[Any]", answer)) if isinstance(answer, (list, tuple)) else [answer]
-    for one in many:
-        _refuse_unusable(hook, kind, one)
-    return many
-
-
-def _refuse_unusable(hook: Hook, kind: type[Any], one: object) -> None:
     where = f"`{hook.point}` of the plugin {hook.plugin}"
-    if inspect.iscoroutine(one):
-        one.close()
-        raise UsageError(f"{where} is async: make it a plain function")
-    if not isinstance(one, kind):
-        raise UsageError(f"{where} returned {one!r}: a {kind.__name__}, or a list of them, is expected")
-    wrong = _wrong(one)
-    if wrong:
-        raise UsageError(f"{where} returned {one!r}: {wrong}")
+    for one in many:
+        if inspect.iscoroutine(one):
+            one.close()
+            raise UsageError(f"{where} is async: make it a plain function")
+        if not isinstance(one, kind):
+            raise UsageError(f"{where} returned {one!r}: a {kind.__name__}, or a list of them, is expected")
+        if wrong := _wrong(one):
+            raise UsageError(f"{where} returned {one!r}: {wrong}")
+    return many
 
 
 def _wrong(one: Any) -> str:

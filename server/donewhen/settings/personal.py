@@ -167,29 +167,28 @@ def read_prices(table: object, where: str) -> dict[str, ModelPrice]:
     """The prices by the name of the model. Raises InvalidGoal that says how one is written."""
     if not isinstance(table, dict):
         raise _refused("prices", table, where)
-    return {name: _model_price(name, entry, where) for name, entry in cast(dict[str, object], table).items()}
+    prices: dict[str, ModelPrice] = {}
+    for name, entry in cast(dict[str, object], table).items():
+        if not isinstance(entry, dict):
+            raise _refused(f'prices."{name}"', entry, where)
+        values = cast(Mapping[str, object], entry)
+        for key in values:
+            if key not in PRICE_KEYS:
+                raise InvalidGoal(f'prices."{name}" has no key `{key}`: it takes {", ".join(PRICE_KEYS)} (in {where})')
+        given = _dollars(name, "input", values.get("input"), where)
+        made = _dollars(name, "output", values.get("output"), where)
+        cached = _dollars(name, "cached", values["cached"], where) if "cached" in values else None
+        window = values.get("window")
+        if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
+            message = f'`window` of prices."{name}" must be a whole number of tokens; it is {window!r} (in {where})'
+            raise InvalidGoal(message)
+        prices[name] = ModelPrice(given, made, cached, window)
+    return prices
 
 
 def price_example(model: str) -> str:
     """The lines that set the price of a model."""
     return f'[prices."{model}"]\ninput = 1.00\noutput = 2.00'
-
-
-def _model_price(name: str, entry: object, where: str) -> ModelPrice:
-    if not isinstance(entry, dict):
-        raise _refused(f'prices."{name}"', entry, where)
-    values = cast(Mapping[str, object], entry)
-    for key in values:
-        if key not in PRICE_KEYS:
-            raise InvalidGoal(f'prices."{name}" has no key `{key}`: it takes {", ".join(PRICE_KEYS)} (in {where})')
-    given = _dollars(name, "input", values.get("input"), where)
-    made = _dollars(name, "output", values.get("output"), where)
-    cached = _dollars(name, "cached", values["cached"], where) if "cached" in values else None
-    window = values.get("window")
-    if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
-        message = f'`window` of prices."{name}" must be a whole number of tokens; it is {window!r} (in {where})'
-        raise InvalidGoal(message)
-    return ModelPrice(given, made, cached, window)
 
 
 def _dollars(name: str, key: str, value: object, where: str) -> float:
