@@ -31,8 +31,7 @@ from donewhen.evidence.text import is_sensitive
 from donewhen.installation import ModelExtra, how_to_get
 from donewhen.ports import Measured, ModelFacts, Price, of_an_editor
 from donewhen.settings.kinds import BadValue, refused_choice
-from donewhen.settings.loading import Settings, goal_with_settings, user_settings_file
-from donewhen.settings.personal import ModelPrice, price_example
+from donewhen.settings.loading import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
 from donewhen.settings.table import BY_NAME
 
 Facts = Callable[[str, str | None, Mapping[str, ModelPrice]], ModelFacts]

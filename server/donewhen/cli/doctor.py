@@ -20,8 +20,7 @@ from donewhen.cli.formatting import plain, shown_path
 from donewhen.core.agents import AGENTS, agents_in, passed_names, variables_of
 from donewhen.core.workers import WORKERS
 from donewhen.installation import how_to_get
-from donewhen.settings.loading import user_settings_file
-from donewhen.settings.personal import price_example
+from donewhen.settings.loading import price_example, user_settings_file
 from donewhen.version import __version__
 
 LISTED = "donewhen models lists them, and the model servers on this machine"

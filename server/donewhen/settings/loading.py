@@ -26,6 +26,7 @@ from donewhen.settings.personal import (
     Approvals,
     HiddenCheck,
     ModelPrice,
+    price_example,
     read_prices,
     take_approvals,
     take_hidden,
@@ -368,3 +369,21 @@ def _prompt(setting: Setting, text: str, folder: Path | None) -> str:
     if not prompt.strip():
         raise BadValue(f"must be {setting.expected}; it is {text!r}")
     return prompt
+
+
+__all__ = [
+    "LIMITS",
+    "Approvals",
+    "Choices",
+    "ModelPrice",
+    "SettingSource",
+    "Settings",
+    "capped",
+    "goal_with_settings",
+    "limits_with_settings",
+    "load_settings",
+    "price_example",
+    "read_setting",
+    "user_settings_file",
+    "workspace_choices",
+]
