@@ -278,8 +278,8 @@ async def test_what_a_plugin_keeps_is_there_after_a_restart_and_its_own(world: W
     assert seen == [None, PluginState(1, {"count": 1})]
 
 
-async def test_what_is_no_json_is_refused_before_it_is_kept(world: World) -> None:
-    host = RunHost(None, world.folder, str)  # type: ignore[arg-type]
+async def test_what_is_no_json_is_refused_before_it_is_kept() -> None:
+    host = RunHost(None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="JSON"):
         await host.keep_state("mine", PluginState(1, float("nan")))
 

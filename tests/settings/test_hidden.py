@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.errors import InvalidGoal
-from donewhen.settings.hidden import HiddenCheck
 from donewhen.settings.loading import Settings, load_settings
+from donewhen.settings.personal import HiddenCheck
 from tests.tools import each_row
 
 

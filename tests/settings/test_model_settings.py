@@ -9,7 +9,7 @@ import pytest
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.verdict import panel
 from donewhen.settings.loading import Settings, load_settings, read_setting
-from donewhen.settings.prices import ModelPrice
+from donewhen.settings.personal import ModelPrice
 from donewhen.settings.table import BY_NAME, CEILING
 from tests.settings.test_loading import load
 from tests.tools import each_row

@@ -354,7 +354,7 @@ def test_nothing_is_opened_before_it_is_needed(place: Path) -> None:
     setup_in(place, with_plugin(place))
     plugins = FolderPlugins(place / "workspace", place / "state", lambda: with_plugin(place))
     plugins.forget()
-    assert plugins.remembered() == ()
+    assert plugins.allowances.rules() == ()
 
 
 # ---------------------------------------------------------------------------------------------- rooms

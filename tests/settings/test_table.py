@@ -22,7 +22,7 @@ from donewhen.lsp.arguments import RunStart
 from donewhen.lsp.opening import editor_settings
 from donewhen.models.hosted import SILENCE
 from donewhen.ports.rooms import RoomLimits
-from donewhen.settings import approvals, hidden
+from donewhen.settings import personal
 from donewhen.settings.loading import Settings, load_settings
 from donewhen.settings.table import BY_NAME, OWN, SETTINGS, TABLES, Setting
 from tests.tools import each_row
@@ -194,7 +194,7 @@ def test_a_default_is_what_holds_where_nobody_says_anything() -> None:
 
 
 def test_what_only_your_settings_hold_is_listed() -> None:
-    assert set(TABLES) == {"ceiling", "prices", hidden.KEY, *approvals.KEYS}
+    assert set(TABLES) == {"ceiling", "prices", personal.HIDDEN_KEY, *personal.APPROVAL_KEYS}
 
 
 @each_row("setting", [one for one in SETTINGS if one.library], ids=lambda one: one.name)

@@ -824,8 +824,6 @@ def test_an_iteration_in_full_says_what_was_done_checked_found_changed_and_paid(
         checks=(CheckSummary("c", "pytest -q", True, "", "E4"),),
         verdict=(RequirementView("r", 1, "met", "ok", ("E4",), "check"),),
         changed=("src/a b.py",),
-        checkpoint=None,
-        before=None,
         calls=(
             CallSummary("C1", "worker", "m", usage, None),
             CallSummary("C2", "worker", "m", usage, None),

@@ -18,13 +18,12 @@ from typing import Literal
 
 from donewhen.app.keys import key_variables
 from donewhen.app.plugins import GATE, approval_gate
-from donewhen.app.resolver import KnownFacts, judge_identity, lacked_extra
+from donewhen.app.resolver import KnownFacts, judge_identity, lacked_extra, models_asked
 from donewhen.app.workspace_context import plugins_there
 from donewhen.core.calls import CallRole
 from donewhen.core.commands.simple import SHELL_WORDS
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
-from donewhen.core.goal import Check
 from donewhen.core.verdict import panel
 from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.runner import CommandChecker
@@ -142,7 +141,8 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
         path = variables.get("PATH", "")
         python = shutil.which("python3", path=path) or shutil.which("python", path=path)
         environment = variables.get("VIRTUAL_ENV") or variables.get("CONDA_PREFIX")
-        own, others = _goals(root)
+        goals = find_goals(root)
+        own = tuple(path for path in goals if "/" not in path)
         checks, problems = _checks(root, own, checker)
         state = _state_folder(settings.state_dir, problems)
         watcher, unwatched = asyncio.run(_watcher(root, Path(scratch)))
@@ -157,7 +157,7 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
             state_folder=state,
             problems=tuple(problems),
             goals=own,
-            goals_elsewhere=others,
+            goals_elsewhere=len(goals) - len(own),
             models=models_facts(settings, os.environ, FileModelNotes(Path(state)) if state else MemoryModelNotes()),
             plugins=plugins_facts(root, settings),
             rooms=rooms,
@@ -187,13 +187,6 @@ async def _containment_hindrance(root: Path, state: Path, checker: CommandChecke
         return await MountedLiveRooms(root, Path(folder), checker.variables).hindrance()
 
 
-def _goals(root: Path) -> tuple[tuple[str, ...], int]:
-    """The goal files that commands find without an argument, and how many there are in the folders below."""
-    found = find_goals(root)
-    own = tuple(path for path in found if "/" not in path)
-    return own, len(found) - len(own)
-
-
 def _checks(root: Path, goals: Sequence[str], checker: CommandChecker) -> tuple[tuple[CheckProgram, ...], list[str]]:
     files = WorkspaceGoalFiles(root, plugins_there)
     found: dict[str, CheckProgram] = {}
@@ -205,14 +198,10 @@ def _checks(root: Path, goals: Sequence[str], checker: CommandChecker) -> tuple[
             problems.append(str(error))
             continue
         for check in goal.checks:
-            found.setdefault(check.command, CheckProgram(check.command, _started_program(check, checker)))
+            words = {part.words[0] for part in read_line(check.command) if part.words}
+            builtin = "the shell" if words and words <= SHELL_WORDS else None
+            found.setdefault(check.command, CheckProgram(check.command, checker.program(check) or builtin))
     return tuple(found.values()), problems
-
-
-def _started_program(check: Check, checker: CommandChecker) -> str | None:
-    """The program that the shell starts; for a shell builtin, the shell."""
-    words = {part.words[0] for part in read_line(check.command) if part.words}
-    return checker.program(check) or ("the shell" if words and words <= SHELL_WORDS else None)
 
 
 async def _watcher(root: Path, scratch: Path) -> tuple[str, str]:
@@ -254,16 +243,11 @@ def models_facts(settings: Settings, environ: Mapping[str, str], notes: ModelNot
     agent = AgentOptions(model, settings.pick("api_base")) if model else None
     judging = JudgeOptions(judges, settings.pick("judge_api_base")) if judges else None
     options = RunOptions(None, agent=agent, judging=judging)
-    asked: list[tuple[CallRole, str, str | None]] = []
-    if agent is not None:
-        asked.append(("worker", agent.model, agent.api_base))
-    if judging is not None:
-        asked.extend(("judge", name, judging.api_base) for name in dict.fromkeys(judging.models))
     usual = [name for names in PROVIDER_KEYS.values() for name in names]
     return ModelsFacts(
         installed=(found := _litellm()),
         usable=found is not None and usable(found),
-        configured=tuple(_configured_model(role, name, base, options, settings, environ) for role, name, base in asked),
+        configured=tuple(_configured_model(*asked, options, settings, environ) for asked in models_asked(options)),
         keys=tuple(name for name in dict.fromkeys((*OWN_KEY.values(), *usual)) if environ.get(name, "").strip()),
         measured=notes.measured(judge_identity(judging), judging.api_base) if judging is not None else None,
     )
@@ -323,7 +307,15 @@ def _exact_dollars(amount: float) -> str:
 def plugins_facts(root: Path, settings: Settings) -> tuple[PluginFacts, ...]:
     """The plugins of the user's settings, then the gate, then those from packages. Each is loaded as a run would."""
     off = settings.approvals.plugins_off
-    found = [_configured_plugin(source, root, off) for source in settings.approvals.plugins]
+    found: list[PluginFacts] = []
+    for source in settings.approvals.plugins:
+        try:
+            named = from_source(source, root)
+            where = f"{source}, {OFF}" if named.name in off else source
+            found.append(PluginFacts(named.name, where, _points(named.plugin)))
+        except DoneWhenError as error:
+            how = f"fix it, or remove it from `plugins` in {user_settings_file()}"
+            found.append(PluginFacts(source, "your settings", problem=str(error), how=how))
     found.append(PluginFacts(GATE, "built in", _points(approval_gate(root, None))))
     for one in installed_plugins(root):
         source = one.package or "installed"
@@ -333,16 +325,6 @@ def plugins_facts(root: Path, settings: Settings) -> tuple[PluginFacts, ...]:
             how = f'fix it, uninstall it, or add "{one.name}" to `plugins_off` in {user_settings_file()}'
             found.append(PluginFacts(one.name, source, one.points, one.problem, how if one.problem else ""))
     return tuple(found)
-
-
-def _configured_plugin(source: str, root: Path, off: tuple[str, ...]) -> PluginFacts:
-    try:
-        named = from_source(source, root)
-        where = f"{source}, {OFF}" if named.name in off else source
-        return PluginFacts(named.name, where, _points(named.plugin))
-    except DoneWhenError as error:
-        how = f"fix it, or remove it from `plugins` in {user_settings_file()}"
-        return PluginFacts(source, "your settings", problem=str(error), how=how)
 
 
 def _points(plugin: object) -> tuple[str, ...]:

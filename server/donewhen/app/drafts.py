@@ -17,6 +17,7 @@ from pathlib import Path
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.evidence import CheckResult, Outcome
 from donewhen.core.goal import Check
+from donewhen.engine.tasks import side_by_side
 from donewhen.evidence.causes import how_to_get
 from donewhen.evidence.environment import CheckEnvironment
 from donewhen.evidence.runner import CommandChecker
@@ -74,18 +75,13 @@ async def survey(
         await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
 
-def place_of(
-    root: Path,
-    state_dir: Path | None,
-    environment: Callable[[], Mapping[str, str]] = lambda: os.environ,
-    interpreter: Path | None = None,
-) -> CheckPlace:
+def place_of(root: Path, state_dir: Path | None, interpreter: Path | None) -> CheckPlace:
     """Uses the same bytecode as runs, if the state folder can be written."""
     try:
         bytecode = private_folder(state_folder(state_dir) / "pycache")
     except LedgerUnavailable:
         bytecode = None
-    return CheckPlace(root, environment, interpreter, bytecode)
+    return CheckPlace(root, interpreter=interpreter, bytecode=bytecode)
 
 
 class _Look:
@@ -113,13 +109,7 @@ class _Look:
             self._unknown = await self._unknown_modules(python, detected)
         queue = asyncio.Semaphore(_SIDE_BY_SIDE)
         deadline = asyncio.get_running_loop().time() + _ALL * self._patience
-        tasks = [asyncio.ensure_future(self._chosen(slot, queue, deadline, tries)) for slot in slots(detected)]
-        try:
-            chosen = await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        chosen = await side_by_side(self._chosen(slot, queue, deadline, tries) for slot in slots(detected))
         held = {one.command for one in chosen}
         others = [
             FoundCheck(one.command, one.why, one.purpose, left_out=ANOTHER if one.beside else None)
@@ -176,8 +166,9 @@ class _Look:
                 result = await self._checker.run(asked, timeout=min(self._patience, left), token=self._token)
             standing = standing_of(result)
             if standing is not None:
-                return replace(found, standing=standing, reason=_reason(result), seconds=result.seconds)
-            hindered = hindered or _hindrance(result)
+                slow = f"still running after {result.seconds:.0f} s" if standing == "slow" else None
+                return replace(found, standing=standing, reason=slow or result.reason, seconds=result.seconds)
+            hindered = hindered or _misuse(result)[:200] or result.reason
         return FoundCheck(first.command, first.why, first.purpose, left_out=f"it can't be run here: {hindered}")
 
 
@@ -196,13 +187,3 @@ def _misuse(result: CheckResult) -> str:
         return ""
     said = _MISUSED.search(result.output)
     return said[0].strip() if said else ""
-
-
-def _hindrance(result: CheckResult) -> str:
-    return _misuse(result)[:200] or result.reason
-
-
-def _reason(result: CheckResult) -> str:
-    if result.outcome is Outcome.TIMED_OUT:
-        return f"still running after {result.seconds:.0f} s"
-    return result.reason

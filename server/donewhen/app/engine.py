@@ -17,7 +17,7 @@ from donewhen.app.gate import agents_of, runs_of_gate
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, refuse_unready, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
 from donewhen.app.tracing import make_tracer
-from donewhen.app.workspace_context import WorkspaceContext
+from donewhen.app.workspace_context import WorkspaceContext, any_plugins
 from donewhen.core.agents import variables_of
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, UsageError
@@ -103,7 +103,7 @@ async def open_engine(
             raise refusal from None
     await asyncio.to_thread(sweep, folder / "rooms")
     for notice in ledger.notices:
-        sys.stderr.write(f"donewhen: {notice}\n")
+        _warn(notice)
     setup = engine_setup(root, folder, bytecode, ledger, settings, context)
 
     async def closed() -> None:
@@ -209,20 +209,11 @@ def engine_setup(
         glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=_CheckerWithPlugins(checker, plugins),
         prepare=contained.prepare,
-        rooms=_rooms(
-            folder,
-            processes,
-            checker,
-            context,
-            bytecode,
-            runtime,
-            network=_network_of_trials(current()),
-            contained=current().contains_checks,
-        ),
+        rooms=_rooms(folder, processes, checker, context, bytecode, runtime, current()),
         affected_command=partial(affected_command, root),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
-        load_goal=WorkspaceGoalFiles(root, lambda: plugins().there()).load,
+        load_goal=WorkspaceGoalFiles(root, lambda: any_plugins(current().approvals, root)).load,
         settle=_settling(checker, current, context, folder_models, plugins, masking.mask, known),
         ready=lambda goal, options: refuse_unready(goal, relocated(options, current()), known),
         worker=worker,
@@ -255,11 +246,6 @@ def _warm(settings: Settings, models: Callable[[], FolderModels]) -> None:
         )
 
 
-def _network_of_trials(settings: Settings) -> bool:
-    """Trials have the same network access as the checks that they repeat."""
-    return settings.network or not settings.contains_checks
-
-
 def _rooms(
     folder: Path,
     processes: Processes,
@@ -267,9 +253,7 @@ def _rooms(
     context: WorkspaceContext,
     bytecode: Path,
     runtime: Path,
-    *,
-    network: bool,
-    contained: bool,
+    settings: Settings,
 ) -> Rooms:
     """The rooms where checks are tried: nothing of ours is visible there except the bytecode of other checks."""
 
@@ -286,6 +270,8 @@ def _rooms(
             written=written,
         )
 
+    contained = settings.contains_checks
+    network = settings.network or not contained  # that of the checks which trials repeat
     mounts = Mounts(hidden=hidden_folders(folder, runtime), cached=(bytecode,), network=network, contained=contained)
     return BestRooms(folder / "rooms", processes, inside, checker.variables, mounts)
 
@@ -325,7 +311,14 @@ def _settling(
         checker.select_interpreter(context.interpreter())
         current = settings()
         judged = options.judge_model or goal.judge_model or current.pick("judge_model")
-        plugged, warnings = _plugged(plugins(), needless=options.audit and judged is None)
+        plugged, warnings, brought = Plugged(), list[RunWarning](), plugins()
+        brought.forget()
+        if not options.audit or judged is not None:  # else there is neither a worker nor a judge
+            found, allowed = brought.survey(), brought.allowances
+            remembered = allowed.rules()
+            plugged = Plugged(found.names, frozenset(found.workers), frozenset(found.judges), remembered)
+            if allowed.problem:
+                warnings.append(RunWarning("allowances", allowed.problem))
         start = resolve(goal, options, current, known, plugged)
         if start.options.judging is not None and any(not one.sole_check for one in start.goal.requirements):
             models().warm(None, start.options.judging)
@@ -333,18 +326,6 @@ def _settling(
         return replace(start, options=frozen, warnings=(*start.warnings, *warnings))
 
     return settled
-
-
-def _plugged(plugins: FolderPlugins, *, needless: bool) -> tuple[Plugged, tuple[RunWarning, ...]]:
-    """What plugins bring to a run that starts now, and warnings about it. `needless`: there is no worker or judge."""
-    plugins.forget()
-    if needless:
-        return Plugged(), ()
-    found = plugins.survey()
-    remembered = plugins.remembered()
-    problem = plugins.problem
-    warnings = (RunWarning("allowances", problem),) if problem else ()
-    return Plugged(found.names, frozenset(found.workers), frozenset(found.judges), remembered), warnings
 
 
 def passing(

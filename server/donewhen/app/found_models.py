@@ -84,15 +84,11 @@ async def found_models(environ: Mapping[str, str], servers: Mapping[str, int] = 
     """What is here now. Takes half a second where a port is open and nobody answers."""
     asked = [asyncio.to_thread(_server, kind, f"http://127.0.0.1:{port}/v1") for kind, port in servers.items()]
     found = await asyncio.gather(*asked)
-    return FoundModels(_keys(environ), tuple(one for one in found if one is not None))
-
-
-def _keys(environ: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
-    named = {**PROVIDER_KEYS, **OPTIONAL_KEYS, "Done When": tuple(OWN_KEY.values())}
-    found = {
-        provider: tuple(name for name in names if environ.get(name, "").strip()) for provider, names in named.items()
-    }
-    return {provider: names for provider, names in found.items() if names}
+    keys: dict[str, tuple[str, ...]] = {}
+    for provider, names in {**PROVIDER_KEYS, **OPTIONAL_KEYS, "Done When": tuple(OWN_KEY.values())}.items():
+        if known := tuple(name for name in names if environ.get(name, "").strip()):
+            keys[provider] = known
+    return FoundModels(keys, tuple(one for one in found if one is not None))
 
 
 def _server(kind: str, api_base: str) -> LocalServer | None:

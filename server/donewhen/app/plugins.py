@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from donewhen.app.workspace_context import any_plugins
 from donewhen.core.approval import ApprovalRule, Decision, permit_for, remembered
 from donewhen.core.commands.simple import simple
 from donewhen.core.errors import DoneWhenError, UsageError
@@ -42,10 +41,6 @@ class FolderPlugins:
         self._opened: tuple[RunOptions, PluggyPlugins] | None = None
         self._checks: PluggyPlugins | None = None
 
-    def there(self) -> bool:
-        """Whether there are any plugins. None of them is loaded."""
-        return any_plugins(self._settings().approvals, self._root)
-
     def survey(self) -> PluggyPlugins:
         """The plugins that a run would have if it started now. Raises UsageError, PluginConflict."""
         self._checks = self._open_plugins(())
@@ -55,16 +50,10 @@ class FolderPlugins:
         """The next check from a plugin is looked up again."""
         self._checks = None
 
-    def remembered(self) -> tuple[ApprovalRule, ...]:
-        """The calls that a person allowed permanently in this workspace."""
-        return self._allowances().rules()
-
     @property
-    def problem(self) -> str:
-        """What is wrong with the remembered rules; empty if nothing is."""
-        kept = self._allowances()
-        kept.rules()
-        return kept.problem
+    def allowances(self) -> Allowances:
+        """The calls that a person allowed permanently in this workspace."""
+        return Allowances(self._folder)
 
     def worker(self, options: RunOptions) -> Worker | None:
         """The run's worker if a plugin provides it."""
@@ -120,28 +109,15 @@ class FolderPlugins:
         return found
 
     def _opened_without(self, off: Collection[str]) -> PluggyPlugins:
-        gate = [approval_gate(self._root, self._folder)]
-        return open_with(
-            self._settings().approvals.plugins, installed=True, gate=gate, off={*off} - {GATE}, workspace=self._root
+        return open_plugins(
+            self._settings().approvals.plugins,
+            installed=True,
+            # After all of them: nobody changes a call that was approved.
+            last=[approval_gate(self._root, self._folder)],
+            off={*off} - {GATE},
+            known_tools=TOOLS,
+            workspace=self._root,
         )
-
-    def _allowances(self) -> Allowances:
-        return Allowances(self._folder)
-
-
-def open_with(
-    plugins: Sequence[object],
-    *,
-    installed: bool,
-    gate: Sequence[object],
-    workspace: Path | None,
-    off: Collection[str] = (),
-) -> PluggyPlugins:
-    """These plugins, the installed ones if wanted, and the gate after all of them: nobody changes a call that was
-    approved."""
-    return open_plugins(
-        plugins, installed=installed, last=gate, off=off, known_tools=frozenset(TOOLS), workspace=workspace
-    )
 
 
 def approval_gate(root: Path, folder: Path | None) -> ApprovalGate:
@@ -174,7 +150,9 @@ class FolderPolicy:
             return decision
         # `unknown` ends the question at the first path, so `asked` may lack others: git is asked about all words at
         # once.
-        known = await tracked_among(self.root, {*asked, *_normal_words(use)})
+        words = (simple(str(use.input.get("command", ""))) or ())[1:]
+        normal = {"/".join(part for part in word.split("/") if part not in ("", ".")) for word in words}
+        known = await tracked_among(self.root, asked | normal)
         return permit_for(use, options.approve, rules, known.__contains__, **how)
 
     def remembered(self, use: ToolUse) -> ApprovalRule | None:
@@ -188,14 +166,6 @@ class FolderPolicy:
         except OSError:
             return False
         return True
-
-
-def _normal_words(use: ToolUse) -> set[str]:
-    return {"/".join(part for part in word.split("/") if part not in ("", ".")) for word in _plain_words(use)} - {""}
-
-
-def _plain_words(use: ToolUse) -> Sequence[str]:
-    return (simple(str(use.input.get("command", ""))) or ())[1:]
 
 
 async def tracked_among(root: Path, paths: Collection[str]) -> frozenset[str]:

@@ -113,11 +113,10 @@ class RunParts:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The engine of one run, and what its maker closes and inspects."""
+    """The engine of one run, whose maker closes its ledger, and the checker that knows the response."""
 
     setup: EngineSetup
     checker: ValidatorChecker
-    ledger: Ledger
 
 
 async def assembled(parts: RunParts) -> Assembled:
@@ -152,7 +151,7 @@ async def _in_memory(parts: RunParts) -> Assembled:
         observe=make_tracer(os.environ, mask).on_entry,
         closing=closing,
     )
-    return Assembled(_complete(setup, parts, opened_plugins(parts)), checker, ledger)
+    return Assembled(_complete(setup, parts, opened_plugins(parts)), checker)
 
 
 async def _in_folder(parts: RunParts, root: Path) -> Assembled:
@@ -166,22 +165,23 @@ async def _in_folder(parts: RunParts, root: Path) -> Assembled:
     context = WorkspaceContext(environment=environment, secrets=parts.secrets, where="program")
     everything = state_folder(settings.state_dir)
     folder = workspace_folder(everything, root)
-    ledger = await _ledger(parts, folder)
+    ledger: Ledger = MemoryLedger(keep=KEPT_ENTRIES)
+    if parts.durable:
+        ledger = await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
     models = open_models(settings, context, folder)
     base = engine_setup(root, folder, private_folder(everything / "pycache"), ledger, settings, context, models)
     plugins = opened_plugins(parts, folder)
-    checker = _checker(parts, _with_checks(base.checker, plugins, root))
+    commands = base.checker
+    if plugins is not None and plugins.checks:
+        from donewhen.plugins.checks import PluginChecker  # lazy: as plugins are
+
+        commands = PluginChecker(plugins.checks, commands, root)
+    checker = _checker(parts, commands)
     setup = replace(base, checker=checker, worker=_worker_of(parts, checker, base.worker), of_program=True)
     judge = parts.judge
     if judge is not None and not isinstance(judge, JudgeOptions):
         setup = replace(setup, judge=_always(judge))
-    return Assembled(_complete(setup, parts, plugins), checker, ledger)
-
-
-async def _ledger(parts: RunParts, folder: Path) -> Ledger:
-    if not parts.durable:
-        return MemoryLedger(keep=KEPT_ENTRIES)
-    return await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
+    return Assembled(_complete(setup, parts, plugins), checker)
 
 
 def _checker(parts: RunParts, commands: Checker) -> ValidatorChecker:
@@ -194,14 +194,6 @@ def _checker(parts: RunParts, commands: Checker) -> ValidatorChecker:
         awaits_response=True,
         strict=parts.strict,
     )
-
-
-def _with_checks(commands: Checker, plugins: PluggyPlugins | None, root: Path) -> Checker:
-    if plugins is None or not plugins.checks:
-        return commands
-    from donewhen.plugins.checks import PluginChecker  # lazy: as plugins are
-
-    return PluginChecker(plugins.checks, commands, root)
 
 
 def _worker_of(
@@ -243,12 +235,12 @@ def opened_plugins(parts: RunParts, folder: Path | None = None) -> PluggyPlugins
     if not parts.plugins and not gated:
         return None
     # Lazy: few programs give plugins, and a callable has no tools.
-    from donewhen.app.plugins import approval_gate, open_with
+    from donewhen.app.plugins import approval_gate
+    from donewhen.plugins.opening import open_plugins
+    from donewhen.workers.tools import TOOLS
 
-    gate: list[object] = []
-    if gated and parts.workspace is not None:
-        gate.append(approval_gate(parts.workspace, folder))
-    return open_with(parts.plugins, installed=False, gate=gate, workspace=parts.workspace)
+    gate = [approval_gate(parts.workspace, folder)] if gated and parts.workspace is not None else []
+    return open_plugins(parts.plugins, installed=False, last=gate, known_tools=TOOLS, workspace=parts.workspace)
 
 
 def uses_tools(worker: object) -> bool:

@@ -21,10 +21,10 @@ from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import baseline_warnings
 from donewhen.core.summary import start_summary, unkept_budgets, unlimited_warnings
-from donewhen.core.verdict import is_editors, panel
+from donewhen.core.verdict import is_editors, panel, same_model
 from donewhen.core.work import WEAK_JUDGE, RunWarning
 from donewhen.core.workers import GATE, WORKERS, is_program
-from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.engine.setup import Start
 from donewhen.evidence.text import is_sensitive
@@ -102,7 +102,8 @@ def resolve(
     known, plugged = known or KnownFacts(), plugged or Plugged()
     settled, notes = goal_with_settings(goal, settings)
     limits = changed_limits(settled.limits, options.limits)
-    settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | _given_limits(options.limits))
+    given = {one.name for one in fields(options.limits) if getattr(options.limits, one.name) is not None}
+    settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | given)
     chosen = _chosen(settled, options, settings, plugged, known.environment())
     chosen, uncontained = _contained(chosen, options.sandbox or settings.sandbox, settings, known)
     refuse_unready(settled, chosen, known)
@@ -111,9 +112,11 @@ def resolve(
     chosen = replace(chosen, summary=_summary(settled, chosen, settings, known, plugged))
     weak = _weak(chosen, known)
     chosen = replace(chosen, weak_judge=bool(weak) and settings.pick("accept_weak_judge") != "on")
-    warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
+    warnings = [*settings.warnings, *notes]
     said = {warning.code for warning in warnings}
-    warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in said)]
+    # `unlimited` is the only way to have no limit, and shows a warning; for worker `human` it is the default.
+    unlimited = () if chosen.worker in ("human", GATE, None) else unlimited_warnings(settled.limits)
+    warnings += [*baseline_warnings(settled), *(one for one in unlimited if one.code not in said)]
     warnings += [
         *uncontained,
         *_not_independent(chosen),
@@ -160,8 +163,10 @@ def _chosen(
     # The goal already holds the configured values for what its file leaves out.
     model = options.model or given.model or goal.model
     worker = options.worker or given.worker or goal.worker or ("agent" if model else "human")
-    if not options.audit and options.worker != GATE:  # an audit has no worker, and plugins were not asked
-        _refuse_unknown_worker(worker, plugged)
+    choices = (*BY_NAME["worker"].kind.choices, *sorted(plugged.workers))
+    needed = not options.audit and options.worker != GATE  # an audit has no worker, and plugins were not asked
+    if needed and worker not in choices:
+        raise InvalidGoal(f"worker {refused_choice(worker, choices)}")
     judge = options.judge_model or given.judge_model or goal.judge_model
     judging = _judging(judge, options, settings) if judge not in plugged.judges else None
     command = _worker_command(worker, options, settings)
@@ -224,12 +229,6 @@ def _contained(
     return options, [RunWarning("not_sandboxed", message)]
 
 
-def _refuse_unknown_worker(worker: str, plugged: Plugged) -> None:
-    choices = (*BY_NAME["worker"].kind.choices, *sorted(plugged.workers))
-    if worker not in choices:
-        raise InvalidGoal(f"worker {refused_choice(worker, choices)}")
-
-
 def _refuse_unreadable(name: str, text: str) -> None:
     """A caller's text has not been read before: an invalid one is refused here. Raises InvalidGoal."""
     try:
@@ -281,30 +280,22 @@ def _summary(goal: Goal, options: RunOptions, settings: Settings, known: KnownFa
     """The summary to accept; nothing needs to be accepted if only the person works."""
     if options.worker in ("human", None):
         return ""
-    unpriced = _unpriced(options, settings, known)
-    environment = known.environment()
+    environment, command = known.environment(), options.worker_command or ""
+    # The variables that agents log in with and that a command which is not a known agent doesn't get.
+    withheld: Sequence[str] = ()
+    if is_program(options.worker) and settings.pick("pass_env") != (NOTHING,) and not agents_in(command):
+        withheld = held_back(options.pass_env, environment, is_sensitive)
     return start_summary(
         goal,
         options,
         remembered=plugged.remembered,
-        unpriced=unpriced,
+        unpriced=_unpriced(options, settings, known),
         passed=[
             n for n in sorted(variables_of(options.pass_env, environment)) if is_sensitive(n) or n in options.pass_env
         ],
-        withheld=_withheld(options, settings, environment),
+        withheld=withheld,
         contained_checks=settings.contains_checks,
     )
-
-
-def _withheld(options: RunOptions, settings: Settings, environment: Mapping[str, str]) -> Sequence[str]:
-    """The variables that agents log in with and that a command which is not a known agent doesn't get."""
-    if (
-        not is_program(options.worker)
-        or settings.pick("pass_env") == (NOTHING,)
-        or agents_in(options.worker_command or "")
-    ):
-        return ()
-    return held_back(options.pass_env, environment, is_sensitive)
 
 
 def _accepted(options: RunOptions, *, by_a_person: bool) -> Literal["auto", "nobody"] | None:
@@ -326,11 +317,8 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
     """Asks of a start and of a resumption alike whether what it needs is here, before anything is spent. Raises
     UsageError with what it `lacks`."""
     _refuse_missing_program(options, known)
-    asked: list[tuple[CallRole, str, str | None]] = []
-    if options.agent is not None:
-        asked.append(("worker", options.agent.model, options.agent.api_base))
-    if options.judging is not None and any(not one.sole_check for one in goal.requirements):
-        asked.extend(("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models))
+    judged = any(not one.sole_check for one in goal.requirements)
+    asked = [one for one in models_asked(options) if one[0] == "worker" or judged]
     editors = [model for _, model, _ in asked if is_editors(model)]
     if editors and not known.in_an_editor:
         raise UsageError(of_an_editor(editors[0]), lacks="model")
@@ -436,35 +424,25 @@ def refuse_unknown_price(budget: float, options: RunOptions, settings: Settings,
 
 def _unpriced(options: RunOptions, settings: Settings, known: KnownFacts) -> tuple[str, ...]:
     """The models of the run whose price is unknown."""
-    workers, judges = _models_asked(options)
-    unknown = [
-        m for m, base in dict.fromkeys([*workers, *judges]) if known.facts(m, base, settings.prices).price is None
-    ]
+    asked = models_asked(options)
+    unknown = [model for _, model, base in asked if known.facts(model, base, settings.prices).price is None]
     return tuple(dict.fromkeys(unknown))
 
 
-def _models_asked(options: RunOptions) -> tuple[list[tuple[str, str | None]], list[tuple[str, str | None]]]:
+def models_asked(options: RunOptions) -> list[tuple[CallRole, str, str | None]]:
     """The models of the agent and of the judges, each with its API base."""
-    agent, judging = options.agent, options.judging
-    workers = [(agent.model, agent.api_base)] if agent is not None else []
-    return workers, [(model, judging.api_base) for model in judging.models] if judging is not None else []
-
-
-def _given_limits(changes: LimitChanges) -> frozenset[str]:
-    return frozenset(one.name for one in fields(changes) if getattr(changes, one.name) is not None)
-
-
-def _unlimited(goal: Goal, options: RunOptions) -> list[RunWarning]:
-    """`unlimited` is the only way to have no limit, and shows a warning; for worker `human` it is the default."""
-    return [] if options.worker in ("human", GATE, None) else list(unlimited_warnings(goal.limits))
+    asked: list[tuple[CallRole, str, str | None]] = []
+    if options.agent is not None:
+        asked.append(("worker", options.agent.model, options.agent.api_base))
+    if options.judging is not None:
+        asked.extend(("judge", name, options.judging.api_base) for name in dict.fromkeys(options.judging.models))
+    return asked
 
 
 def _not_independent(options: RunOptions) -> list[RunWarning]:
     """Warns if the judge is the worker's own model, which is allowed."""
     if options.agent is None or options.judging is None:
         return []
-    from donewhen.core.verdict import same_model
-
     worker = options.agent.model
     same = [model for model in dict.fromkeys(options.judging.models) if same_model(worker, model)]
     if not same:

@@ -26,24 +26,7 @@ def hidden_folders(folder: Path, runtime: Path) -> tuple[Path, ...]:
     return (folder.parents[1], user_settings_file().parent, runtime)
 
 
-class Anywhere:
-    """Contains nothing."""
-
-    def __init__(self, processes: Processes) -> None:
-        self._processes = processes
-
-    def rooms(self, options: RunOptions) -> LiveRooms:
-        return PlainRooms(self._processes)
-
-    def processes(self, options: RunOptions) -> Processes:
-        """Runs one command after another, each in its own room if the run is contained."""
-        return EachInARoom(self.rooms(options), self.grants(options))
-
-    def grants(self, options: RunOptions) -> Grants:
-        return Grants()
-
-
-class ContainedWork(Anywhere):
+class ContainedWork:
     """The rooms of one workspace folder in which workers run commands. `folder` is the workspace's own folder in the
     state folder, `variables` are those that commands run with; `settings` is called at each start."""
 
@@ -56,7 +39,7 @@ class ContainedWork(Anywhere):
         settings: Callable[[], Settings],
         runtime: Path,
     ) -> None:
-        super().__init__(processes)
+        self._processes = processes
         self._runtime = runtime
         self._root = root
         self._folder = folder
@@ -75,7 +58,11 @@ class ContainedWork(Anywhere):
         return self._hindrance
 
     def rooms(self, options: RunOptions) -> LiveRooms:
-        return self._live_rooms() if options.contained else super().rooms(options)
+        return self._live_rooms() if options.contained else PlainRooms(self._processes)
+
+    def processes(self, options: RunOptions) -> Processes:
+        """Runs one command after another, each in its own room if the run is contained."""
+        return EachInARoom(self.rooms(options), self.grants(options))
 
     def grants(self, options: RunOptions) -> Grants:
         """What the run's commands may do in their rooms, by its options and the person's settings."""
@@ -95,14 +82,17 @@ class ContainedWork(Anywhere):
     def checks(self, written: Sequence[Path]) -> Processes:
         """Runs checks: each in its own room if the person's settings say so, and then checks may change these folders
         too. Else they run as the person."""
-        return _Checks(self, self._processes, self._settings, written)
 
-    def in_a_room(self, written: Sequence[Path]) -> Processes:
-        settings = self._settings()
-        writes = (*written, *self._places(settings.pick("room_writes")))
-        reads = tuple(self._places(settings.pick("room_reads")))
-        grants = Grants(network=settings.network, writes=writes, reads=reads, limits=limits_of(settings))
-        return EachInARoom(self._live_rooms(), grants)
+        def chosen() -> Processes:
+            settings = self._settings()
+            if not settings.contains_checks:
+                return self._processes
+            writes = (*written, *self._places(settings.pick("room_writes")))
+            reads = tuple(self._places(settings.pick("room_reads")))
+            grants = Grants(network=settings.network, writes=writes, reads=reads, limits=limits_of(settings))
+            return EachInARoom(self._live_rooms(), grants)
+
+        return _Checks(chosen)
 
     def _places(self, named: Sequence[str] | None) -> list[Path]:
         return [self._root / expanded(name) for name in named or ()]
@@ -119,22 +109,12 @@ class ContainedWork(Anywhere):
 class _Checks:
     """`ports.Processes` of checks. If they must run in rooms and none can be opened, nothing runs."""
 
-    def __init__(
-        self,
-        work: ContainedWork,
-        processes: Processes,
-        settings: Callable[[], Settings],
-        written: Sequence[Path],
-    ) -> None:
-        self._work = work
-        self._processes = processes
-        self._settings = settings
-        self._written = written
+    def __init__(self, chosen: Callable[[], Processes]) -> None:
+        self._chosen = chosen
 
     async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
         """See `ports.Processes`."""
-        contained = self._settings().contains_checks
-        processes = self._work.in_a_room(self._written) if contained else self._processes
+        processes = self._chosen()
         try:
             return await processes.run(command, **options)
         except WorkspaceError as error:

@@ -90,7 +90,7 @@ async def survey(look: Look) -> Survey:
     await _loaded("drafts")
     from donewhen.app.drafts import place_of, survey
 
-    place = place_of(look.root, look.state_dir, interpreter=look.interpreter)
+    place = place_of(look.root, look.state_dir, look.interpreter)
     return await survey(place, execute=look.execute, tries=look.tries, patience=look.patience)
 
 

@@ -17,11 +17,13 @@ def start_options(settings: Settings, *, askable: bool | None = None) -> StartOp
     from donewhen.engine.api import StartOptions
 
     given, configured = settings.given, settings.configured
+    script = given.script or configured.script
     return StartOptions(
         worker=given.worker,
         worker_command=given.worker_command or configured.worker_command,
         agent_command=given.agent_command or configured.agent_command,
-        script=_absolute(given.script or configured.script),
+        # Absolute, because a run may be resumed from another folder than it was started in.
+        script=str(expanded(script).resolve()) if script else None,
         model=given.model,
         judge_model=given.judge_model,
         api_base=given.api_base or configured.api_base,
@@ -31,11 +33,6 @@ def start_options(settings: Settings, *, askable: bool | None = None) -> StartOp
         limits=limit_changes(settings),
         askable=askable,
     )
-
-
-def _absolute(script: str | None) -> str | None:
-    """Absolute, because a run may be resumed from another folder than it was started in."""
-    return str(expanded(script).resolve()) if script else None
 
 
 def limit_changes(settings: Settings) -> LimitChanges:

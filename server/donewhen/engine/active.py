@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from donewhen.core.calls import CallStarted
@@ -18,6 +17,7 @@ from donewhen.core.errors import DoneWhenError, LedgerError, Overtaken, RecordCh
 from donewhen.core.events import (
     Entry,
     Event,
+    EvidenceRecorded,
     InterruptOpened,
     Requested,
     RevisionChanged,
@@ -25,6 +25,7 @@ from donewhen.core.events import (
     RunOptions,
     RunStarted,
 )
+from donewhen.core.evidence import Evidence, Observation
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold.dispatch import begin, fold
 from donewhen.core.goal import Goal
@@ -165,7 +166,7 @@ class ActiveRun:
     @cached_property
     def host(self) -> RunHost:
         """What its plugins may use."""
-        return RunHost(self, self.parts.workspace.root, self.parts.setup.mask)
+        return RunHost(self)
 
     @property
     def run_id(self) -> str:
@@ -277,10 +278,23 @@ class ActiveRun:
             except TimeoutError:
                 return
 
-    def evidence_id(self) -> str:
-        """The next free one; given out once, even where checks run side by side."""
-        self._evidence_count = max(self._evidence_count, self.state.evidence.count) + 1
-        return f"E{self._evidence_count}"
+    async def record(
+        self,
+        observed: Observation,
+        before: str,
+        after: str | None = None,
+        *,
+        turn: int | None = None,
+        durable: bool = False,
+    ) -> Evidence:
+        """Puts on record what was seen from the revision `before` to the revision `after`, the present one if not
+        given, and in which turn that began. Its id is given out once, even where checks run side by side."""
+        state = self.state
+        self._evidence_count = max(self._evidence_count, state.evidence.count) + 1
+        begun_in = state.turns_ended if turn is None else turn
+        evidence = Evidence(f"E{self._evidence_count}", before, after or state.revision, begun_in, observed)
+        await self.append(EvidenceRecorded(evidence), durable=durable)
+        return evidence
 
     def call_id(self) -> str:
         """The next free one for a call to a model."""
@@ -390,7 +404,7 @@ class ActiveRun:
             activity = f"{activity}, {silent} s" if silent else activity
         return Live(activity, now, self.state.elapsed_after(self.watch.look()), silent)
 
-    async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
+    async def heartbeat(self) -> None:
         """Keeps the time, and leaves a sign of life and the activity for followers in other processes, until it is
         cancelled. A count-down, or how long a model says nothing, is told to the front ends as it goes on. Raises
         RecordGone."""
@@ -410,9 +424,19 @@ class ActiveRun:
             except LedgerError:
                 pass
             if self.state.time_counts:
-                await self._tick(every, activity)
+                for _ in range(10):
+                    await asyncio.sleep(SIGN_OF_LIFE / 20)
+                    self.watch.look()
+                    if self._preemption is not None:
+                        self._preemption.look()
+                    if self.activity != activity:
+                        break
             else:
-                await self._wait_to_count(activity)
+                # While a person is awaited there is no time to keep, and whatever changes is the person's: until then
+                # nothing wakes.
+                while not self.state.time_counts and self.activity == activity:
+                    self._stirred.clear()
+                    await self._stirred.wait()
 
     async def _keep_snapshot(self) -> None:
         """Now and then in a long run, so that whoever reads it, after a crash too, has little to read."""
@@ -421,22 +445,6 @@ class ActiveRun:
             self._snapshot = state.sequence
             with contextlib.suppress(ValueError):
                 await self.parts.setup.ledger.keep_snapshot(state)
-
-    async def _tick(self, every: float, activity: str | None) -> None:
-        for _ in range(10):
-            await asyncio.sleep(every / 10)
-            self.watch.look()
-            if self._preemption is not None:
-                self._preemption.look()
-            if self.activity != activity:
-                break
-
-    async def _wait_to_count(self, activity: str | None) -> None:
-        """While a person is awaited there is no time to keep, and whatever changes is the person's: until then nothing
-        wakes."""
-        while not self.state.time_counts and self.activity == activity:
-            self._stirred.clear()
-            await self._stirred.wait()
 
     @contextlib.contextmanager
     def lent_workspace(self) -> Generator[Workspace]:
@@ -541,10 +549,8 @@ class Stopwatch:
 class RunHost:
     """Implements `ports.PluginHost` on one run."""
 
-    def __init__(self, run: ActiveRun, root: Path, mask: Callable[[str], str]) -> None:
+    def __init__(self, run: ActiveRun) -> None:
         self._run = run
-        self._root = root
-        self._mask = mask
 
     @property
     def run_id(self) -> str:
@@ -564,7 +570,7 @@ class RunHost:
 
     @property
     def root(self) -> str:
-        return str(self._root)
+        return str(self._run.parts.workspace.root)
 
     def activity(self, line: str) -> None:
         self._run.set_activity(line)
@@ -582,7 +588,7 @@ class RunHost:
         return await self._run.ask(interrupt)
 
     async def switch_off(self, plugin: str, hook: str, reason: str, *, essential: bool = False) -> None:
-        said = self._mask(reason)
+        said = self._run.parts.setup.mask(reason)
         if plugin not in self.off:
             await self._run.append(PluginOff(plugin, hook, said))
         if essential and self._run.state.lifecycle.pause_requested is None:

@@ -18,7 +18,6 @@ from donewhen.core.approval import Approve
 from donewhen.core.calls import CallRole
 from donewhen.core.events import PausedBy, RunOptions
 from donewhen.core.evidence import Evidence, Problem
-from donewhen.core.goal import Limits
 from donewhen.core.hints import ReadWhen
 from donewhen.core.integrity import ChangedProof
 from donewhen.core.proof import Present, as_of, assess, locations
@@ -174,8 +173,6 @@ class IterationDetail:
     verdict: tuple[RequirementView, ...]
     """Where each requirement stood when its last audit ended; empty before."""
     changed: tuple[str, ...]
-    checkpoint: str | None
-    before: str | None
     calls: tuple[CallSummary, ...] = ()
     """The calls to models of this iteration, the judge's included."""
 
@@ -434,16 +431,3 @@ class Runs(Protocol):
     async def close(self, reason: str) -> None:
         """Ends all children within 2 s and records the active runs of this process as `interrupted`."""
         ...
-
-
-__all__ = [
-    "CheckSummary",
-    "IterationDetail",
-    "LimitChanges",
-    "Limits",
-    "RunStep",
-    "RunSteps",
-    "RunView",
-    "Runs",
-    "StartOptions",
-]

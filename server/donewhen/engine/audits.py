@@ -19,19 +19,18 @@ from donewhen.core.events import (
     AuditStarted,
     BaselineTaken,
     CheckStarted,
-    EvidenceRecorded,
 )
-from donewhen.core.evidence import Evidence, ObservedCommand
+from donewhen.core.evidence import AffectedRun, CheckResult, Evidence, ObservedCommand
 from donewhen.core.goal import Check
 from donewhen.core.integrity import BY_A_PERSON, STOOD_THERE, IntegrityFinding, compare, moved, shown_addressing
 from donewhen.core.proof import needed_checks, needed_editor_reports
 from donewhen.core.questions import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.state import RunState
 from donewhen.core.words import quoted
-from donewhen.engine.active import ActiveRun
-from donewhen.engine.affected import run_affected
+from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.halting import before_audit, report
-from donewhen.engine.watching import read_editor, withdraw_questions
+from donewhen.engine.tasks import cancel_all
+from donewhen.engine.watching import read_editor, watched, withdraw_questions
 from donewhen.ports import TreeState, Workspace
 
 MAX_ROUNDS = 6
@@ -71,28 +70,27 @@ async def _prove(run: ActiveRun) -> None:
         checks = list(needed_checks(run.state))
         if first:
             known = {check.id for check in checks}
-            checks += [check for check in _other_environment(run) if check.id not in known]
+            for check in run.state.goal.checks:
+                result = run.state.check(check.id).result
+                # Made in another environment than it would run in now.
+                other = result is not None and result.environment != run.parts.setup.checker.environment(check)
+                if other and check.id not in known:
+                    checks.append(check)
         reports = needed_editor_reports(run.state)
         if not checks and not reports:
             return
         if first:
-            await run_affected(run, checks)
-        await _side_by_side(run, checks) if first else await _one_by_one(run, checks)
+            await _run_affected_first(run, checks)
+            await _run_side_by_side(run, checks)
+        else:
+            for check in checks:
+                with _shown_running(run, [], check):
+                    await run_check(run, check, alone=True)
         await read_editor(run, reports)
         first = False
 
 
-def _other_environment(run: ActiveRun) -> Sequence[Check]:
-    """Checks whose latest result was made in another environment than they would run in now."""
-    wanted: list[Check] = []
-    for check in run.state.goal.checks:
-        result = run.state.check(check.id).result
-        if result is not None and result.environment != run.parts.setup.checker.environment(check):
-            wanted.append(check)
-    return wanted
-
-
-async def _side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
+async def _run_side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
     places = asyncio.Semaphore(max(1, run.state.options.parallel_checks))
     failed: list[BaseException] = []
     running: list[str] = []
@@ -100,7 +98,7 @@ async def _side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
     async def one(check: Check) -> None:
         async with places:
             with _shown_running(run, running, check):
-                await _run_check(run, check, alone=len(checks) == 1)
+                await run_check(run, check, alone=len(checks) == 1)
 
     tasks = [asyncio.ensure_future(one(check)) for check in checks]
     try:
@@ -112,12 +110,6 @@ async def _side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
         failed = [r for r in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(r, Exception)]
     if failed:
         raise failed[0]
-
-
-async def _one_by_one(run: ActiveRun, checks: Sequence[Check]) -> None:
-    for check in checks:
-        with _shown_running(run, [], check):
-            await _run_check(run, check, alone=True)
 
 
 @contextmanager
@@ -137,44 +129,32 @@ def _show_running(run: ActiveRun, running: Sequence[str]) -> None:
         run.set_activity(f"running {quoted(running, 1)}")
 
 
-async def run_check(run: ActiveRun, check: Check) -> Evidence:
-    """One run of a check alone, outside of an audit: its result counts as any other."""
-    return await _run_check(run, check, alone=True)
-
-
-async def _run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
-    """One run of one check. Alone, what changes is its own doing and is declared its output; side by side only what
-    was so declared before."""
-    parts, state = run.parts, run.state
+async def run_check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
+    """One run of one check, within an audit or outside of it. Alone, what changes is its own doing and is declared its
+    output; side by side only what was so declared before."""
+    parts, state, workspace = run.parts, run.state, run.parts.workspace
     before, turn = state.revision, state.turns_ended
     await run.append(CheckStarted(check.id, before), durable=False)  # what it is a part of is on disk
-    there = None if turn else frozenset(parts.workspace.files())
+    there = None if turn else frozenset(workspace.files())
     result = await parts.setup.checker.run(
         check,
         timeout=state.goal.limits.check_timeout,
         token=run.token,
         test_run=state.check(check.id).is_test_run,
     )
-    await run.record_tree(await _after(run, check, alone), "person" if run.state.persons_work else "check")
-    if there is not None:
-        came = (path for path in parts.workspace.files() if path not in there)
-        run.made_at_start.update(path for path in came if not parts.workspace.is_persons(path))
-    evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
-    await run.append(EvidenceRecorded(evidence), durable=False)
-    return evidence
-
-
-async def _after(run: ActiveRun, check: Check, alone: bool) -> TreeState:
-    workspace = run.parts.workspace
     tree = await workspace.current()
     known = run.outputs.setdefault(check.id, set())
     written = [path for path in tree.changed if alone or path in known]
-    if not written:
-        return tree
-    refused = set(workspace.volatile(check.id, written))
-    known.update(path for path in written if path not in refused)
-    again = await workspace.current()
-    return TreeState(again.revision, tuple(dict.fromkeys((*tree.changed, *again.changed))))
+    if written:
+        refused = set(workspace.volatile(check.id, written))
+        known.update(path for path in written if path not in refused)
+        again = await workspace.current()
+        tree = TreeState(again.revision, tuple(dict.fromkeys((*tree.changed, *again.changed))))
+    await run.record_tree(tree, "person" if run.state.persons_work else "check")
+    if there is not None:
+        came = (path for path in workspace.files() if path not in there)
+        run.made_at_start.update(path for path in came if not workspace.is_persons(path))
+    return await run.record(result, before, turn=turn)
 
 
 def _nothing_to_guard(state: RunState) -> bool:
@@ -238,3 +218,100 @@ async def _diff(workspace: Workspace, before: str, path: str, limit: int) -> str
         return await asyncio.to_thread(lambda: finding_diff(path, old, workspace.read(path), limit))
     except (WorkspaceError, OSError):  # a tree that can no longer be read: the finding stands without its diff
         return ""
+
+
+# After a person's edit: the tests that it may affect run before the whole check, and say early what is unmet.
+#
+# They prove nothing (`core/proof.py` takes only a failure from them), cost no iteration, and are left out wherever they
+# can't be worth it: where the whole check is quick anyway, where no command can be made of the check's, where they
+# write files that count. Another save ends them, and they begin again with what it changed.
+
+
+WORTH_IT = 2.0
+"""Seconds that the whole check took at least."""
+PART = 0.5
+"""The most that they may take of what the whole check took: it waits for them."""
+MAX_TIMES = 3
+"""How often saves may have them begin again; after that the whole check runs."""
+
+
+async def _run_affected_first(run: ActiveRun, checks: Sequence[Check]) -> None:
+    """Runs what these checks have of affected tests, and puts it on record."""
+    if not (run.state.options.affected_first and run.state.persons_work):
+        return
+    if all(_slow_result(run, one) is None for one in checks):
+        return
+    for _ in range(MAX_TIMES):
+        revision = run.state.revision
+        changed = sorted(run.touched)
+        commands = await asyncio.to_thread(_affected_commands, run, checks, changed)
+        if not commands:
+            return
+        step = _run_affected_tests(run, commands, changed)
+        # On guard somebody watches already. Elsewhere nobody does while checks run.
+        await (step if run.state.guard is not None else watched(run, step))
+        if run.state.revision == revision:
+            return
+
+
+def _slow_result(run: ActiveRun, check: Check) -> CheckResult | None:
+    """The last result of a check whose affected tests are worth a run of their own; None: they aren't."""
+    record = run.state.check(check.id)
+    if record.latest is None or check.kind != "command" or check.expected_exit or check.id in run.no_affected:
+        return None
+    if record.latest.fresh(run.state.revision):
+        return None  # it has run for these files already
+    return record.result if record.result is not None and record.result.seconds >= WORTH_IT else None
+
+
+def _affected_commands(
+    run: ActiveRun, checks: Sequence[Check], changed: Sequence[str]
+) -> list[tuple[Check, CheckResult, str]]:
+    found: list[tuple[Check, CheckResult, str]] = []
+    for check in checks:
+        last = _slow_result(run, check)
+        if last is not None and (command := run.parts.setup.affected_command(last, changed)):
+            found.append((check, last, command))
+    return found
+
+
+async def _run_affected_tests(
+    run: ActiveRun, commands: Sequence[tuple[Check, CheckResult, str]], changed: Sequence[str]
+) -> None:
+    """Side by side, until all have ended or files change."""
+    places = asyncio.Semaphore(max(1, run.state.options.parallel_checks))
+    run.set_activity("running the tests that the last edit may affect")
+
+    async def one(check: Check, last: CheckResult, command: str) -> None:
+        async with places:
+            await _run_affected(run, check, last, command, changed)
+
+    tasks = [asyncio.ensure_future(one(*each)) for each in commands]
+    together, moved = asyncio.gather(*tasks), asyncio.ensure_future(_next_revision(run))
+    try:
+        await asyncio.wait({together, moved}, return_when=asyncio.FIRST_COMPLETED)
+        if together.done():
+            together.result()
+    finally:
+        await cancel_all(moved, *tasks)
+        await asyncio.gather(together, return_exceptions=True)
+        run.set_activity(None)
+
+
+async def _next_revision(run: ActiveRun) -> None:
+    revision = run.state.revision
+    while run.state.revision == revision and not run.failed:
+        await run.changed(run.state.sequence)
+
+
+async def _run_affected(run: ActiveRun, check: Check, last: CheckResult, command: str, changed: Sequence[str]) -> None:
+    before, turn = run.state.revision, run.state.turns_ended
+    limit = min(run.state.goal.limits.check_timeout, last.seconds * PART)
+    # Under a name of its own: what is known of how the whole check reports stays as it is.
+    narrower = Check(f"{check.id}-affected", command)
+    result = await run.parts.setup.checker.run(narrower, timeout=limit, token=run.token, test_run=True)
+    await run.record_tree(await run.parts.workspace.current(), "person")
+    if run.state.revision != before:
+        run.no_affected.add(check.id)
+    observed = AffectedRun(check.id, check.command, replace(result, check_id=check.id), tuple(changed[:MAX_PATHS]))
+    await run.record(observed, before, turn=turn)

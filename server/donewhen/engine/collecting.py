@@ -21,7 +21,7 @@ from donewhen.core.retention import Because, OnRecord, Plan, Retention, plan
 from donewhen.engine.api import Collected
 from donewhen.engine.records import EVIDENCE, Records
 from donewhen.engine.setup import EngineSetup
-from donewhen.ports import KeptTrees, RunSummary
+from donewhen.ports import RunSummary
 
 OPEN = ("running", "waiting", "paused", "interrupted")
 LEFT_ALONE = 86_400.0
@@ -90,7 +90,12 @@ class Collector:
         problem = ""
         try:
             gone = await self._remove(decided, updated)
-            told = replace(told, evidence=await self._sweep(decided))
+            # Evidence files that nobody needs now are written again when somebody asks for one.
+            listed = {run.run_id for run in await self._setup.ledger.runs()}
+            shown = {run_id for run_id, because in decided.staying if because in ("newest", "open", "in use")}
+            old = time.time() - LEFT_ALONE
+            swept = await asyncio.to_thread(_swept, self._folder / EVIDENCE, listed, shown, old)
+            told = replace(told, evidence=swept)
             await self._fold(thorough)
             if thorough:
                 await self._setup.ledger.compact()
@@ -147,30 +152,18 @@ class Collector:
             await asyncio.sleep(0)
         return gone
 
-    async def _sweep(self, decided: Plan) -> int:
-        """Removes evidence files that nobody needs now: they are written again when somebody asks for one."""
-        listed = {run.run_id for run in await self._setup.ledger.runs()}
-        shown = {run_id for run_id, because in decided.staying if because in ("newest", "open", "in use")}
-        return await asyncio.to_thread(_swept, self._folder / EVIDENCE, listed, shown, time.time() - LEFT_ALONE)
-
     async def _fold(self, thorough: bool) -> None:
         trees = self._setup.trees
         if trees is None:
             return
         if thorough or (self._folder / _DUE).exists():
-            await trees.prune(await self._needed())
+            needed: set[str] = set()
+            for run in await self._setup.ledger.runs():
+                needed |= await self._setup.ledger.trees(run.run_id)
+            await trees.prune(needed)
             (self._folder / _DUE).unlink(missing_ok=True)
-        await self._few(trees, thorough)
-
-    async def _few(self, trees: KeptTrees, thorough: bool) -> None:
         if thorough or await asyncio.to_thread(trees.packs) >= MANY_PACKS:
             await trees.fold(all_of_them=thorough)
-
-    async def _needed(self) -> set[str]:
-        needed: set[str] = set()
-        for run in await self._setup.ledger.runs():
-            needed |= await self._setup.ledger.trees(run.run_id)
-        return needed
 
 
 def _measured(folder: Path) -> tuple[int, int]:
@@ -191,18 +184,11 @@ def _swept(folder: Path, listed: Collection[str], shown: Collection[str], before
     for run in sorted(folder.glob("*")):
         if run.name in shown:
             continue
-        old = [one for one in run.glob("*.md") if run.name not in listed or _changed_at(one) < before]
-        removed += len(old)
-        for one in old:
+        for one in run.glob("*.md"):
             with contextlib.suppress(OSError):
-                one.unlink()
+                if run.name not in listed or one.stat().st_mtime < before:
+                    removed += 1
+                    one.unlink()
         with contextlib.suppress(OSError):
             run.rmdir()
     return removed
-
-
-def _changed_at(file: Path) -> float:
-    try:
-        return file.stat().st_mtime
-    except OSError:
-        return float("inf")

@@ -23,7 +23,6 @@ from donewhen.core.calls import (
     ToolStarted,
 )
 from donewhen.core.errors import OtherRevision, OverBudget, WorkspaceError
-from donewhen.core.events import EvidenceRecorded
 from donewhen.core.evidence import Evidence, Observation, ObservedCommand
 from donewhen.core.feedback import keep_ends
 from donewhen.core.goal import Check
@@ -189,32 +188,23 @@ class RevisionView:
         if digest is None:
             raise WorkspaceError(f"{path} is not a file of this workspace that the revision covers")
         content, found = await asyncio.to_thread(_content_and_digest, workspace, path)
-        link = _link(workspace, path)
-        if link is not None:
+        place = workspace.root / path
+        if place.is_symlink():  # the revision has the link's text, not its target
+            target, root = place.resolve(), workspace.root.resolve()
+            inside = target.is_relative_to(root)
+            link = target.relative_to(root).as_posix() if inside else "a place outside of the workspace"
             raise WorkspaceError(f"{path} is a link to {link}: read that, as far as the revision covers it")
         if content is None or found != digest:
             raise WorkspaceError(f"{path} has changed since the audit: judge what you have")
         return content
 
     async def record(self, observation: Observation) -> Evidence:
-        run = self._run
         # What is shown holds for the revision that it is shown of; if the files moved on since, it is not fresh.
-        evidence = Evidence(run.evidence_id(), self._revision, self._revision, run.state.turns_ended, observation)
-        await run.append(EvidenceRecorded(evidence), durable=False)
-        return evidence
+        return await self._run.record(observation, self._revision, self._revision)
 
     async def run_check(self, check: Check) -> Evidence:
         async with self._one_at_a_time:
-            return await run_check(self._run, check)
-
-
-def _link(workspace: Workspace, path: str) -> str | None:
-    """What a link names, relative to the workspace where that is inside. The revision has its text, not its target."""
-    place = workspace.root / path
-    if not place.is_symlink():
-        return None
-    target, root = place.resolve(), workspace.root.resolve()
-    return target.relative_to(root).as_posix() if target.is_relative_to(root) else "a place outside of the workspace"
+            return await run_check(self._run, check, alone=True)
 
 
 def _content_and_digest(workspace: Workspace, path: str) -> tuple[bytes | None, str]:
@@ -321,8 +311,7 @@ class Context:
         await run.look(self._by)
         mask = run.parts.setup.mask
         kept = replace(seen, command=mask(seen.command), output=keep_ends(mask(seen.output), MAX_OBSERVED))
-        evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, kept)
-        await run.append(EvidenceRecorded(evidence), durable=False)
+        await run.record(kept, before, turn=turn)
         return seen
 
     @property

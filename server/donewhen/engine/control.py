@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 from donewhen.core import events as e
 from donewhen.core.acts import (
@@ -47,7 +46,7 @@ from donewhen.engine.api import RunView
 from donewhen.engine.records import kept_after
 from donewhen.engine.registry import Registry
 from donewhen.engine.watching import amend, take_accepted_goal
-from donewhen.ports import Owner
+from donewhen.ports import Owner, Workspace
 
 TAKEN_WITHIN = 10.0
 """Seconds in which the process that pursues a run has to take an act."""
@@ -276,7 +275,7 @@ class Control:
             await self._active[run_id].look("person")
         return ActOutcome(reverted.paths, kept)
 
-    async def _edited(self, state: RunState, sequence: int, workspace: Any, changed: set[str]) -> set[str]:
+    async def _edited(self, state: RunState, sequence: int, workspace: Workspace, changed: set[str]) -> set[str]:
         """What a person is known to have edited, or changed since the run last looked. What worker `human` had edited
         by then is in the checkpoints."""
         last = state.files.last_checkpoint

@@ -10,7 +10,7 @@ from donewhen.core.errors import DoneWhenError, RecordGone, UnknownRun, Unreadab
 from donewhen.engine.api import RunView
 from donewhen.engine.registry import Registry
 from donewhen.engine.tasks import cancel_all
-from donewhen.ports import Owner, RunSummary
+from donewhen.ports import Owner
 
 FOLLOWS_AGAIN = 0.5
 LOOKED_FOR_AGAIN = 5.0
@@ -110,8 +110,19 @@ class Following:
                 continue
             known = self._followed.get(summary.run_id)
             pursued = summary.status in ("running", "waiting")
-            if pursued or known is None or known[0] != summary.updated_at:
-                await self._report_to_followers(summary, known)
+            if not pursued and known is not None and known[0] == summary.updated_at:
+                continue
+            try:
+                view = registry.watched_view(await registry.records.view(summary.run_id))
+            except (UnreadableRun, UnknownRun):
+                continue  # it is listed as that, or was removed since it was listed
+            if summary.run_id in registry.active:
+                continue  # it was resumed here meanwhile, and what it does is told as it happens
+            now = (summary.updated_at, view.state.sequence, view.live.activity)
+            self._followed[summary.run_id] = now
+            # What was there at the first look is shown already; what comes later may never change again.
+            if self._looked_at_others and now != known:
+                registry.tell(view)
         self._looked_at_others = True
 
     def _await_owner(self) -> None:
@@ -129,17 +140,3 @@ class Following:
     async def _owner_ended(self, owner: Owner) -> None:
         await self._registry.setup.lock.until_gone(owner)
         await self._registry.find_dead()
-
-    async def _report_to_followers(self, summary: RunSummary, known: tuple[float, int, str | None] | None) -> None:
-        registry = self._registry
-        try:
-            view = registry.watched_view(await registry.records.view(summary.run_id))
-        except (UnreadableRun, UnknownRun):
-            return  # it is listed as that, or was removed since it was listed
-        if summary.run_id in registry.active:
-            return  # it was resumed here meanwhile, and what it does is told as it happens
-        now = (summary.updated_at, view.state.sequence, view.live.activity)
-        self._followed[summary.run_id] = now
-        # What was there at the first look is shown already; what comes later may never change again.
-        if self._looked_at_others and now != known:
-            registry.tell(view)

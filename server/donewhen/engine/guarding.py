@@ -73,10 +73,6 @@ class Guard:
         newest = await self._records.newest()
         return next((s for s in newest if s.goal.path == goal_path and s.guard is not None), None)
 
-    async def pass_on(self, run: ActiveRun, guarded: RunState | None) -> None:
-        if guarded is not None:
-            await self._registry.append(guarded.run_id, GuardSet(None, f"run {run.run_id} works on the goal"))
-
     async def keep_proven(self, run_id: str, workspace: Workspace) -> str:
         """An audit of what is on guard, where one is due and nothing stands in its way: a run in this folder, another
         process that does it, a workspace that isn't trusted."""

@@ -99,12 +99,10 @@ async def stopping(run: ActiveRun, end: Stopping) -> bool:
         await run.append(
             Warned("plugin_slow", (f"plugins took longer than {STOPS_WITHIN:g} s to handle the end of the run"))
         )
-    return final or run.state.sequence == before or not _asked_for(run)
-
-
-def _asked_for(run: ActiveRun) -> bool:
-    """Somebody stopped or paused the run meanwhile: that comes first."""
-    return run.state.lifecycle.stop_requested is not None or run.state.lifecycle.pause_requested is not None
+    lifecycle = run.state.lifecycle
+    # Where somebody stopped or paused the run meanwhile, that comes first.
+    asked = lifecycle.stop_requested is not None or lifecycle.pause_requested is not None
+    return final or run.state.sequence == before or not asked
 
 
 async def resume_halted(run: ActiveRun, answer: HaltAnswer | None) -> None:
@@ -118,16 +116,11 @@ async def resume_halted(run: ActiveRun, answer: HaltAnswer | None) -> None:
         raise UsageError(f"run {run.run_id} was halted by {halt.plugin}, not by {answer.plugin}")
     directive = ResumeDirective()
     if halt.plugin != WORKER:
-        directive = await _directive(run, halt.plugin, answer)
+        plugins = run.parts.plugins
+        if plugins is None or halt.plugin not in plugins.names:
+            raise UsageError(
+                f"run {run.run_id} was halted by the plugin {halt.plugin}, which is not available now: install it "
+                "again or name it in your settings, then resume; or stop the run"
+            )
+        directive = await plugins.on_resume(run.host, halt.plugin, None if answer is None else answer.data)
     await run.append(HaltResumed(halt.plugin, directive))
-
-
-async def _directive(run: ActiveRun, plugin: str, answer: HaltAnswer | None) -> ResumeDirective:
-    plugins = run.parts.plugins
-    if plugins is None or plugin not in plugins.names:
-        raise UsageError(
-            f"run {run.run_id} was halted by the plugin {plugin}, which is not available now: install it "
-            "again or name it "
-            "in your settings, then resume; or stop the run"
-        )
-    return await plugins.on_resume(run.host, plugin, None if answer is None else answer.data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from donewhen.core.errors import JudgeOutage, OverBudget
@@ -13,7 +13,7 @@ from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
 from donewhen.core.trials.untried import Special
-from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.core.verdict import Verdict
 from donewhen.core.words import counted
 from donewhen.core.work import Usage
 from donewhen.engine.active import ActiveRun
@@ -39,8 +39,9 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
     if reply is None:
         return
     await _notice_changes(run)
-    reason = run.parts.setup.mask(reply.reason)
-    verdict = _masked(reply.verdict, run.parts.setup.mask)
+    mask, verdict = run.parts.setup.mask, reply.verdict
+    if verdict is not None:  # without secrets, whatever the judge was shown
+        verdict = Verdict(tuple(replace(one, reason=mask(one.reason)) for one in verdict.findings))
     await run.append(
         JudgeFinished(
             asked,
@@ -48,7 +49,7 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
             run.state.revision,
             verdict,
             reply.usage,
-            reason,
+            mask(reply.reason),
             dict(reply.shown),
             reply.cached,
             reply.score,
@@ -56,13 +57,6 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
         durable=False,
     )
     await report(run)
-
-
-def _masked(verdict: Verdict | None, mask: Callable[[str], str]) -> Verdict | None:
-    """What a judge says, without secrets, whatever it was shown."""
-    if verdict is None:
-        return None
-    return Verdict(tuple(replace(one, reason=mask(one.reason)) for one in verdict.findings))
 
 
 async def _ask_about_claim(run: ActiveRun) -> None:
@@ -173,20 +167,15 @@ async def opinions(run: ActiveRun, specials: Sequence[Special], changed: Sequenc
     finally:
         run.set_activity(None)
     findings = reply.verdict.findings if reply.verdict is not None else ()
-    said = {one.requirement_id: one for one in findings}
-    return Opinions(_special(run, said.get("special-cases")), _advice(run, said.get("proof-change")), reply.usage)
+    said, mask = {one.requirement_id: one for one in findings}, run.parts.setup.mask
+    special = advice = ""
+    if (seen := said.get("special-cases")) is not None and seen.finding == "unmet":
+        special = mask(seen.reason) or "it gave no reason"
+    if (about_proof := said.get("proof-change")) is not None:
+        reason = mask(about_proof.reason).strip()
+        advice = f"{_SAID[about_proof.finding]}{f': {reason}' if reason else ''}".rstrip(".") + "."
+    return Opinions(special, advice, reply.usage)
 
 
 def _unnumbered_requirement(identity: str, text: str, details: Sequence[str], paths: Sequence[str]) -> Requirement:
     return Requirement(identity, 0, text, details=tuple(details), files=tuple(dict.fromkeys(p for p in paths if p)))
-
-
-def _special(run: ActiveRun, said: RequirementVerdict | None) -> str:
-    return "" if said is None or said.finding != "unmet" else run.parts.setup.mask(said.reason) or "it gave no reason"
-
-
-def _advice(run: ActiveRun, said: RequirementVerdict | None) -> str:
-    if said is None:
-        return ""
-    reason = run.parts.setup.mask(said.reason).strip()
-    return f"{_SAID[said.finding]}{f': {reason}' if reason else ''}".rstrip(".") + "."

@@ -18,7 +18,7 @@ from donewhen.core.decide import (
     decide,
 )
 from donewhen.core.errors import DoneWhenError, LedgerError, out_of_memory
-from donewhen.core.events import EndStatus, InterruptOpened, RevisionConfirmed, RunEnded, RunPaused, Warned
+from donewhen.core.events import InterruptOpened, RevisionConfirmed, RunEnded, RunPaused, Warned
 from donewhen.core.proof import proven
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import OUT_OF_TURNS
@@ -94,7 +94,10 @@ async def _audited(run: ActiveRun, iteration: int) -> None:
     known = {one.finding.key for one in run.state.present_findings}
     if iteration == 0 and run.state.waits_for_person:
         await keep_tree(run)  # before anything tells the person what to change
-    looking = asyncio.ensure_future(_hindrance(run)) if iteration == 0 else None
+    rooms, looking = run.parts.setup.rooms, None
+    if iteration == 0 and rooms is not None and run.state.options.trials:
+        # What will keep trials from deciding anything is found out before anybody works.
+        looking = asyncio.ensure_future(rooms.hindrance(run.parts.workspace))
     try:
         await audit(run, iteration)
         if looking is not None and (text := await looking):
@@ -106,39 +109,25 @@ async def _audited(run: ActiveRun, iteration: int) -> None:
         await keep_tree(run)
 
 
-async def _hindrance(run: ActiveRun) -> str:
-    """What will keep trials from deciding anything, found out before anybody works."""
-    rooms = run.parts.setup.rooms
-    return await rooms.hindrance(run.parts.workspace) if rooms is not None and run.state.options.trials else ""
-
-
 async def _stop(run: ActiveRun, action: Stop) -> None:
+    status = action.status
     await keep_tree(run)
-    if action.status == "complete" and not _complete(run):
+    if status == "complete" and not _complete(run):
         return  # somebody reverted files, or took an act back, in this moment
-    if action.status is not None and not await _plugins_let_go(run, action.status, action.reason):
+    if status is not None and not await stopping(run, Stopping(status, action.reason, run.state.iteration)):
+        return  # a plugin halts it instead
+    if status != "complete":
+        await run.append(RunEnded(status, action.reason))
         return
-    if action.status != "complete":
-        await run.append(RunEnded(action.status, action.reason))
-    elif _complete(run):
+    if run.parts.plugins is not None:
+        await _confirm(run)  # what was proven before they heard of the end must be so after
+    if _complete(run):
         # Whatever is on its way to the record comes first, and is decided on again.
-        await run.append_next(RunEnded(action.status, action.reason))
+        await run.append_next(RunEnded(status, action.reason))
 
 
 def _complete(run: ActiveRun) -> bool:
     return run.state.files.confirmed and proven(run.state)
-
-
-async def _plugins_let_go(run: ActiveRun, status: EndStatus, reason: str) -> bool:
-    """Plugins hear of the end, and may halt the run instead. What was proven before they heard must be so after."""
-    if run.parts.plugins is None:
-        return True
-    if not await stopping(run, Stopping(status, reason, run.state.iteration)):
-        return False
-    if status != "complete":
-        return True
-    await _confirm(run)
-    return _complete(run)
 
 
 async def _confirm(run: ActiveRun) -> None:

@@ -65,7 +65,10 @@ async def data_of(
         likely = [path for path in candidates if is_data(path) or path in before]
         return [path for path in likely if may_be_data(path, None if is_data(path) else text(path))]
 
-    wanted = [path for path in await asyncio.to_thread(may_be) if not (is_prose(path) and _named_in(goal, path))]
+    said = [goal.title, goal.objective, *(f"{one.text} {' '.join(one.files)}" for one in goal.requirements)]
+    told = " ".join(said).casefold()
+    possible = await asyncio.to_thread(may_be)
+    wanted = [path for path in possible if not (is_prose(path) and basename(path).casefold() in told)]
     if not wanted:
         return frozenset()
     there = {
@@ -79,15 +82,6 @@ async def data_of(
         return frozenset()
 
     return await asyncio.to_thread(lambda: data_of_tests(wanted, sources, map(text, tests), map(text, sources)))
-
-
-def _named_in(goal: Goal, path: str) -> bool:
-    return (
-        basename(path).casefold()
-        in " ".join(
-            (goal.title, goal.objective, *(f"{one.text} {' '.join(one.files)}" for one in goal.requirements))
-        ).casefold()
-    )
 
 
 async def proof_basis_of(goal: Goal, workspace: Workspace, paths: Sequence[str]) -> ProofBasis:

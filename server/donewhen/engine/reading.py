@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from donewhen.core.errors import no_such_run
 from donewhen.core.evidence import Evidence
-from donewhen.engine.api import ChangedFile, IterationDetail, RunSteps, RunView
-from donewhen.engine.records import PIECE, kept_after, view_of
+from donewhen.engine.api import ChangedFile, RunSteps, RunView
+from donewhen.engine.records import in_pieces, kept_after, view_of
 from donewhen.engine.registry import Registry
 from donewhen.engine.results import committed_as, comparable
 from donewhen.engine.steps import Followers, Steps
@@ -47,19 +45,14 @@ class Reading:
         await self._registry.find_dead()
         return await self._records.summaries()
 
-    async def iteration(self, run_id: str, number: int) -> IterationDetail:
-        return await self._records.iteration(run_id, number)
-
     async def steps(self, run_id: str, after: int = 0) -> RunSteps:
         steps, reading = self._followers.of(run_id)
         async with reading:
             entries = await self._ledger.entries(run_id, steps.sequence)
             if not entries and steps.sequence == 0:
                 raise no_such_run(run_id)
-            for number, entry in enumerate(entries, 1):
+            async for entry in in_pieces(entries):
                 steps.take(entry)
-                if number % PIECE == 0:
-                    await asyncio.sleep(0)
             run = self._registry.active.get(run_id)
             if run is not None:
                 steps.look(run)
@@ -96,9 +89,6 @@ class Reading:
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
         await self._records.state(run_id)
         return await self._ledger.evidence(run_id, evidence_id)
-
-    async def evidence_file(self, run_id: str, evidence_id: str) -> Path | None:
-        return await self._records.evidence_file(run_id, evidence_id)
 
     async def report(self, run_id: str) -> RunView:
         registry, state = self._registry, await self._records.in_full(run_id)

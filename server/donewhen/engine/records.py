@@ -54,7 +54,7 @@ class Records:
         """Raises UnknownRun and UnreadableRun."""
         known = self._states.get(run_id) or await self._ledger.snapshot(run_id)
         since = known.sequence if known else 0
-        async for entry in _in_pieces(await self._ledger.entries(run_id, since)):
+        async for entry in in_pieces(await self._ledger.entries(run_id, since)):
             known = fold_read(run_id, known, entry)
         if known is None:
             raise no_such_run(run_id)
@@ -67,9 +67,9 @@ class Records:
             self._states[run_id] = known
         return known
 
-    async def view(self, run_id: str, present: Present | None = None) -> RunView:
+    async def view(self, run_id: str) -> RunView:
         state = await self.state(run_id)
-        return view_of(self._root, state, await self._ledger.live(run_id), owned=False, present=present)
+        return view_of(self._root, state, await self._ledger.live(run_id), owned=False)
 
     async def newest(self) -> Sequence[RunState]:
         """The newest run and the newest audit of each goal, newest first; audits only where newer than the run. What
@@ -133,7 +133,7 @@ class Records:
         await self.state(run_id)
         gathered = _Gathered(number)
         state: RunState | None = None
-        async for entry in _in_pieces(await self._ledger.entries(run_id)):
+        async for entry in in_pieces(await self._ledger.entries(run_id)):
             state = fold_read(run_id, state, entry)
             gathered.add(entry)
             if gathered.current == number and isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
@@ -149,7 +149,7 @@ class Records:
         """The state with the records of all iterations, not of the last ones only: for a receipt."""
         state: RunState | None = None
         known: dict[int, IterationRecord] = {}
-        async for entry in _in_pieces(await self._ledger.entries(run_id)):
+        async for entry in in_pieces(await self._ledger.entries(run_id)):
             state = fold_read(run_id, state, entry)
             known.update({record.number: record for record in state.progress.iterations[-1:]})
         if state is None:
@@ -200,7 +200,7 @@ class Records:
         (self._folder / "cleared.json").write_text(json.dumps(known), encoding="utf-8")
 
 
-async def _in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
+async def in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
     """The entries, with the loop let go now and then: a long run of an agent has thousands."""
     for number, entry in enumerate(entries, 1):
         yield entry
@@ -233,8 +233,6 @@ class _Gathered:
     seconds: float = 0.0
     result: TurnResult | None = None
     changed: tuple[str, ...] = ()
-    checkpoint: str | None = None
-    before: str | None = None
     evidence: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
     verdict: tuple[RequirementView, ...] = ()
     steps: list[WorkerStep] = field(default_factory=list[WorkerStep])
@@ -242,24 +240,16 @@ class _Gathered:
 
     def add(self, entry: e.Entry) -> None:
         event = entry.event
-        if isinstance(event, e.RunStarted):
-            self._begin_iteration(entry, 0, None)
-        elif isinstance(event, e.TurnStarted):
-            self._begin_iteration(entry, event.iteration, event.checkpoint)
-        elif isinstance(event, e.CheckpointTaken) and event.iteration == self.number:
-            self.checkpoint = event.checkpoint
+        if isinstance(event, e.RunStarted | e.TurnStarted):
+            self.current = event.iteration if isinstance(event, e.TurnStarted) else 0
+            if self.current == self.number:
+                self.seen, self.started_at = True, entry.at
+                self.evidence.clear()
+                self.steps.clear()
         elif self.current == self.number:
-            self._belongs(entry)
+            self._belongs(event)
 
-    def _begin_iteration(self, entry: e.Entry, number: int, checkpoint: str | None) -> None:
-        self.current = number
-        if number == self.number:
-            self.seen, self.started_at, self.before = True, entry.at, checkpoint
-            self.evidence.clear()
-            self.steps.clear()
-
-    def _belongs(self, entry: e.Entry) -> None:
-        event = entry.event
+    def _belongs(self, event: e.Event) -> None:
         if isinstance(event, e.TurnFinished):
             self.result, self.changed = event.result, event.changed
         elif isinstance(event, e.EvidenceRecorded):
@@ -274,6 +264,11 @@ class _Gathered:
 
     def detail(self) -> IterationDetail:
         result = self.result or TurnResult(Claim())
+        checks = [
+            CheckSummary(seen.check_id, seen.command, seen.passed, seen.reason, one.id)
+            for one in self.evidence.values()
+            if isinstance(seen := one.observation, CheckResult)
+        ]
         return IterationDetail(
             number=self.number,
             started_at=self.started_at,
@@ -282,15 +277,7 @@ class _Gathered:
             error=result.error,
             steps=result.steps or tuple(self.steps),
             calls=tuple(self.calls.values()),
-            checks=tuple(_summary(one) for one in self.evidence.values() if isinstance(one.observation, CheckResult)),
+            checks=tuple(checks),
             verdict=self.verdict,
             changed=self.changed,
-            checkpoint=self.checkpoint,
-            before=self.before,
         )
-
-
-def _summary(evidence: Evidence) -> CheckSummary:
-    result = evidence.observation
-    assert isinstance(result, CheckResult)  # the caller chose
-    return CheckSummary(result.check_id, result.command, result.passed, result.reason, evidence.id)

@@ -161,7 +161,7 @@ class Registry:
             return view
         if self._says_the_same(view.state, present):
             present = Present(view.state.revision)
-        return view_of(self.setup.root, view.state, view.live, owned=view.owned, present=present)
+        return replace(view, present=present)
 
     def _says_the_same(self, state: RunState, present: Present) -> bool:
         """True if nothing but the goal file changed, and it still says the same goal: ticking what is proven makes

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from donewhen.core.errors import DoneWhenError, WorkspaceError
 from donewhen.core.proof import Present
@@ -83,8 +83,8 @@ class _WatchedResult:
     workspace: Workspace
     task: asyncio.Task[None] | None = None
     present: Present | None = None
-    looked: asyncio.Event | None = None
-    poked: asyncio.Event | None = None
+    looked: asyncio.Event = field(default_factory=asyncio.Event)
+    poked: asyncio.Event = field(default_factory=asyncio.Event)
     acting: asyncio.Future[str] | None = None
 
 
@@ -112,7 +112,7 @@ class ResultWatcher:
     async def looked_at(self, state: RunState) -> Present | None:
         """As `present`, once the first look is over."""
         result = self._kept.get(state.run_id)
-        if result is not None and result.looked is not None:
+        if result is not None:
             await result.looked.wait()
         return self.present(state)
 
@@ -123,11 +123,11 @@ class ResultWatcher:
             moved_on = run_id in wanted and wanted[run_id].revision != result.revision and result.acting is None
             if run_id not in wanted or moved_on:
                 await self._end(run_id)
-            elif result.poked is not None:
+            else:
                 result.poked.set()
         for run_id, state in wanted.items():
             if run_id not in self._kept:
-                result = _WatchedResult(state.revision, self._open(), looked=asyncio.Event(), poked=asyncio.Event())
+                result = _WatchedResult(state.revision, self._open())
                 self._kept[run_id] = result
                 result.task = asyncio.ensure_future(self._watch(state, result))
 
@@ -150,26 +150,21 @@ class ResultWatcher:
 
     async def _watch(self, state: RunState, result: _WatchedResult) -> None:
         try:
-            await self._watch_result(state, result)
+            self._set_present(state.run_id, result, await reopened(state, result.workspace))
+            result.looked.set()
+            while True:
+                if await self._acted(state.run_id, result):
+                    continue
+                await self._moved_or_poked(result)
+                tree = await result.workspace.current()
+                self._set_present(state.run_id, result, present_of(tree, result.workspace))
+                await asyncio.sleep(LOOKS_AGAIN)
         except (DoneWhenError, OSError):
             self._set_present(state.run_id, result, None)  # the folder is gone, or can't be read: nothing is known
         finally:
-            if result.looked is not None:
-                result.looked.set()
+            result.looked.set()
             with contextlib.suppress(DoneWhenError, OSError):
                 await result.workspace.close()
-
-    async def _watch_result(self, state: RunState, result: _WatchedResult) -> None:
-        self._set_present(state.run_id, result, await reopened(state, result.workspace))
-        if result.looked is not None:
-            result.looked.set()
-        while True:
-            if await self._acted(state.run_id, result):
-                continue
-            await self._moved_or_poked(result)
-            tree = await result.workspace.current()
-            self._set_present(state.run_id, result, present_of(tree, result.workspace))
-            await asyncio.sleep(LOOKS_AGAIN)
 
     async def _acted(self, run_id: str, result: _WatchedResult) -> bool:
         """True if files changed meanwhile that it did not look at."""
@@ -187,13 +182,12 @@ class ResultWatcher:
         return tree.revision not in (before, result.revision)
 
     async def _moved_or_poked(self, result: _WatchedResult) -> None:
-        poked = result.poked or asyncio.Event()
-        waiting = [asyncio.ensure_future(one) for one in (result.workspace.moved(), poked.wait())]
+        waiting = [asyncio.ensure_future(one) for one in (result.workspace.moved(), result.poked.wait())]
         try:
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
             await cancel_all(*waiting)
-        poked.clear()
+        result.poked.clear()
         for one in done:
             one.result()
 

@@ -54,7 +54,7 @@ from donewhen.engine.results import remember
 from donewhen.engine.setup import EngineSetup, Start
 from donewhen.engine.tasks import cancel_all, result_of
 from donewhen.engine.watching import amend_if_saved, goal_file_gone, named_globs, take_accepted_goal
-from donewhen.ports import RunSummary, Worker
+from donewhen.ports import Worker
 
 CLOSES_WITHIN = 2.0
 COLLECTS_WITHIN = 1.0
@@ -80,11 +80,10 @@ class Supervisor:
 
         self.view, self.saved_by_client = self.registry.view, self.registry.saved_by_client
         self.views, self.standing, self.summaries = reading.views, reading.standing, reading.summaries
-        self.iteration, self.steps, self.report, self.commit = (
-            reading.iteration, reading.steps, reading.report, reading.commit
-        )  # fmt: skip
+        self.steps, self.report, self.commit = reading.steps, reading.report, reading.commit
         self.changes, self.diff, self.file_at = reading.changes, reading.diff, reading.file_at
-        self.evidence, self.evidence_file = reading.evidence, reading.evidence_file
+        self.evidence, self.evidence_file = reading.evidence, self._records.evidence_file
+        self.iteration = self._records.iteration
         self.follow, self.subscribe = following.follow, following.subscribe
         self.pause, self.stop, self.answer, self.hint = control.pause, control.stop, control.answer, control.hint
         self.waive, self.accept, self.dispute = control.waive, control.accept, control.dispute
@@ -120,14 +119,17 @@ class Supervisor:
         `StartOptions`. Raises UsageError for an id that a run has."""
         self.registry.may_execute()
         if run_id is not None:
-            await self._refuse_known(run_id)
+            with contextlib.suppress(UnknownRun):
+                await self._records.state(run_id)
+                raise UsageError(f"there is a run {run_id} already: resume it, or choose another id")
         worker = self._setup.worker(start.options)
         token, run_id = self._new_token(), run_id or self._new_run_id()
         await self._acquire_lock(run_id, token)
         try:
             guarded = await self._guard.run_on_guard(start.goal.path)
             run = await self._begin_run(run_id, token, "pursue", start, worker, guarded=guarded is not None)
-            await self._guard.pass_on(run, guarded)
+            if guarded is not None:
+                await self.registry.append(guarded.run_id, e.GuardSet(None, f"run {run_id} works on the goal"))
             for warning in start.warnings:
                 await run.append(e.Warned(warning.code, warning.message))
         except BaseException:
@@ -183,14 +185,16 @@ class Supervisor:
         token = self._new_token()
         leftovers = await self._acquire_lock(state.run_id, token)
         try:
-            state = await self._settled_state(state.run_id)
+            # As it is now that nobody else can change it; that its process ended, if it did, is on record then.
+            while (state := await self._records.state(state.run_id)).active:
+                with contextlib.suppress(Overtaken):  # by whoever found it dead at the same time
+                    await self.registry.record_death(state)
             raised = changed_limits(state.goal.limits, changes)
             check_resumable(state, raised)
             approve = tightened(state, options.approve if options is not None else None)
             refuse_another_sandbox(state, options.sandbox if options is not None else None)
             run = await self._reopen(state, token, leftovers)
-            await self._refuse_without_goal_file(run)
-            await self._resume_halt(run, halt)
+            await self._ready_to_go_on(run, halt)
             if raised != state.goal.limits:
                 await run.append(e.LimitsRaised(raised))
                 for warning in unkept_budgets(raised, state.options):
@@ -212,17 +216,15 @@ class Supervisor:
             await self._refuse_second()
         raise NotResumable(why)
 
-    async def _refuse_without_goal_file(self, run: ActiveRun) -> None:
-        if goal_file_gone(run):
-            await self._release_run(run)
-            back = putting_back(run.state)
-            raise NotResumable(goal_gone(run.state.goal.path), typed=back and f" (`{back}` puts it back)")
-
-    async def _resume_halt(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
+    async def _ready_to_go_on(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
+        """Has the goal file, and hears from the plugin that halted it how to go on; else it is let go, as it was."""
         try:
+            if goal_file_gone(run):
+                back = putting_back(run.state)
+                raise NotResumable(goal_gone(run.state.goal.path), typed=back and f" (`{back}` puts it back)")
             await resume_halted(run, answer)
         except BaseException:
-            await self._release_run(run)  # nothing was begun: the run is as it was
+            await self._release_run(run)
             raise
 
     async def recover(self) -> Sequence[RunView]:
@@ -234,16 +236,14 @@ class Supervisor:
             if summary.run_id in self._active or (owner is not None and owner.run_id == summary.run_id):
                 continue
             with contextlib.suppress(UnreadableRun, UnknownRun):
-                found += await self._recovered(summary)
+                if summary.status != "interrupted":
+                    if self._setup.unwritable is not None:
+                        continue  # it shows as it was left
+                    await self.registry.mark_interrupted(summary.run_id)
+                view = await self.view(summary.run_id)
+                if view.state.lifecycle.interrupted is not None:
+                    found.append(view)
         return found
-
-    async def _recovered(self, summary: RunSummary) -> list[RunView]:
-        if summary.status != "interrupted":
-            if self._setup.unwritable is not None:
-                return []  # it shows as it was left
-            await self.registry.mark_interrupted(summary.run_id)
-        view = await self.view(summary.run_id)
-        return [view] if view.state.lifecycle.interrupted is not None else []
 
     async def close(self, reason: str) -> None:
         """Cancels every task, whose steps end their processes, then records the active runs as interrupted."""
@@ -333,13 +333,6 @@ class Supervisor:
 
     # -------------------------------------------------------------------------------- what it takes
 
-    async def _refuse_known(self, run_id: str) -> None:
-        try:
-            await self._records.state(run_id)
-        except UnknownRun:
-            return
-        raise UsageError(f"there is a run {run_id} already: resume it, or choose another id")
-
     async def _refuse_second(self) -> None:
         owner = await self.registry.owner()
         if owner is not None:
@@ -368,13 +361,6 @@ class Supervisor:
             ended = await self._setup.lock.end_leftovers(last.token)
         self._setup.lock.acquire(run_id, token)
         return ended > 0
-
-    async def _settled_state(self, run_id: str) -> RunState:
-        """The run as it is now that nobody else can change it, and that its process ended, if it did, is on record."""
-        while (state := await self._records.state(run_id)).active:
-            with contextlib.suppress(Overtaken):  # by whoever found it dead at the same time
-                await self.registry.record_death(state)
-        return state
 
     async def _begin_run(
         self,

@@ -51,13 +51,10 @@ class SystemClock:
 
 
 class LocalCaller:
-    """Of a record that is in memory alone; `person` is the one who acts."""
-
-    def __init__(self, person: Person | None = None) -> None:
-        self._person = person or Person("this program", "program")
+    """Of a record that is in memory alone."""
 
     def me(self) -> Person:
-        return self._person
+        return Person("this program", "program")
 
     def inside(self, run_id: str) -> bool:
         return False

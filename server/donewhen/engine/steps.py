@@ -241,25 +241,20 @@ class Steps:
 
     def abandoned(self, event: e.Abandoned, at: float) -> None:
         match event.what:
+            case "turn" if event.reason.startswith(WAITS):
+                self._over("done")
+                self._put(self._next("z"), at, "end", f"The turn {event.reason}")
             case "turn":
-                self._turn_abandoned(event, at)
+                self._over("failed")
+                if event.trouble is None:  # else the pause says it
+                    title = ": ".join(filter(None, ("The turn was cut off", event.reason)))
+                    self._put(self._next("z"), at, "end", title, "failed")
             case "audit":
                 self.audit_over(event, at)
             case "judge":
                 self._end_judging(at, "failed", event.reason)
             case "trials":
                 pass
-
-    def _turn_abandoned(self, event: e.Abandoned, at: float) -> None:
-        if event.reason.startswith(WAITS):
-            self._over("done")
-            self._put(self._next("z"), at, "end", f"The turn {event.reason}")
-            return
-        self._over("failed")
-        if event.trouble is None:  # else the pause says it
-            self._put(
-                self._next("z"), at, "end", ": ".join(filter(None, ("The turn was cut off", event.reason))), "failed"
-            )
 
     def _over(self, state: StepState) -> None:
         """The turn has ended: nothing of it is under way."""

@@ -1,9 +1,9 @@
-"""Ends tasks, and interrupts a step: by a stop, a pause, or the time limit."""
+"""Ends tasks, runs some side by side, and interrupts a step: by a stop, a pause, or the time limit."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from donewhen.core.state import RunState
@@ -30,6 +30,17 @@ async def cancel_all(*tasks: asyncio.Task[Any] | asyncio.Future[Any]) -> None:
         for task in left:
             task.cancel()
         await asyncio.wait(left, timeout=AGAIN)
+
+
+async def side_by_side(steps: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """All of them, in their order. The first failure cancels the others, and has waited for them when it is raised."""
+    tasks = [asyncio.ensure_future(step) for step in steps]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 # What interrupts a step: a stop, a pause, or the time limit.

@@ -9,17 +9,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from posixpath import basename, normpath
-from typing import Any, TypeVar
 
 from donewhen.core.commands.wrapped import segments
 from donewhen.core.ecosystems.shell import SHELL
 from donewhen.core.errors import OtherRevision, WorkspaceError
-from donewhen.core.events import Abandoned, EvidenceRecorded, TrialsFinished, TrialsStarted
-from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, Trial, TrialKind
+from donewhen.core.events import Abandoned, TrialsFinished, TrialsStarted
+from donewhen.core.evidence import CheckResult, Outcome, Problem, Trial, TrialKind
 from donewhen.core.feedback import MOST_LINES
 from donewhen.core.globs import all_folders
 from donewhen.core.goal import Check
@@ -55,7 +54,6 @@ from donewhen.core.trials.outcome import (
 from donewhen.core.trials.untried import (
     LARGEST_SOURCE,
     Special,
-    Suppressed,
     heeded,
     more_suppressed,
     no_longer_checked,
@@ -65,10 +63,9 @@ from donewhen.core.trials.untried import (
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.judging import opinions
 from donewhen.engine.proof_basis import data_of, scripts_of
+from donewhen.engine.tasks import side_by_side
 from donewhen.engine.turns import keep_tree
 from donewhen.ports import Laid, Room, Rooms
-
-T = TypeVar("T")
 
 _DOCTESTS_IN = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "pytest.toml")
 _NAMED_TEST = re.compile(r"test|spec", re.IGNORECASE)
@@ -224,7 +221,7 @@ class _Trials:
         tree, standing_tree = await self._trees(checks)
         trees = [standing_tree if checks_files(check.command) else tree for check in checks]
         pairs = list(zip(checks, trees, strict=True))
-        concluded = await _side_by_side(self._try_check(check, of) for check, of in pairs)
+        concluded = await side_by_side(self._try_check(check, of) for check, of in pairs)
         self._refuse_other()
         grades: dict[str, CheckGrade] = {one.check.id: one.found.grade for one in concluded}
         findings = [
@@ -233,7 +230,11 @@ class _Trials:
         # Where no bound check runs tests, none of them is doubtful.
         doubtful = tree.parts.values() if any(of is tree for of in trees) else ()
         findings += await self._held_out(tree)
-        doubts = [self._doubt(one, tree) for one in doubtful if one.doubt and one.path not in tree.freed]
+        doubts = [
+            self._finding("not_tried", one.path, one.doubt, [one.path], tree, _first_changed_line(one.path, tree))
+            for one in doubtful
+            if one.doubt and one.path not in tree.freed
+        ]
         changed = tuple(path for path, one in tree.parts.items() if one.proof)
         suppressed = await self._suppressed(checks, tree)
         specials = await self._specials(concluded, tree)
@@ -259,7 +260,10 @@ class _Trials:
             now = await asyncio.to_thread(workspace.read, path) if path in present else None
             if before != now or path not in state.trial.agreed:  # else a person's last word on it is what stands there
                 contents[path] = (before, now)
-        files = ProofFiles.of(state.goal, scripts, doctests=await self._runs_doctests(commands))
+        # By a command, or by the configuration as it was at the start.
+        settings = [await workspace.file_at(self._base, path) for path in _DOCTESTS_IN]
+        doctests = any("doctest" in one for one in commands) or any(b"doctest" in (text or b"") for text in settings)
+        files = ProofFiles.of(state.goal, scripts, doctests=doctests)
         results = [self._run.state.check(check.id).result for check in checks]
         ran = (test.path for result in results if result is not None for test in result.tests)
         files = replace(files, tested=named_by(commands, changed) | {path for path in ran if path})
@@ -275,11 +279,6 @@ class _Trials:
             await asyncio.to_thread(_divided, files, changed, contents, *there),
             await asyncio.to_thread(_divided, standing_files, changed, contents, *there),
         )
-
-    async def _runs_doctests(self, commands: Sequence[str]) -> bool:
-        """By a command, or by the configuration as it was at the start."""
-        texts = [await self._run.parts.workspace.file_at(self._base, path) for path in _DOCTESTS_IN]
-        return any("doctest" in command for command in commands) or any(b"doctest" in (text or b"") for text in texts)
 
     async def _original(self, path: str, present: Collection[str]) -> bytes | None:
         """A file as it was at the start, or at a person's last word."""
@@ -316,7 +315,7 @@ class _Trials:
         trials: dict[TrialKind, Trial] = {}
         wanted = plan(stand)
         for _ in range(3):  # what the controls of a trial show may need one of their own
-            done = await _side_by_side(self._try(check, kind, tree, planted) for kind in wanted)
+            done = await side_by_side(self._try(check, kind, tree, planted) for kind in wanted)
             trials.update({trial.tried: trial for trial in done})
             wanted = controls(stand, trials)
             if not wanted:
@@ -360,7 +359,8 @@ class _Trials:
             content = await asyncio.to_thread(workspace.read, path)
             if content is None or len(content) > LARGEST_SOURCE:
                 continue
-            if path in others and not _may_hold_tests(path, content):
+            unlikely = path in others and has_role(path, "inline") and not has_role(path, "test")
+            if unlikely and not holds_tests(path, content.decode("utf-8", "replace")):
                 continue
             planted = await asyncio.to_thread(plant, path, content, name, telling)
             if planted is not None:
@@ -392,12 +392,13 @@ class _Trials:
         async with self._places:
             self._refuse_other()
             what = f"`{check.command}`" if held is None else "a held-out check"
-            self._begin_trial(what)
+            self._under_way.append(what)
+            self._show_under_way()
             try:
-                trial = await self._run_trial(check, kind, tree, planted, held)
+                return await self._run_trial(check, kind, tree, planted, held)
             finally:
-                self._end(what)
-            return trial
+                self._under_way.remove(what)
+                self._show_under_way()
 
     async def _run_trial(
         self, check: Check, kind: TrialKind, tree: _Tree, planted: Planted | None, held: str | None
@@ -426,8 +427,7 @@ class _Trials:
         if held is not None:
             trial = _without_command(trial, held)
         await run.look("check")
-        evidence = Evidence(run.evidence_id(), self._revision, run.state.revision, turn, trial)
-        await run.append(EvidenceRecorded(evidence))
+        await run.record(trial, self._revision, turn=turn, durable=True)
         return trial
 
     async def _in_room(self, room: Room, check: Check, trial: Trial, tree: _Tree) -> Trial:
@@ -440,7 +440,11 @@ class _Trials:
         )
         proof = set(tree.proof)
         covered = set(self._run.parts.workspace.files())
-        rewritten = [path for path in await room.rewritten() if path in proof or self._seals(path, covered)]
+        rewritten = [
+            path
+            for path in await room.rewritten()
+            if path in proof or (path in covered and classify(path).side == "proof")
+        ]
         return replace(
             trial, result=result, rewritten=tuple(rewritten)[:MAX_LAID], room=room.kind, same_place=room.same_place
         )
@@ -481,16 +485,13 @@ class _Trials:
             return Laid(path, content=shown)
         return Laid(path, self._run.state.trial.agreed.get(path) or self._base)
 
-    def _seals(self, path: str, covered: Collection[str]) -> bool:
-        return path in covered and classify(path).side == "proof"
-
     # --------------------------------------------------------------------------------- what is held out
 
     async def _held_out(self, tree: _Tree) -> list[IntegrityFinding]:
         """What the person's own checks say, which the worker doesn't see: of one that fails it hears the name alone."""
         commands = self._run.parts.setup.hidden_checks()
         names = self._run.state.options.hidden_checks
-        found = await _side_by_side(self._held(name, commands.get(name), tree) for name in names)
+        found = await side_by_side(self._held(name, commands.get(name), tree) for name in names)
         return [one for one in found if one is not None]
 
     async def _held(self, name: str, command: str | None, tree: _Tree) -> IntegrityFinding | None:
@@ -521,16 +522,9 @@ class _Trials:
         message = found.reason if found.refusal else f"Nothing could be tried: {found.reason}{changed}."
         if kind in ("original_fails", "passes_without_work") and not any(one.product for one in tree.parts.values()):
             message = f"{message.rstrip('.')}. Nothing but the proof was changed"  # as where tests are the work
-        return IntegrityFinding(
-            key=f"{kind}:{outcome.check.id}",
-            kind=kind,
-            path=path,
-            line=_first_changed_line(path, tree),
-            message=_sentence(self._run.parts.setup.mask(message)),
-            fact=_fact(proof, tree),
-            diff=self._run.parts.setup.mask(_diffs(proof, tree)),
-            places=self._places_of(outcome, tree) if kind == "original_fails" else (),
-        )
+        finding = self._finding(kind, outcome.check.id, message, proof, tree, _first_changed_line(path, tree))
+        places = self._places_of(outcome, tree) if kind == "original_fails" else ()
+        return replace(finding, path=path, places=places)
 
     def _places_of(self, outcome: _Outcome, tree: _Tree) -> tuple[Problem, ...]:
         """The failing tests of the original proof, at the lines of the present files that theirs became."""
@@ -546,10 +540,12 @@ class _Trials:
         covered, mask = frozenset(self._run.parts.workspace.files()), self._run.parts.setup.mask
         kept = [one for one in dict.fromkeys(said) if one[0] in covered][:MAX_PLACES]
         now = {path: _moves(path, tree) for path in {path for path, *_ in kept}}
-        return tuple(
-            Problem(path, _moved_line(line, now[path]), mask(_told_line(what, why)), source="trial")
-            for path, line, what, why in kept
-        )
+        places: list[Problem] = []
+        for path, line, what, why in kept:
+            first = next((text.strip() for text in why.splitlines() if text.strip()), "")
+            told = f"{what}: {first}" if first else what
+            places.append(Problem(path, _moved_line(line, now[path]), mask(told), source="trial"))
+        return tuple(places)
 
     def _told_apart(self, outcome: _Outcome, tree: _Tree) -> IntegrityFinding:
         """The product does one thing where it can tell that it is tested, and another elsewhere."""
@@ -558,26 +554,8 @@ class _Trials:
         paths = paths or [path for path, one in tree.parts.items() if one.product]
         lines = "; ".join(f"{path}:{line + 1}: {text}" for path, line, text in asking[:MAX_TOLD])
         message = f"{outcome.found.reason}{f'. It asks: {lines}' if lines else ''}"
-        return IntegrityFinding(
-            key=f"special_case:{outcome.check.id}",
-            kind="special_case",
-            path=paths[0] if paths else (self._run.state.goal.path or ""),
-            line=asking[0][1] if asking else 0,
-            message=_sentence(self._run.parts.setup.mask(message)),
-            fact=_fact(paths, tree),
-            diff=self._run.parts.setup.mask(_diffs(paths, tree)),
-        )
-
-    def _doubt(self, one: Divided, tree: _Tree) -> IntegrityFinding:
-        return IntegrityFinding(
-            key=f"not_tried:{one.path}",
-            kind="not_tried",
-            path=one.path,
-            line=_first_changed_line(one.path, tree),
-            message=_sentence(one.doubt),
-            fact=_fact((one.path,), tree),
-            diff=self._run.parts.setup.mask(_diffs((one.path,), tree)),
-        )
+        line = asking[0][1] if asking else 0
+        return self._finding("special_case", outcome.check.id, message, paths, tree, line)
 
     async def _suppressed(self, checks: Sequence[Check], tree: _Tree) -> list[IntegrityFinding]:
         """What a tool that a check starts passes over since the start: one finding for each file."""
@@ -585,38 +563,21 @@ class _Trials:
         started = await parts.setup.probes.started(self._run.state.goal, parts.workspace)
         tools = heeded(line for check in checks for line in started.get(check.id, (check.command,)))
         came = await asyncio.to_thread(more_suppressed, {path: tree.contents[path] for path in tree.parts}, tools)
-        mask = self._run.parts.setup.mask
-        gone = list[IntegrityFinding]()
+        found: list[IntegrityFinding] = []
         failed = any(record.at_start == "failed" for record in self._run.state.checks.values())
         if failed and all(checks_files(check.command) for check in checks):
             # Nothing that is bound would miss them.
-            gone = [
-                IntegrityFinding(
-                    key=f"suppressed:{path}",
-                    kind="suppressed",
-                    path=path,
-                    line=0,
-                    message=mask(_sentence(f"{path}, which was checked at the start, is gone")),
-                    fact=_fact((path,), tree),
-                    diff=mask(_diffs((path,), tree)),
-                )
-                for path in no_longer_checked({path: tree.contents[path] for path in tree.parts})
-            ]
-        return gone + [
-            IntegrityFinding(
-                key=f"suppressed:{path}",
-                kind="suppressed",
-                path=path,
-                line=lines[0].line,
-                message=mask(
-                    _sentence(f"more is suppressed than at the start: {', '.join(one.text for one in lines)}")
-                ),
-                # Of what is suppressed, not of the file: what was accepted stays so when other lines change.
-                fact=hashlib.sha256("\0".join(one.text for one in lines).encode()).hexdigest(),
-                diff=mask(_diffs((path,), tree)),
-            )
-            for path, lines in _by_path(came).items()
-        ]
+            for path in no_longer_checked({path: tree.contents[path] for path in tree.parts}):
+                message = f"{path}, which was checked at the start, is gone"
+                found.append(self._finding("suppressed", path, message, [path], tree))
+        for path in dict.fromkeys(one.path for one in came):
+            lines = [one for one in came if one.path == path]
+            texts = [one.text for one in lines]
+            message = f"more is suppressed than at the start: {', '.join(texts)}"
+            finding = self._finding("suppressed", path, message, [path], tree, lines[0].line)
+            # Of what is suppressed, not of the file: what was accepted stays so when other lines change.
+            found.append(replace(finding, fact=_texts_fact(texts)))
+        return found
 
     async def _specials(self, concluded: Sequence[_Outcome], tree: _Tree) -> tuple[Special, ...]:
         """Lines of the product that came and may be special cases for the tests."""
@@ -643,15 +604,24 @@ class _Trials:
             return []
         first, lines = told[0], "; ".join(f"{one.path}:{one.line + 1}: {one.text}" for one in told[:MAX_TOLD])
         what = f"code of the product {_SPECIAL[first.kind]}: {lines}"
-        message = self._run.parts.setup.mask(f"{what}. The judge sees a special case: {judged}" if judged else what)
+        message = f"{what}. The judge sees a special case: {judged}" if judged else what
         paths = list(dict.fromkeys(one.path for one in told))
-        fact = hashlib.sha256("\0".join(one.text for one in told).encode()).hexdigest()
-        diff = self._run.parts.setup.mask(_diffs(paths, tree))
-        return [
-            IntegrityFinding(
-                "special_case:", "special_case", first.path, first.line, _sentence(message), fact, diff=diff
-            )
-        ]
+        finding = self._finding("special_case", "", message, paths, tree, first.line)
+        return [replace(finding, fact=_texts_fact([one.text for one in told]))]
+
+    def _finding(
+        self, kind: FindingKind, of: str, message: str, paths: Sequence[str], tree: _Tree, line: int = 0
+    ) -> IntegrityFinding:
+        """A finding about these files, with what happened to them; it stands at the first."""
+        return IntegrityFinding(
+            key=f"{kind}:{of}",
+            kind=kind,
+            path=next(iter(paths), "") or self._run.state.goal.path or "",
+            line=line,
+            message=_sentence(self._run.parts.setup.mask(message)),
+            fact=_fact(paths, tree),
+            diff=self._run.parts.setup.mask(_diffs(paths, tree)),
+        )
 
     # --------------------------------------------------------------------------------- the run
 
@@ -659,25 +629,10 @@ class _Trials:
         if self._run.state.revision != self._revision:
             raise OtherRevision
 
-    def _begin_trial(self, what: str) -> None:
-        self._under_way.append(what)
-        self._run.set_activity(f"trying {self._under_way[0]} in a room")
-
-    def _end(self, what: str) -> None:
-        self._under_way.remove(what)
+    def _show_under_way(self) -> None:
+        """Of several trials the one that began first: it is the one being waited for."""
         if self._under_way:
             self._run.set_activity(f"trying {self._under_way[0]} in a room")
-
-
-async def _side_by_side(steps: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """All of them, in their order. The first failure cancels the others, and has waited for them when it is raised."""
-    tasks = [asyncio.ensure_future(step) for step in steps]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _divided(
@@ -694,24 +649,11 @@ def _divided(
     return _Tree(changed, parts, freed, contents, came, stood, files.named, asking)
 
 
-def _by_path(came: Sequence[Suppressed]) -> dict[str, list[Suppressed]]:
-    found: dict[str, list[Suppressed]] = {}
-    for one in came:
-        found.setdefault(one.path, []).append(one)
-    return found
-
-
 def _is_reported(outcome: _Outcome, tree: _Tree) -> bool:
     """What refuses is reported; what is inconclusive only where the proof changed, or where the audit ran nothing: else
     the check's own result stands."""
     found = outcome.found
     return found.end == "refused" or (found.end == "inconclusive" and bool(tree.proof or tree.free or outcome.idle))
-
-
-def _may_hold_tests(path: str, content: bytes) -> bool:
-    return (
-        not has_role(path, "inline") or has_role(path, "test") or holds_tests(path, content.decode("utf-8", "replace"))
-    )
 
 
 def _differs(shown: Shown) -> bool:
@@ -722,11 +664,6 @@ def _first_changed_line(path: str, tree: _Tree) -> int:
     """Where a changed file is shown to differ."""
     before, now = (content or b"" for content in tree.contents.get(path, (None, None)))
     return first_change(before.decode("utf-8", "replace"), now.decode("utf-8", "replace"))
-
-
-def _told_line(what: str, why: str) -> str:
-    first = next((line.strip() for line in why.splitlines() if line.strip()), "")
-    return f"{what}: {first}" if first else what
 
 
 _Moves = Sequence[tuple[str, int, int, int, int]]
@@ -759,6 +696,10 @@ def _fact(paths: Sequence[str], tree: _Tree) -> str:
         now = tree.contents[path][1]
         whole.update(f"{path}\0{'gone' if now is None else hashlib.sha256(now).hexdigest()}\0".encode())
     return whole.hexdigest()
+
+
+def _texts_fact(texts: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def _diffs(paths: Sequence[str], tree: _Tree) -> str:

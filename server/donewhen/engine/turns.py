@@ -12,7 +12,6 @@ from donewhen.core.errors import LedgerError, OverBudget, PluginConflict, Worker
 from donewhen.core.events import (
     Abandoned,
     CheckpointTaken,
-    EvidenceRecorded,
     FilesReverted,
     InterruptOpened,
     Requested,
@@ -20,15 +19,16 @@ from donewhen.core.events import (
     TurnStarted,
     Warned,
 )
-from donewhen.core.evidence import Evidence, ObservedResponse
+from donewhen.core.evidence import ObservedResponse
 from donewhen.core.feedback import WANTED, feedback_text, keep_ends, outputs_of
 from donewhen.core.hints import unasked
 from donewhen.core.integrity import ChangedProof, first_change
 from donewhen.core.lost_tests import LOST_TESTS, lost_tests, lost_text
-from donewhen.core.plugging import Halt, Refine, ResumeDirective
+from donewhen.core.plugging import Halt, ResumeDirective
 from donewhen.core.proof import assess, locations
 from donewhen.core.proof_files import ProofFiles
 from donewhen.core.state import Resuming, TurnState
+from donewhen.core.verdict import RequirementView
 from donewhen.core.words import listed
 from donewhen.core.work import UNKNOWN, Claim, Interrupt, TurnResult, Usage
 from donewhen.engine.active import MAX_PATHS, ActiveRun
@@ -99,7 +99,10 @@ async def _prepared(run: ActiveRun, worker: Worker, iteration: int) -> tuple[boo
         began = run.state.files.tree_after(0)
         if worker.waits_for_person and iteration == 1 and began is not None:
             kept = began.tree  # whatever was edited since is of this turn
-    await _recall_changed_proof(run, worker)
+    # Earlier turns may have been taken in another process, or a person may have put something back since.
+    unsure = run.changed_proof is None or run.changed_proof.lost
+    if unsure and run.state.turns_ended and not worker.waits_for_person:
+        await note_changed_proof(run, ())
     return decide(run.state, run.watch.look()) == RunWorker(iteration), kept
 
 
@@ -124,31 +127,26 @@ def _turn(run: ActiveRun, iteration: int) -> Turn:
         iteration=iteration,
         goal=state.goal,
         views=views,
-        feedback=None if iteration == 1 and state.trial.last is None else _retry(run),
+        feedback=None if iteration == 1 and state.trial.last is None else _feedback(run, views),
         token=run.token,
         answers=(*state.steering.answers, *map(unasked, state.steering.hints)),
         preserve_context=state.options.preserve_context,
     )
 
 
-def _retry(run: ActiveRun) -> str:
-    """The feedback, or what a template of the caller's makes of it."""
-    feedback = _feedback(run)
-    template = run.parts.setup.retry_prompt
-    return feedback if template is None else template(feedback)
-
-
-def _feedback(run: ActiveRun) -> str:
-    """What is unproven, with reason and evidence, and how the last turn failed where it did."""
-    state = run.state
-    views = assess(state)
+def _feedback(run: ActiveRun, views: Sequence[RequirementView]) -> str:
+    """What is unproven, with reason and evidence, and how the last turn failed where it did; or what a template of the
+    caller's makes of that."""
+    state, template = run.state, run.parts.setup.retry_prompt
     known = {one.id: one for one in state.audit_evidence}
     findings = [open_one.finding for open_one in state.open_findings]
     text = feedback_text(state.goal, views, locations(state), findings=findings, outputs=outputs_of(views, known))
     if lost := _lost(run):
         gone = "\n".join(f"  {one}: put them back" for one in lost)
         text = f"Tests that were there when the run began are gone, or do nothing now:\n{gone}\n{WANTED}\n\n{text}"
-    return f"The last turn failed: {state.last_turn.error}\n\n{text}" if state.last_turn.error else text
+    if state.last_turn.error:
+        text = f"The last turn failed: {state.last_turn.error}\n\n{text}"
+    return text if template is None else template(text)
 
 
 def _why(run: ActiveRun) -> str:
@@ -169,20 +167,15 @@ async def keep_tree(run: ActiveRun) -> str | None:
             await run.append(Warned("no_checkpoint", f"the files could not be kept: {error}"))
             return None
         run.checkpointed = (revision, kept)
-        await _warn_of_workspace(run)
+        told = {(warning.code, warning.message) for warning in run.state.warnings}
+        for code, message in run.parts.workspace.notices:
+            if (code, message) not in told:
+                await run.append(Warned(code, message))
     last = run.state.files.last_checkpoint
     known = last is not None and (last.iteration, last.tree) == (run.state.iteration, kept)
     if run.state.mode == "pursue" and not known:
         await run.append(CheckpointTaken(run.state.iteration, kept), durable=False)
     return kept
-
-
-async def _warn_of_workspace(run: ActiveRun) -> None:
-    """What a person should know of the workspace, once each."""
-    known = {(warning.code, warning.message) for warning in run.state.warnings}
-    for code, message in run.parts.workspace.notices:
-        if (code, message) not in known:
-            await run.append(Warned(code, message))
 
 
 async def _put_back(run: ActiveRun, worker: Worker, redo: TurnState) -> bool:
@@ -214,9 +207,6 @@ async def _put_back(run: ActiveRun, worker: Worker, redo: TurnState) -> bool:
     return True
 
 
-# The places in the workspace that the latest evidence names.
-
-
 # Which proof files a worker has changed so far: reported during the run, before trials say what that means.
 
 
@@ -243,14 +233,6 @@ async def note_changed_proof(run: ActiveRun, changed: Collection[str]) -> None:
         message = f"the worker removed or emptied tests: {lost}"
         if message not in told:
             await run.append(Warned(LOST_TESTS, message))
-
-
-async def _recall_changed_proof(run: ActiveRun, worker: Worker) -> None:
-    """What earlier turns changed, where they were taken in another process, or where a person may have put something
-    back since."""
-    unsure = run.changed_proof is None or run.changed_proof.lost
-    if unsure and run.state.turns_ended and not worker.waits_for_person:
-        await note_changed_proof(run, ())
 
 
 def _lost(run: ActiveRun) -> list[str]:
@@ -352,20 +334,13 @@ async def _refined(
         skip = frozenset[str]()
         if refine is None or result.error is not None or result.claim.state != "finished":
             break
-        again = await _worked(run, worker, _refining_turn(turn, refine, number + 1))
+        refining = replace(turn, feedback=refine.feedback, refinement=number + 1, notes=(), resume=None)
+        again = await _worked(run, worker, refining)
         if again is None:
             return None
-        result = _joined(result, again)
+        # One turn's result: the last response counts; steps and costs add up.
+        result = replace(again, usage=result.usage + again.usage, steps=(*result.steps, *again.steps))
     return result
-
-
-def _refining_turn(turn: Turn, refine: Refine, number: int) -> Turn:
-    return replace(turn, feedback=refine.feedback, refinement=number, notes=(), resume=None)
-
-
-def _joined(first: TurnResult, then: TurnResult) -> TurnResult:
-    """One turn's result: the last response counts; steps and costs add up."""
-    return replace(then, usage=first.usage + then.usage, steps=(*first.steps, *then.steps))
 
 
 async def _worked(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult | None:
@@ -419,5 +394,4 @@ async def record_response(run: ActiveRun, result: TurnResult) -> None:
     text = result.response
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     observed = ObservedResponse(digest, keep_ends(text, MAX_RESPONSE), len(text))
-    evidence = Evidence(run.evidence_id(), state.revision, state.revision, state.turns_ended, observed)
-    await run.append(EvidenceRecorded(evidence), durable=False)
+    await run.record(observed, state.revision)

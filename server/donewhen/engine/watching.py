@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from donewhen.core.errors import DoneWhenError, GoalFileError
-from donewhen.core.events import EvidenceRecorded, GoalAmended, InterruptAnswered, Requested, Warned
-from donewhen.core.evidence import EditorReport, Evidence
+from donewhen.core.events import GoalAmended, InterruptAnswered, Requested, Warned
+from donewhen.core.evidence import EditorReport
 from donewhen.core.fold.dispatch import takes_judge
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.proof import assess, undecidable
@@ -107,46 +107,39 @@ def goal_file_gone(run: ActiveRun) -> bool:
 
 async def _follow_renamed(run: ActiveRun) -> None:
     """The goal under its new name, where exactly one file that came holds the same; else the run pauses."""
-    found = [goal for path in sorted(run.touched) if (goal := _same_goal_in(run, path)) is not None]
+    found: list[Goal] = []
+    for path in sorted(run.touched):
+        if path.endswith(".md") and run.parts.workspace.digest(path) is not None:
+            with contextlib.suppress(GoalFileError):
+                goal = run.parts.setup.load_goal(path)
+                if same_goal(run.state, goal):
+                    found.append(goal)
     if len(found) == 1:
         await _amend_goal(run, found[0])
     elif run.state.active:
         await run.append(Requested("pause", goal_gone(run.state.goal.path)))
 
 
-def _same_goal_in(run: ActiveRun, path: str) -> Goal | None:
-    if not path.endswith(".md") or run.parts.workspace.digest(path) is None:
-        return None
-    try:
-        goal = run.parts.setup.load_goal(path)
-    except GoalFileError:
-        return None
-    return goal if same_goal(run.state, goal) else None
-
-
 def same_goal(state: RunState, goal: Goal) -> bool:
     """True if a goal file says what the run pursues, whatever boxes are ticked in it."""
     if takes_judge(state, goal):
         return False
-    return goal == state.goal or (goal.requirements == state.goal.requirements and _same_text(state, goal))
-
-
-def _same_text(state: RunState, goal: Goal) -> bool:
-    fields = ("title", "objective", "protect", "proof", "may_change", "guard")
+    if goal == state.goal:
+        return True
+    fields = ("requirements", "title", "objective", "protect", "proof", "may_change", "guard")
     same = all(getattr(goal, name) == getattr(state.goal, name) for name in fields)
     # More of them may be explicit in the run: those that its start set.
     return same and goal.limits == state.file_limits and goal.explicit_limits <= state.goal.explicit_limits
 
 
-def _looked_at(requirement: Requirement) -> list[str]:
-    """`**` or `*.py` means what the editor shows of the project, not everything that git ignores."""
-    return [glob for glob in requirement.problems if not set("*?[") & set(glob.partition("/")[0])]
-
-
 def named_globs(goal: Goal) -> tuple[str, ...]:
     """The files that count even where git ignores them: those that requirements name, and the goal file."""
-    globs = [glob for requirement in goal.requirements for glob in (*requirement.files, *_looked_at(requirement))]
-    return tuple(dict.fromkeys([*([goal.path] if goal.path else []), *globs, *goal.protect, *goal.proof]))
+    globs = [goal.path] if goal.path else []
+    for requirement in goal.requirements:
+        globs += requirement.files
+        # `**` or `*.py` means what the editor shows of the project, not everything that git ignores.
+        globs += [glob for glob in requirement.problems if not set("*?[") & set(glob.partition("/")[0])]
+    return tuple(dict.fromkeys([*globs, *goal.protect, *goal.proof]))
 
 
 # Records what the editor reports: in audits, and while a run waits, whenever it differs.
@@ -161,7 +154,8 @@ async def read_editor(run: ActiveRun, requirements: Sequence[Requirement]) -> No
     run.set_activity(None)
     for requirement in requirements:
         report = await run.parts.setup.checker.editor_report(requirement)
-        await _record_report(run, report if settled else replace(report, settled=False))
+        seen = report if settled else replace(report, settled=False)
+        await run.record(seen, run.state.revision, durable=True)
 
 
 async def renew_editor(run: ActiveRun) -> bool:
@@ -176,9 +170,11 @@ async def renew_editor(run: ActiveRun) -> bool:
     for requirement in watched:
         known = run.state.evidence.editor[requirement.id].observation
         report = await run.parts.setup.checker.editor_report(requirement)
-        if report.doubt or not isinstance(known, EditorReport) or _same(known, report):
+        if report.doubt or not isinstance(known, EditorReport):
             continue
-        await _record_report(run, report)
+        if replace(known, files=report.files) == report:
+            continue  # no more than the number of files that are open differs
+        await run.record(report, run.state.revision, durable=True)
         passes = passes or (report.passed and not known.passed)
     await withdraw_questions(run)
     return passes
@@ -191,8 +187,10 @@ async def follow_editor(run: ActiveRun) -> None:
     while True:
         seen = activity.count
         passes = await renew_editor(run)
-        if passes and run.state.turn is not None and (run.state.options.judge is not None or _all_met(run)):
-            return
+        if passes and run.state.turn is not None:
+            all_met = all(view.status in ("met", "waived") for view in assess(run.state))
+            if all_met or run.state.options.judge is not None:
+                return
         await activity.after(seen)
 
 
@@ -218,17 +216,3 @@ async def withdraw_questions(run: ActiveRun) -> None:
         for interrupt in run.state.interrupts:
             if interrupt.about == f"requirement:{requirement.id}":
                 await run.append(InterruptAnswered(interrupt.id, None, reason="the editor's diagnostics decide it now"))
-
-
-async def _record_report(run: ActiveRun, report: EditorReport) -> None:
-    revision = run.state.revision
-    await run.append(EvidenceRecorded(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
-
-
-def _same(known: EditorReport, report: EditorReport) -> bool:
-    """True if no more than the number of files that are open differs."""
-    return replace(known, files=report.files) == report
-
-
-def _all_met(run: ActiveRun) -> bool:
-    return all(view.status in ("met", "waived") for view in assess(run.state))

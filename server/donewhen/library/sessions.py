@@ -33,7 +33,7 @@ class Session:
         self.plugins = found.names if found is not None else ()
         """The names of the plugins that the run has."""
         self.runs = Supervisor(replace(setup, observe=self._observer(setup.observe)))
-        self._ledger = made.ledger
+        self._ledger = setup.ledger
         self._run: ActiveRun | None = None
         self._later: RunState | None = None
         self._closed = False

@@ -64,7 +64,9 @@ class ApprovalGate:
             return await proceed(use)
         if answer.response == "edit":
             edited = _edited(use, answer)
-            return await proceed(replace(use, input=edited)) if edited is not None else _useless(use)
+            if edited is None:
+                return _turned_down(use, _NO_COMMAND if use.tool == COMMAND_TOOL else _NO_EDIT)
+            return await proceed(replace(use, input=edited))
         if answer.response == "text":
             return _turned_down(use, f"{SAID}\n{answer.text.strip()}")
         why = (answer.reason or answer.text).strip()
@@ -108,10 +110,6 @@ def _edited(use: ToolUse, answer: Answer) -> Mapping[str, Any] | None:
     if use.tool == COMMAND_TOOL and not str(edited.get("command", "")).strip():
         return None
     return {**use.input, **edited}
-
-
-def _useless(use: ToolUse) -> ToolOutcome:
-    return _turned_down(use, _NO_COMMAND if use.tool == COMMAND_TOOL else _NO_EDIT)
 
 
 def _turned_down(use: ToolUse, told: str) -> ToolOutcome:

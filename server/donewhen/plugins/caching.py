@@ -61,7 +61,13 @@ class ToolCache:
     async def wrap_tool(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
         lasting = _matches(use.tool, self._lasting)
         if not lasting and not _matches(use.tool, self._tools):
-            return await self._effecting(use, proceed, context)
+            # All results are forgotten before the effect, so that a crash in the middle leaves nothing stale, and
+            # again after it, for results that arrived in between.
+            await self._forget(context)
+            try:
+                return await proceed(use)
+            finally:
+                await self._forget(context)
         key = json.dumps([use.tool, dict(use.input)], sort_keys=True, default=repr)
         known = next((one for one in _kept_entries(context).entries if one.key == key), None)
         if known is not None:
@@ -71,15 +77,6 @@ class ToolCache:
         if outcome.ok and outcome.claim is None:
             await self._keep_entry(Entry(key, outcome.text, outcome.summary, lasting), before, context)
         return outcome
-
-    async def _effecting(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
-        """Forgets all results before the effect, so that a crash in the middle leaves nothing stale, and again after
-        it, for results that arrived in between."""
-        await self._forget(context)
-        try:
-            return await proceed(use)
-        finally:
-            await self._forget(context)
 
     async def _forget(self, context: PluginContext) -> None:
         self._effects += 1
@@ -95,8 +92,10 @@ class ToolCache:
                 return
             entries = [one for one in _kept_entries(context).entries if one.key != entry.key]
             entries.append(entry)
-            while entries and (len(entries) > self._entries or sum(map(_length, entries)) > self._characters):
+            sizes = [len(one.key) + len(one.text) + len(one.summary) for one in entries]
+            while entries and (len(entries) > self._entries or sum(sizes) > self._characters):
                 entries.pop(0)
+                sizes.pop(0)
             await context.set_state(asdict(Kept(entries)))
 
 
@@ -106,7 +105,3 @@ def _kept_entries(context: PluginContext) -> Kept:
 
 def _matches(tool: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(tool, pattern) for pattern in patterns)
-
-
-def _length(entry: Entry) -> int:
-    return len(entry.key) + len(entry.text) + len(entry.summary)

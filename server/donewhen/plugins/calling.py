@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,12 +18,10 @@ from donewhen.plugins.registering import (
     FAILURES,
     Hook,
     Registered,
+    called_soundly,
     error_text,
-    failing_soundly,
-    in_thread,
     not_the_plugins,
     sound_outcome,
-    switch_off,
 )
 from donewhen.ports import (
     AuditAhead,
@@ -47,7 +44,6 @@ class PluggyPlugins:
 
     def __init__(self, found: Registered, known_tools: Collection[str] = ()) -> None:
         self._found = found
-        self._wrapping = Wrapping(found.hooks["wrap_tool"], found.essential)
         self._tools = offered(found, "register_tool", NewTool, known_tools)
         self.workers: Mapping[str, Offered[NewWorker]] = offered(found, "register_worker", NewWorker)
         self.judges: Mapping[str, Offered[NewJudge]] = offered(found, "register_judge", NewJudge)
@@ -76,7 +72,33 @@ class PluggyPlugins:
         return answers[0][1] if answers else None
 
     async def use_tool(self, host: PluginHost, use: ToolUse, do: ToolDoer) -> ToolOutcome:
-        return await self._wrapping.use(host, use, do)
+        return await self._layer(0, host, use, do)
+
+    async def _layer(self, number: int, host: PluginHost, use: ToolUse, do: ToolDoer) -> ToolOutcome:
+        """The call from that wrapper on inwards. Essential ones are called even if they failed before: no call goes
+        past them."""
+        hooks = self._found.hooks["wrap_tool"]
+        if number == len(hooks):
+            return await do(use)
+        hook = hooks[number]
+
+        async def inner(given: ToolUse) -> ToolOutcome:
+            return await self._layer(number + 1, host, given, do)
+
+        if hook.plugin in host.off - self._found.essential:
+            return await inner(use)
+        wrapped = WrappedCall(use, inner)
+        try:
+            return await _wrapped(hook, wrapped, PluginContext(hook.plugin, host), use)
+        except Halt as halt:
+            if halt is not wrapped.error:
+                halt.plugin = hook.plugin
+                halt.called = tuple(one.plugin for one in hooks[: number + 1])
+            raise
+        except WrapperFailed as failure:
+            essential = hook.plugin in self._found.essential
+            await host.switch_off(hook.plugin, hook.point, str(failure), essential=essential)
+            return wrapped.outcome_without(hook.plugin)
 
     async def before_audit(self, host: PluginHost, audit: AuditAhead, skip: frozenset[str] = NOBODY) -> None:
         await self._answers("before_audit", host, skip, None, audit=audit)
@@ -113,7 +135,8 @@ class PluggyPlugins:
             except FAILURES as error:
                 if not_the_plugins(error):
                     raise
-                await switch_off(host, hook, error_text(error), self._found.essential)
+                essential = hook.plugin in self._found.essential
+                await host.switch_off(hook.plugin, point, error_text(error), essential=essential)
                 continue
             if kind is not None and answer is not None:
                 answers.append((hook, answer))
@@ -163,11 +186,6 @@ async def _directive(hook: Hook, context: PluginContext, data: Any) -> ResumeDir
         ) from error
     if answer is None:
         return ResumeDirective()
-    _refuse_directive(plugin, answer)
-    return answer
-
-
-def _refuse_directive(plugin: str, answer: object) -> None:
     usable = (
         isinstance(answer, ResumeDirective)
         and (answer.restore_message is None or isinstance(answer.restore_message, Message))  # pyright: ignore[reportUnnecessaryIsInstance]  # plugins are not always type-checked
@@ -178,45 +196,13 @@ def _refuse_directive(plugin: str, answer: object) -> None:
             f"the plugin {plugin} returned {answer!r} from on_resume: a ResumeDirective with a Message and "
             "ToolOutcomes, or None, is expected; the run stays halted"
         )
+    return answer
 
 
 # A tool call through the wrappers of all plugins: each may act before, after, or instead of it.
 #
 # Guaranteed, whatever a wrapper does: the tool runs at most once; it doesn't run at all if a wrapper failed before it;
 # and if a wrapper failed after it, the tool's own result counts.
-
-
-class Wrapping:
-    """The wrappers of one run. Essential ones are called even if they failed before: no call goes past them."""
-
-    def __init__(self, hooks: Sequence[Hook], essential: frozenset[str]) -> None:
-        self._hooks = hooks
-        self._essential = essential
-
-    async def use(self, host: PluginHost, use: ToolUse, do: ToolDoer) -> ToolOutcome:
-        return await self._layer(0, host, use, do)
-
-    async def _layer(self, number: int, host: PluginHost, use: ToolUse, do: ToolDoer) -> ToolOutcome:
-        if number == len(self._hooks):
-            return await do(use)
-        hook = self._hooks[number]
-
-        async def inner(given: ToolUse) -> ToolOutcome:
-            return await self._layer(number + 1, host, given, do)
-
-        if hook.plugin in host.off - self._essential:
-            return await inner(use)
-        wrapped = WrappedCall(use, inner)
-        try:
-            return await _wrapped(hook, wrapped, PluginContext(hook.plugin, host), use)
-        except Halt as halt:
-            if halt is not wrapped.error:
-                halt.plugin = hook.plugin
-                halt.called = tuple(one.plugin for one in self._hooks[: number + 1])
-            raise
-        except WrapperFailed as failure:
-            await switch_off(host, hook, str(failure), self._essential)
-            return wrapped.outcome_without(hook.plugin)
 
 
 class WrapperFailed(Exception):
@@ -260,7 +246,11 @@ class WrappedCall:
         if self._doing is None:
             return True
         left = self._doing.done()
-        await self._wait_for_call(self._doing)
+        try:
+            await asyncio.wait([self._doing])
+        except asyncio.CancelledError:
+            await self.abandon()
+            raise
         if not self._doing.cancelled():
             self.error = self._doing.exception()
         return left
@@ -271,13 +261,6 @@ class WrappedCall:
         if self._doing is not None and not self._doing.done():
             self._doing.cancel()
             await asyncio.wait([self._doing])
-
-    async def _wait_for_call(self, doing: asyncio.Future[ToolOutcome]) -> None:
-        try:
-            await asyncio.wait([doing])
-        except asyncio.CancelledError:
-            await self.abandon()
-            raise
 
     def outcome_without(self, plugin: str) -> ToolOutcome:
         """The outcome that counts if the wrapper's answer can't be used."""
@@ -331,7 +314,7 @@ def plugin_tool(one: Offered[NewTool], essential: frozenset[str]) -> PluginTool:
         if plugin in host.off - essential:
             return _refused(plugin, "is switched off for this run, and its tools are gone", tool.name)
         try:
-            return _answer_as_outcome(await _called(tool.run, use.input, PluginContext(plugin, host)), use)
+            return await _tool_outcome(tool, use, PluginContext(plugin, host))
         except Halt as halt:
             halt.plugin, halt.called = plugin, (plugin,)
             raise
@@ -344,23 +327,15 @@ def plugin_tool(one: Offered[NewTool], essential: frozenset[str]) -> PluginTool:
     return PluginTool(plugin, ToolSpec(tool.name, tool.description, tool.parameters), run)
 
 
-async def _called(
-    run: Callable[[Mapping[str, Any], PluginContext], Any], given: Mapping[str, Any], context: PluginContext
-) -> Any:
-    """Runs async tools on the loop and plain ones in a thread: neither blocks the loop."""
+async def _tool_outcome(tool: NewTool, use: ToolUse, context: PluginContext) -> ToolOutcome:
+    """Raises TypeError for an answer, or a Halt, that can't be kept."""
     try:
-        with failing_soundly():
-            found = run(given, context) if inspect.iscoroutinefunction(run) else await in_thread(run, given, context)
-            found = await found if inspect.isawaitable(found) else found
+        found = await called_soundly(tool.run, use.input, context)
         if isinstance(found, Halt):
             raise found  # a returned Halt counts like a raised one
-        return found
     except Halt as halt:
         halt.data = plain_data(halt)
         raise
-
-
-def _answer_as_outcome(found: object, use: ToolUse) -> ToolOutcome:
     if isinstance(found, ToolOutcome):
         return sound_outcome(found)
     if not isinstance(found, str):

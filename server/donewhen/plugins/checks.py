@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import inspect
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.verdict import judged
 from donewhen.plugins.collecting import Offered
 from donewhen.plugins.records import NewCheck
-from donewhen.plugins.registering import FAILURES, error_text, failing_soundly, in_thread
+from donewhen.plugins.registering import FAILURES, called_soundly, error_text
 from donewhen.ports import Checker
 
 PREFIX = "check:"
@@ -70,27 +68,15 @@ class PluginChecker:
         limit = asyncio.timeout(timeout)
         try:
             async with limit:
-                found = await _called(one.record, argument, self.root)
+                found = await called_soundly(one.record.run, argument, self.root)
         except TimeoutError as error:
             if limit.expired():
                 return Outcome.TIMED_OUT, f"timed out after {timeout:g} s"
             return Outcome.FAILED, f"the plugin {one.plugin} failed: {error_text(error)}"
         except FAILURES as error:  # an exception is a failed check with its message
             return Outcome.FAILED, f"the plugin {one.plugin} failed: {error_text(error)}"
-        outcome, reason = _judged_soundly(found)
+        try:
+            outcome, reason = judged(found)
+        except FAILURES as error:  # even inspecting the answer may fail
+            outcome, reason = Outcome.NOT_RUN, f"what the check returned can't be read: {error_text(error)}"
         return outcome, reason if outcome is not Outcome.NOT_RUN else f"the plugin {one.plugin}: {reason}"
-
-
-def _judged_soundly(found: Any) -> tuple[Outcome, str]:
-    try:
-        return judged(found)
-    except FAILURES as error:  # even inspecting the answer may fail
-        return Outcome.NOT_RUN, f"what the check returned can't be read: {error_text(error)}"
-
-
-async def _called(check: NewCheck, argument: str, root: Path) -> Any:
-    """Runs async checks on the loop and plain ones in a thread: neither blocks the loop."""
-    with failing_soundly():
-        aside = not inspect.iscoroutinefunction(check.run)
-        found = await in_thread(check.run, argument, root) if aside else check.run(argument, root)
-        return await found if inspect.isawaitable(found) else found

@@ -57,21 +57,16 @@ def _records(hook: Hook, kind: type[Record]) -> list[Record]:
     if answer is None:
         return []
     many = list(cast("Sequence[Any]", answer)) if isinstance(answer, (list, tuple)) else [answer]
-    for one in many:
-        _refuse_unusable(hook, kind, one)
-    return many
-
-
-def _refuse_unusable(hook: Hook, kind: type[Any], one: object) -> None:
     where = f"`{hook.point}` of the plugin {hook.plugin}"
-    if inspect.iscoroutine(one):
-        one.close()
-        raise UsageError(f"{where} is async: make it a plain function")
-    if not isinstance(one, kind):
-        raise UsageError(f"{where} returned {one!r}: a {kind.__name__}, or a list of them, is expected")
-    wrong = _wrong(one)
-    if wrong:
-        raise UsageError(f"{where} returned {one!r}: {wrong}")
+    for one in many:
+        if inspect.iscoroutine(one):
+            one.close()
+            raise UsageError(f"{where} is async: make it a plain function")
+        if not isinstance(one, kind):
+            raise UsageError(f"{where} returned {one!r}: a {kind.__name__}, or a list of them, is expected")
+        if wrong := _wrong(one):
+            raise UsageError(f"{where} returned {one!r}: {wrong}")
+    return many
 
 
 def _wrong(one: Any) -> str:
@@ -80,16 +75,14 @@ def _wrong(one: Any) -> str:
         return "a name without spaces is expected"
     if not callable(one.make if isinstance(one, (NewWorker, NewJudge)) else one.run):
         return "a function is expected that makes or runs it"
-    return _wrong_tool(one) if isinstance(one, NewTool) else ""
-
-
-def _wrong_tool(tool: NewTool) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", tool.name):
+    if not isinstance(one, NewTool):
+        return ""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", one.name):
         return "a tool's name has 1 to 64 letters, digits, _ and -"
     try:
-        json.dumps(tool.parameters)
+        json.dumps(one.parameters)
     except (TypeError, ValueError) as error:
         return f"its parameters are not a JSON schema: {error}"
-    if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type") != "object":  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(one.parameters, Mapping) or one.parameters.get("type") != "object":  # pyright: ignore[reportUnnecessaryIsInstance]
         return 'its parameters must be the JSON schema of an object: {"type": "object", "properties": {...}}'
     return ""

@@ -27,11 +27,9 @@ class Critic:
         if turn.result.error is not None or turn.result.claim.state != "finished" or turn.refinements >= self._most:
             return None
         context.activity("asking the critic")
-        feedback = await self._critique(turn)
-        return Refine(feedback) if feedback and feedback.strip() else None
-
-    async def _critique(self, turn: TurnBehind) -> str | None:
         if inspect.iscoroutinefunction(self._ask):
-            return await self._ask(turn)
-        found = await in_thread(self._ask, turn)
-        return await found if inspect.isawaitable(found) else found
+            feedback = await self._ask(turn)
+        else:
+            found = await in_thread(self._ask, turn)
+            feedback = await found if inspect.isawaitable(found) else found
+        return Refine(feedback) if feedback and feedback.strip() else None

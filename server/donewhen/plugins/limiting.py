@@ -40,12 +40,8 @@ class RateLimiter:
 
     @hookimpl
     async def wrap_tool(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
-        if any(fnmatchcase(use.tool, pattern) for pattern in self._tools):
-            await self._turn(use, context)
-        return await proceed(use)
-
-    async def _turn(self, use: ToolUse, context: PluginContext) -> None:
-        """Reserves the call's place before it waits, so that later calls wait longer."""
+        if not any(fnmatchcase(use.tool, pattern) for pattern in self._tools):
+            return await proceed(use)
         now = self._clock()
         while self._made and self._made[0] <= now - self._seconds:
             self._made.popleft()
@@ -56,12 +52,9 @@ class RateLimiter:
                 f"{use.tool} would have to wait {wait:.0f} s: more than {self._calls} calls in {self._seconds:g} s",
                 {"tool": use.tool, "wait": round(wait, 3)},
             )
-        self._made.append(begins)
+        self._made.append(begins)  # before it waits, so that later calls wait longer
         if wait > 0:
             context.activity(f"{use.tool} waits {wait:.0f} s: at most {self._calls} calls in {self._seconds:g} s")
-            await self._waited(begins, wait)
-
-    async def _waited(self, begins: float, wait: float) -> None:
         try:
             while wait > 0:
                 await self._sleep(wait)
@@ -69,3 +62,4 @@ class RateLimiter:
         except asyncio.CancelledError:
             self._made.remove(begins)
             raise
+        return await proceed(use)

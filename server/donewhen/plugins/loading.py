@@ -55,7 +55,10 @@ def from_point(point: EntryPoint) -> Named:
 
 def installed_points(workspace: Path | None = None) -> list[EntryPoint]:
     """Sorted by name. What lies in the workspace itself was not installed by the user."""
-    found = [point for point in entry_points(group=GROUP) if not _brought_along(point, workspace)]
+    found: list[EntryPoint] = []
+    for point in entry_points(group=GROUP):
+        if point.dist is None or not _in_workspace(Path(str(point.dist.locate_file(""))), workspace):
+            found.append(point)
     return sorted(found, key=lambda point: (point.name, point.value))
 
 
@@ -75,7 +78,9 @@ def made(found: object, entry: str, source: str = "") -> Named:
         raise UsageError(
             f"the plugin {source or repr(found)} is {plugin!r}: a class, an object or a module is expected"
         )
-    name = _plugin_name(plugin, entry)
+    own = getattr(plugin, "name", None)
+    in_python = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__name__
+    name = (own if isinstance(own, str) and own.strip() else entry or in_python).strip()
     if not name.isprintable() or len(name) > MAX_NAME:
         raise UsageError(
             f"a plugin can't be called {ascii(name)[:120]}: give it a `name` of at most {MAX_NAME} characters that can "
@@ -86,16 +91,6 @@ def made(found: object, entry: str, source: str = "") -> Named:
             f"a plugin can't be called {name}: that name is reserved for halts without a plugin; give it another `name`"
         )
     return Named(name, plugin)
-
-
-def _plugin_name(plugin: object, entry: str) -> str:
-    own = getattr(plugin, "name", None)
-    name = own if isinstance(own, str) and own.strip() else entry or _python_name(plugin)
-    return name.strip()
-
-
-def _python_name(plugin: object) -> str:
-    return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__name__
 
 
 def _imported_object(source: str, workspace: Path | None) -> Any:
@@ -153,10 +148,6 @@ def _file_module(path: Path, workspace: Path | None) -> ModuleType:
         sys.modules.pop(module.__name__, None)
         raise
     return module
-
-
-def _brought_along(point: EntryPoint, workspace: Path | None) -> bool:
-    return point.dist is not None and _in_workspace(Path(str(point.dist.locate_file(""))), workspace)
 
 
 def _in_workspace(path: Path, workspace: Path | None) -> bool:

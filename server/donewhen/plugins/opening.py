@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 from donewhen.core.errors import UsageError
 from donewhen.plugins import loading
 from donewhen.plugins.calling import PluggyPlugins
-from donewhen.plugins.registering import Named, registered
+from donewhen.plugins.registering import registered
 
 
 def open_plugins(
@@ -51,19 +50,15 @@ class InstalledPlugin:
 
 def installed_plugins(workspace: Path | None = None) -> tuple[InstalledPlugin, ...]:
     """What is installed, and whether it can be used; errors of plugins never raise here."""
-    return tuple(_looked_at(point) for point in loading.installed_points(workspace))
-
-
-def _looked_at(point: EntryPoint) -> InstalledPlugin:
-    package = f"{point.dist.name} {point.dist.version}" if point.dist is not None else ""
-    try:
-        one = loading.from_point(point)
-        return InstalledPlugin(one.name, package, _points(one))
-    except UsageError as error:
-        return InstalledPlugin(point.name, package, problem=str(error))
-
-
-def _points(one: Named) -> tuple[str, ...]:
-    found = registered([one])
-    PluggyPlugins(found)
-    return tuple(point for point, hooks in found.hooks.items() if hooks)
+    found: list[InstalledPlugin] = []
+    for point in loading.installed_points(workspace):
+        package = f"{point.dist.name} {point.dist.version}" if point.dist is not None else ""
+        try:
+            one = loading.from_point(point)
+            known = registered([one])
+            PluggyPlugins(known)  # what it registers must be usable too
+            points = tuple(name for name, hooks in known.hooks.items() if hooks)
+            found.append(InstalledPlugin(one.name, package, points))
+        except UsageError as error:
+            found.append(InstalledPlugin(point.name, package, problem=str(error)))
+    return tuple(found)

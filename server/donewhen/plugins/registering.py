@@ -15,7 +15,6 @@ import donewhen.plugins.points as points
 from donewhen.core.errors import LedgerError, UsageError
 from donewhen.core.plugging import Halt, ToolOutcome, plain_data
 from donewhen.plugins.points import HOOKS, PROJECT
-from donewhen.ports import PluginHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ def registered(plugins: Sequence[Named]) -> Registered:
     for one in plugins:
         _register(manager, one)
     hooks = {point: _in_order(point, manager.hook.__dict__[point].get_hookimpls(), plugins) for point in HOOKS}
-    return Registered(tuple(plugins), {point: _hooks(point, found) for point, found in hooks.items()})
+    return Registered(tuple(plugins), hooks)
 
 
 def _register(manager: PluginManager, one: Named) -> None:
@@ -142,7 +141,7 @@ def _check_function(impl: HookImpl, point: str) -> None:
 _ARGUMENTS = {point: frozenset(inspect.signature(getattr(points, point)).parameters) for point in HOOKS}
 
 
-def _in_order(point: str, found: Sequence[HookImpl], plugins: Sequence[Named]) -> list[HookImpl]:
+def _in_order(point: str, found: Sequence[HookImpl], plugins: Sequence[Named]) -> tuple[Hook, ...]:
     """First registered, first called: pluggy itself would call the last one first. The wrappers of essential plugins
     come last, which is innermost: what they let pass is what is done."""
     place = {one.name: number for number, one in enumerate(plugins)}
@@ -153,11 +152,8 @@ def _in_order(point: str, found: Sequence[HookImpl], plugins: Sequence[Named]) -
         rank = 0 if impl.tryfirst else 2 if impl.trylast else 1
         return innermost, rank, place[impl.plugin_name]
 
-    return sorted(found, key=key)
-
-
-def _hooks(point: str, found: Sequence[HookImpl]) -> tuple[Hook, ...]:
-    return tuple(Hook(impl.plugin_name, point, impl.function, tuple(impl.argnames)) for impl in found)
+    ordered = sorted(found, key=key)
+    return tuple(Hook(impl.plugin_name, point, impl.function, tuple(impl.argnames)) for impl in ordered)
 
 
 # What counts as a plugin's failure, and how it is reported.
@@ -190,10 +186,6 @@ def sound_outcome(found: object) -> ToolOutcome:
     return found
 
 
-async def switch_off(host: PluginHost, hook: Hook, reason: str, essential: frozenset[str]) -> None:
-    await host.switch_off(hook.plugin, hook.point, reason, essential=hook.plugin in essential)
-
-
 # Functions of plugins: plain ones run in a thread, and some end in a way that no function should.
 
 
@@ -222,3 +214,11 @@ async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
             raise RuntimeError("StopIteration") from error
 
     return await asyncio.to_thread(run_function)
+
+
+async def called_soundly(function: Callable[..., Any], *given: Any) -> Any:
+    """Runs an async function on the loop and a plain one in a thread: neither blocks the loop."""
+    with failing_soundly():
+        aside = not inspect.iscoroutinefunction(function)
+        found = await in_thread(function, *given) if aside else function(*given)
+        return await found if inspect.isawaitable(found) else found

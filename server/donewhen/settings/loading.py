@@ -18,12 +18,19 @@ from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.retention import Retention
 from donewhen.core.verdict import panel
+from donewhen.core.work import RunWarning
 from donewhen.regular import expanded, read_bytes, read_text
 from donewhen.settings import kinds
-from donewhen.settings.approvals import Approvals, take_approvals
-from donewhen.settings.hidden import HiddenCheck, take_hidden
 from donewhen.settings.kinds import UNLIMITED, BadValue
-from donewhen.settings.prices import ModelPrice, price_example, read_prices
+from donewhen.settings.personal import (
+    Approvals,
+    HiddenCheck,
+    ModelPrice,
+    price_example,
+    read_prices,
+    take_approvals,
+    take_hidden,
+)
 from donewhen.settings.table import (
     BY_NAME,
     CEILING,
@@ -43,14 +50,6 @@ if TYPE_CHECKING:
 
 PROJECT_TABLE = "[tool.donewhen] of pyproject.toml"
 LIMITS = tuple(each.name for each in fields(Limits))
-
-
-@dataclass(frozen=True, slots=True)
-class SettingWarning:
-    """Something about settings that a person should know: `ignored_setting`, `unknown_setting`, `unlimited`, ..."""
-
-    code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Settings:
     given: Choices = field(default_factory=Choices)
     configured: Choices = field(default_factory=Choices)
     ceiling: Choices = field(default_factory=Choices)
-    warnings: tuple[SettingWarning, ...] = ()
+    warnings: tuple[RunWarning, ...] = ()
     prices: Mapping[str, ModelPrice] = field(default_factory=dict[str, ModelPrice])
     own: Choices = field(default_factory=Choices)
     """What the person alone says, no workspace file."""
@@ -153,28 +152,32 @@ def load_settings(
     `terminal` decides the default of `approve`. Raises InvalidGoal for a bad value; the message names the field and
     where it stands.
     """
-    warnings: list[SettingWarning] = []
+    warnings: list[RunWarning] = []
     flag = _read_choices(
         [(OWN[n], v, OWN[n].option) for n, v in flags.items() if v is not None], warnings, Path(), text=True
     )
     variables = [(one, environ[one.variable], one.variable) for one in OWN.values() if environ.get(one.variable)]
     environment = _read_choices(variables, warnings, Path(), text=True)
     user_file = user_file or user_settings_file()
-    own = _from_user(user_file, root, warnings)
-    user = own.choices.over(Choices(approve="ask" if terminal else "deny", sandbox="auto"))
+    person = _from_user(user_file, root, warnings)
+    user = person.own.over(Choices(approve="ask" if terminal else "deny", sandbox="auto"))
     workspace = Choices()
     if root is not None:
-        workspace = capped(_from_workspace(root / "pyproject.toml", user, warnings), own.ceiling, warnings)
+        workspace = capped(_from_workspace(root / "pyproject.toml", user, warnings), person.ceiling, warnings)
     given = flag.over(environment)
-    configured, mine = workspace.over(user), given.over(user)
     sources = (
         SettingSource("command line", flag),
         SettingSource("environment", environment),
         SettingSource("workspace", workspace, PROJECT_TABLE),
-        SettingSource("your settings", own.choices, str(user_file)),
+        SettingSource("your settings", person.own, str(user_file)),
     )
-    return Settings(
-        given, configured, own.ceiling, tuple(warnings), own.prices, mine, own.approvals, own.hidden, sources
+    return replace(
+        person,
+        given=given,
+        configured=workspace.over(user),
+        warnings=tuple(warnings),
+        own=given.over(user),
+        sources=sources,
     )
 
 
@@ -188,7 +191,7 @@ def user_settings_file() -> Path:
         return Path(os.sep, ".config", "donewhen", "config.toml")
 
 
-def goal_with_settings(goal: Goal, settings: Settings) -> tuple[Goal, tuple[SettingWarning, ...]]:
+def goal_with_settings(goal: Goal, settings: Settings) -> tuple[Goal, tuple[RunWarning, ...]]:
     """The goal with what is configured where its file is silent, its limits within the user's ceiling."""
     others = dict[str, Any]()
     for name, setting in KEYS.items():
@@ -202,34 +205,30 @@ def goal_with_settings(goal: Goal, settings: Settings) -> tuple[Goal, tuple[Sett
 
 def limits_with_settings(
     limits: Limits, explicit: frozenset[str], settings: Settings
-) -> tuple[Limits, frozenset[str], tuple[SettingWarning, ...]]:
+) -> tuple[Limits, frozenset[str], tuple[RunWarning, ...]]:
     """A goal's limits, and which of them somebody set, with what is configured where its file is silent."""
     configured = {name: value for name in LIMITS if (value := getattr(settings.configured, name)) is not None}
     added = {name: _unlimited_as_none(value) for name, value in configured.items() if name not in explicit}
-    limits, warnings = _below_ceiling(replace(limits, **added), settings.ceiling)
-    return limits, explicit.union(added), warnings
-
-
-def _below_ceiling(limits: Limits, ceiling: Choices) -> tuple[Limits, tuple[SettingWarning, ...]]:
-    warnings: list[SettingWarning] = []
+    limits = replace(limits, **added)
+    warnings: list[RunWarning] = []
     for name in LIMITS:
-        top, value = _unlimited_as_none(getattr(ceiling, name)), getattr(limits, name)
+        top, value = _unlimited_as_none(getattr(settings.ceiling, name)), getattr(limits, name)
         if top is not None and (value is None or value > top):
             limits = replace(limits, **{name: top})
             said = "unlimited" if value is None else f"{value:g}"
             message = f"{name} is {said} there; your ceiling of {top:g} holds"
-            warnings.append(SettingWarning("ceiling", message))
-    return limits, tuple(warnings)
+            warnings.append(RunWarning("ceiling", message))
+    return limits, explicit.union(added), tuple(warnings)
 
 
-def capped(workspace: Choices, ceiling: Choices, warnings: list[SettingWarning]) -> Choices:
+def capped(workspace: Choices, ceiling: Choices, warnings: list[RunWarning]) -> Choices:
     """What a workspace file sets that is not a limit of a goal, within the user's ceiling too."""
     for name in (name for name in CEILING if name not in LIMITS):
         top, value = getattr(ceiling, name), getattr(workspace, name)
         if top is not None and value is not None and value > top:
             workspace = replace(workspace, **{name: top})
             message = f"{name} of the workspace is {value}; your ceiling of {top} holds"
-            warnings.append(SettingWarning("ceiling", message))
+            warnings.append(RunWarning("ceiling", message))
     return workspace
 
 
@@ -240,18 +239,8 @@ def _unlimited_as_none(value: object) -> Any:
 # ------------------------------------------------------------------------------------------------ sources
 
 
-@dataclass(frozen=True, slots=True)
-class _UserFile:
-    """What the user's own settings hold."""
-
-    choices: Choices
-    ceiling: Choices
-    prices: Mapping[str, ModelPrice]
-    approvals: Approvals
-    hidden: tuple[HiddenCheck, ...]
-
-
-def _from_user(path: Path, root: Path | None, warnings: list[SettingWarning]) -> _UserFile:
+def _from_user(path: Path, root: Path | None, warnings: list[RunWarning]) -> Settings:
+    """What the user's own settings hold: what they choose is `own`."""
     table = _toml(path)
     prices = read_prices(table.pop("prices", {}), str(path))
     approvals = take_approvals(table, str(path))
@@ -261,26 +250,25 @@ def _from_user(path: Path, root: Path | None, warnings: list[SettingWarning]) ->
         raise InvalidGoal(f"[ceiling] must be a table of limits (in {path})")
     said = _of_table(table, str(path), OWN, warnings)
     highest = _of_table(cast(dict[str, object], ceiling), f"[ceiling] of {path}", CEILING, warnings)
-    choices = _read_choices(said, warnings, path.parent)
-    return _UserFile(choices, _read_choices(highest, warnings), prices, approvals, hidden)
+    own = _read_choices(said, warnings, path.parent)
+    top = _read_choices(highest, warnings)
+    return Settings(ceiling=top, prices=prices, own=own, approvals=approvals, hidden_checks=hidden)
 
 
-def _from_workspace(path: Path, user: Choices, warnings: list[SettingWarning]) -> Choices:
+def _from_workspace(path: Path, user: Choices, warnings: list[RunWarning]) -> Choices:
     where = PROJECT_TABLE
     try:
         tool = _toml(path).get("tool", {})
         table = tool.get("donewhen", {}) if isinstance(tool, dict) else {}  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType]  # TOML
     except InvalidGoal as broken:
-        warnings.append(SettingWarning("unreadable_settings", f"{broken}; its settings are not used"))
+        warnings.append(RunWarning("unreadable_settings", f"{broken}; its settings are not used"))
         return Choices()
     if not isinstance(table, dict):
         raise InvalidGoal(f"{where} must be a table")
     return workspace_choices(cast(dict[str, object], table), where, user, warnings)
 
 
-def workspace_choices(
-    table: Mapping[str, object], where: str, user: Choices, warnings: list[SettingWarning]
-) -> Choices:
+def workspace_choices(table: Mapping[str, object], where: str, user: Choices, warnings: list[RunWarning]) -> Choices:
     """What a file of the workspace says, but for what is out of its reach; `user` is what it may only tighten."""
     reached: dict[str, object] = {}
     for name, value in table.items():
@@ -300,8 +288,8 @@ def workspace_choices(
     return choices
 
 
-def _ignored(name: str, where: str, why: str) -> SettingWarning:
-    return SettingWarning("ignored_setting", f"`{name}` of {where} is ignored: {why}")
+def _ignored(name: str, where: str, why: str) -> RunWarning:
+    return RunWarning("ignored_setting", f"`{name}` of {where} is ignored: {why}")
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -316,7 +304,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _of_table(
-    table: Mapping[str, object], where: str, known: Mapping[str, Setting], warnings: list[SettingWarning]
+    table: Mapping[str, object], where: str, known: Mapping[str, Setting], warnings: list[RunWarning]
 ) -> list[tuple[Setting, object, str]]:
     """What a table says of the settings that are `known` there; what else it holds is warned of."""
     found: list[tuple[Setting, object, str]] = []
@@ -329,7 +317,7 @@ def _of_table(
     return found
 
 
-def _unknown(name: str, where: str, known: Mapping[str, Setting]) -> SettingWarning:
+def _unknown(name: str, where: str, known: Mapping[str, Setting]) -> RunWarning:
     other = BY_NAME.get(setting_name(name))
     if other is not None and not other.own:
         said = f"`{name}` in {where} has no effect: it is a key of goal files"
@@ -338,12 +326,12 @@ def _unknown(name: str, where: str, known: Mapping[str, Setting]) -> SettingWarn
     else:
         near = nearest_name(name, known)
         said = f"unknown setting `{name}` in {where}: " + (f"did you mean `{near}`?" if near else "it is ignored")
-    return SettingWarning("unknown_setting", said)
+    return RunWarning("unknown_setting", said)
 
 
 def _read_choices(
     said: Sequence[tuple[Setting, Any, str]],
-    warnings: list[SettingWarning],
+    warnings: list[RunWarning],
     folder: Path | None = None,
     *,
     text: bool = False,
@@ -353,7 +341,7 @@ def _read_choices(
         values[setting.name] = read_setting(setting, value, where, folder, text=text)
         if values[setting.name] == UNLIMITED and setting.group != RECORD:
             message = f"{setting.name} is unlimited ({where}): this limit never ends a run"
-            warnings.append(SettingWarning("unlimited", message))
+            warnings.append(RunWarning("unlimited", message))
     return choices_of(values)
 
 
@@ -389,7 +377,6 @@ __all__ = [
     "Choices",
     "ModelPrice",
     "SettingSource",
-    "SettingWarning",
     "Settings",
     "capped",
     "goal_with_settings",

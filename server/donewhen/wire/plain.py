@@ -29,8 +29,7 @@ def plain_iteration(detail: IterationDetail, run_id: str, root: Path) -> dict[st
     """One iteration in full, and as lines to show. Its files are uris in the workspace `root`, as `donewhen.run.revert`
     takes them."""
     document: dict[str, Any] = plain(detail)
-    for internal in ("changed", "checkpoint", "before"):
-        del document[internal]
+    del document["changed"]
     changed = [(root / path).as_uri() for path in detail.changed]
     sections = [one.model_dump(mode="json", by_alias=True) for one in iteration_sections(detail, root)]
     told = {"runId": run_id, "startedAt": wire_time(detail.started_at), "changedFiles": changed, "sections": sections}
