@@ -57,7 +57,7 @@ def control_group(processes: int) -> Counted | None:
     for above in _candidates():
         for left in above.glob(f"{_PREFIX}*"):
             maker = left.name.removeprefix(_PREFIX).partition("-")[0]
-            # Whose maker still lives, its command may be about to join it; a group in use stays.
+            # While its maker lives, a command may be about to join it; a group in use stays.
             if not (maker.isdecimal() and psutil.pid_exists(int(maker))):
                 _removed(left)
         folder = above / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
