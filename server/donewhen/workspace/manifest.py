@@ -141,7 +141,8 @@ class Manifest:
             old, new = earlier.folders.get(place), self.folders.get(place)
             if old is new:
                 continue
-            were, are = old.files if old else {}, new.files if new else {}
+            were: Mapping[str, FileEntry] = old.files if old else {}
+            are: Mapping[str, FileEntry] = new.files if new else {}
             start = f"{place}/" if place else ""
             for name in were.keys() | are.keys():
                 before, now = were.get(name), are.get(name)

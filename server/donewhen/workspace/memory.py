@@ -213,7 +213,7 @@ class MemoryWorkspace:
 
     async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> Sequence[str]:
         tree, failed = self._tree(checkpoint), list[str]()
-        put_back(target, [(path, *tree[path]) for path in paths if path in tree], failed)
+        put_back(target, [(path, tree[path].mode, tree[path].data) for path in paths if path in tree], failed)
         if failed:
             raise WorkspaceError(f"not written: {'; '.join(failed)}")
         return tuple(path for path in paths if path not in tree)

@@ -249,9 +249,8 @@ class Packs:
             found = present if gone else present - self._read
             for name in found:
                 pack = (self._folder / name).with_suffix(".pack")
-                with contextlib.suppress(
-                    OSError, WorkspaceError
-                ):  # of one that can't be read, or is not whole, nothing
+                # An index that can't be read, or is not whole, names nothing.
+                with contextlib.suppress(OSError, WorkspaceError):
                     known.update((key, (pack, at)) for key, at in whole_index_of(self._folder / name))
             self._places, self._read = known, present
 
