@@ -163,14 +163,13 @@ class MountedLiveRooms:
         for mounter in _each(self._programs(self._variables())):
             try:
                 async with self._opened_room(mounter, Grants()) as room:
-                    tried = room.processes.run(
+                    result = await room.processes.run(
                         "test -w . && echo in",
                         cwd=self._root,
                         environment=dict(self._variables()),
                         token="",
                         timeout=self._patience,
                     )
-                    result = await tried
             except WorkspaceError as error:
                 return str(error)
             if result.exit_code == 0 and result.output == "in\n":
@@ -179,8 +178,7 @@ class MountedLiveRooms:
             self._timed_out = self._timed_out or result.timed_out
             said = TIMED_OUT if result.timed_out else result.spawn_error or result.output.strip()[:300]
             hindrances.append(f"{mounter.name} can't open one: {said}")
-        none = "bubblewrap is not installed"
-        return "; ".join(dict.fromkeys(hindrances)) or none
+        return "; ".join(dict.fromkeys(hindrances)) or "bubblewrap is not installed"
 
     def _unfit(self) -> str:
         """What in the workspace itself no room can contain."""
