@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -32,40 +31,6 @@ _BATCH = 24_000 if os.name == "nt" else 100_000
 _PROGRAM = Path(__file__).with_name("searching_program.py")
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """A regular expression, and the files to search. `timeout` is in seconds."""
-
-    root: Path
-    pattern: str
-    paths: Sequence[str]
-    limit: int
-    timeout: float
-
-
-async def search(
-    wanted: Search, processes: Processes, environment: Mapping[str, str], token: str, ripgrep: str | None
-) -> Found:
-    """The hits, sorted; from the program `ripgrep`, else from Python's own expressions. Raises WorkspaceError for an
-    invalid pattern, and if the search takes too long."""
-    hits: list[Hit] = []
-    for command, stdin in _calls(wanted, ripgrep):
-        result = await processes.run(
-            command,
-            cwd=wanted.root,
-            environment=environment,
-            token=token,
-            timeout=wanted.timeout,
-            stdin=stdin,
-            output_limit=MAX_OUTPUT,
-        )
-        _refuse_failed(result, wanted)
-        hits.extend(_hits(result.output))
-        if len(hits) > wanted.limit:
-            break
-    return Found(tuple(hits[: wanted.limit]), len(hits) > wanted.limit)
-
-
 def find_ripgrep(root: Path) -> str | None:
     """ripgrep's program, from our own PATH, None without one: a program in the workspace could be anything."""
     found = shutil.which("rg")
@@ -74,24 +39,26 @@ def find_ripgrep(root: Path) -> str | None:
     return found
 
 
-def _calls(wanted: Search, ripgrep: str | None) -> Iterator[tuple[list[str], bytes | None]]:
-    """The command lines of a search, each with its standard input."""
+def _calls(
+    root: Path, pattern: str, paths: Sequence[str], most: int, ripgrep: str | None
+) -> Iterator[tuple[list[str], bytes | None]]:
+    """The command lines of a search for `most` hits, each with its standard input."""
     # Links are left out: they may lead out of the workspace.
-    paths = (path for path in wanted.paths if not os.path.islink(wanted.root / path))  # noqa: PTH114 # many of them
+    searched = (path for path in paths if not os.path.islink(root / path))  # noqa: PTH114 # many of them
     if ripgrep is None:
-        command = [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), wanted.pattern, str(wanted.limit + 1)]
-        yield command, b"\0".join(path.encode("utf-8", "surrogateescape") for path in paths)
+        command = [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), pattern, str(most)]
+        yield command, b"\0".join(path.encode("utf-8", "surrogateescape") for path in searched)
         return
     options = [
         "--json",
         "--no-config",
         "--crlf",
         "--sort=path",
-        f"--max-count={wanted.limit + 1}",
+        f"--max-count={most}",
         "--max-columns=2000",
     ]
-    for batch in _batches(paths):
-        yield [ripgrep, *options, "--regexp", wanted.pattern, "--", *batch], None
+    for batch in _batches(searched):
+        yield [ripgrep, *options, "--regexp", pattern, "--", *batch], None
 
 
 def _batches(paths: Iterator[str]) -> Iterator[list[str]]:
@@ -107,9 +74,9 @@ def _batches(paths: Iterator[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _refuse_failed(result: ProcessResult, wanted: Search) -> None:
+def _refuse_failed(result: ProcessResult, timeout: float) -> None:
     if result.timed_out:
-        raise WorkspaceError(f"the search took longer than {wanted.timeout:.0f} s: narrow it by path or glob")
+        raise WorkspaceError(f"the search took longer than {timeout:.0f} s: narrow it by path or glob")
     if result.spawn_error is not None:
         raise WorkspaceError(f"the search could not be started: {result.spawn_error}")
     # 1: nothing found. 2 with hits: a file vanished during the search.
@@ -196,8 +163,22 @@ class GuardedFolder:
         self, pattern: str, folder: str = "", glob: str | None = None, *, limit: int = 200, timeout: float = 30.0
     ) -> Found:
         paths = await self.list(folder, glob)
-        wanted = Search(self._top, pattern, paths, limit, timeout)
-        return await search(wanted, self._processes, self._environment(), self._token, self._ripgrep(self._top))
+        hits: list[Hit] = []
+        for command, stdin in _calls(self._top, pattern, paths, limit + 1, self._ripgrep(self._top)):
+            result = await self._processes.run(
+                command,
+                cwd=self._top,
+                environment=self._environment(),
+                token=self._token,
+                timeout=timeout,
+                stdin=stdin,
+                output_limit=MAX_OUTPUT,
+            )
+            _refuse_failed(result, timeout)
+            hits.extend(_hits(result.output))
+            if len(hits) > limit:
+                break
+        return Found(tuple(hits[:limit]), len(hits) > limit)
 
     def _read_text(self, path: str) -> FileText | None:
         target = self._top / path

@@ -539,28 +539,27 @@ class _Listener:
         self._identity: int | None = None
 
     def start(self, listen: Callable[[_Listener], None]) -> None:
-        thread = threading.Thread(target=self._run_in_thread, args=(listen,), name="watching", daemon=True)
+        def run() -> None:
+            if sys.platform == "linux":
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGIO})
+            with self._lock:
+                self._identity = threading.get_ident()
+            try:
+                listen(self)
+            finally:
+                with self._lock:
+                    self._identity = None
+                atexit.unregister(end)
+
+        thread = threading.Thread(target=run, name="watching", daemon=True)
 
         def end() -> None:
             self.stop()
             thread.join(_MARK_WAIT)
 
-        self._end = end
         # A thread that comes back from `watchfiles` once the interpreter is gone would abort the process.
         atexit.register(end)
         thread.start()
-
-    def _run_in_thread(self, listen: Callable[[_Listener], None]) -> None:
-        if sys.platform == "linux":
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGIO})
-        with self._lock:
-            self._identity = threading.get_ident()
-        try:
-            listen(self)
-        finally:
-            with self._lock:
-                self._identity = None
-            atexit.unregister(self._end)
 
     def call_on_loop(self, on_loop: Callable[[], None]) -> None:
         """Has something done on the event loop."""

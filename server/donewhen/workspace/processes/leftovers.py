@@ -106,7 +106,7 @@ class Family:
         A process that was once seen to belong stays a member, even if its parents have ended or its mark was
         overwritten.
         """
-        young = _young(self._since, self._candidates())
+        young = [p for p in _other_processes(self._candidates()) if p.born >= self._since]
         members = _marked(young, self._mark, self._leader)
         members |= self._liveness.holders(p.pid for p in young)
         members |= {p.pid for p in young if self._known.get(p.pid) == p.born}
@@ -159,17 +159,15 @@ class Family:
             _signal_each(self.members(), _SIGKILL)
 
 
-def find_marked(mark: str, since: float = 0.0, leader: int | None = None) -> set[int]:
-    """The pids of live processes that carry `mark` ("NAME=value") in their environment, or descend from `leader`.
-
-    `since` is seconds after boot: older processes are not examined.
-    """
-    return _marked(_young(since), mark, leader)
+def find_marked(mark: str) -> set[int]:
+    """The pids of live processes that carry `mark` ("NAME=value") in their environment, and of what descends from
+    them."""
+    return _marked(_other_processes(), mark, None)
 
 
-def _young(since: float, pids: range | None = None) -> list[SeenProcess]:
+def _other_processes(pids: range | None = None) -> list[SeenProcess]:
     me = os.getpid()
-    return [p for p in all_processes(pids) if p.born >= since and p.pid != me]
+    return [p for p in all_processes(pids) if p.pid != me]
 
 
 def _marked(young: list[SeenProcess], mark: str, leader: int | None) -> set[int]:

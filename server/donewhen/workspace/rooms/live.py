@@ -211,7 +211,7 @@ class MountedLiveRooms:
             Mount("written", place) for place in grants.writes if is_there(place) and not place.is_relative_to(root)
         ]
         for number, file in enumerate(grants.copied):
-            _copy(file, folder / "copied" / str(number), _path_outside(file, made))
+            _copy(file, folder / "copied" / str(number), made)
         made += [Mount("written", root)]
         inner = [place for place in hidden if place.is_relative_to(root) and place != root]
         made += [Mount("empty", place, size=_SMALL) for place in inner]
@@ -316,16 +316,13 @@ def _repository(root: Path) -> tuple[Path, ...]:
     return (*([top] if top != root else []), *(one for one in git_folders(top) if one != top / ".git"))
 
 
-def _path_outside(file: Path, mounts: Sequence[Mount]) -> Path | None:
-    """The path outside of the room, for a file in one of the room's own folders."""
+def _copy(file: Path, kept: Path, mounts: Sequence[Mount]) -> None:
+    """Puts a file into that one of the room's own folders which takes the place of its own, and keeps its original
+    state."""
     own = next((mount for mount in reversed(mounts) if file.is_relative_to(mount.place)), None)
-    return own.source / file.relative_to(own.place) if own is not None and own.source is not None else None
-
-
-def _copy(file: Path, kept: Path, target: Path | None) -> None:
-    """Puts a file into the room, and keeps its original state."""
-    if target is None or not is_file(file):
+    if own is None or own.source is None or not is_file(file):
         return
+    target = own.source / file.relative_to(own.place)
     for one in (kept, target):
         one.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, one)
