@@ -50,9 +50,7 @@ class Allowances:
             with contextlib.suppress(OSError):
                 self._path.replace(self._path.with_name(f"{FILE}.unreadable"))
         table = [{"tool": one.tool, "pattern": one.pattern} for one in (*kept, rule)]
-        self._replace_file(json.dumps({"version": VERSION, "allowed": table}, indent=1, ensure_ascii=True) + "\n")
-
-    def _replace_file(self, text: str) -> None:
+        text = json.dumps({"version": VERSION, "allowed": table}, indent=1, ensure_ascii=True) + "\n"
         fresh = self._path.with_name(f"{FILE}.{uuid4().hex}")
         try:
             place = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -162,17 +162,16 @@ class Checkpoints:
         for path in paths:
             old, new = then.get(path), now.get(path)
             before = contents.get(old.blob) if old is not None else None
-            after = self._content_as_kept(path, new) if on_disk else contents.get(new.blob) if new is not None else None
+            if new is None or new.mode == NESTED:
+                after = None
+            elif not on_disk:
+                after = contents.get(new.blob)
+            else:
+                after = _on_disk(self._root, path, new.mode)
+                if after is None or blob_id(after) != new.blob:
+                    raise OtherRevision  # the file has changed since it was listed
             changes.append(Change(path, before, after, old and old.mode, new and new.mode))
         return changes
-
-    def _content_as_kept(self, path: str, kept: Kept | None) -> bytes | None:
-        if kept is None or kept.mode == NESTED:
-            return None
-        content = _on_disk(self._root, path, kept.mode)
-        if content is None or blob_id(content) != kept.blob:
-            raise OtherRevision  # the file has changed since it was listed
-        return content
 
     def _present(self, then: Tree, manifest: Manifest) -> Tree:
         """The present tree, including files of the checkpoint that the revision doesn't cover now."""

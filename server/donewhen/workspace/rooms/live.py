@@ -27,7 +27,7 @@ from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import PATIENCE, TIMED_OUT
 from donewhen.workspace.rooms.guarding import Guarded, git_folders
 from donewhen.workspace.rooms.home import elsewhere, home_of, interpreters, is_file, is_link, is_there
-from donewhen.workspace.rooms.limits import Counted, RoomWatch, control_group, most_memory
+from donewhen.workspace.rooms.limits import RoomWatch, control_group, most_memory
 from donewhen.workspace.rooms.mounting import (
     Bubblewrap,
     Inside,
@@ -151,7 +151,19 @@ class MountedLiveRooms:
         group = control_group(2 * grants.limits.processes) if grants.limits.processes else None
         if group is not None:
             undone.append(group.close)
-        return _mounted_room(mounter, shape, grants, (self._root, folder), self._outside, group)
+        # A process in a room holds no lock of ours: it could release it, and it ends with the room anyway.
+        watch = RoomWatch(grants.limits, (self._root, folder), group.refused if group is not None else None)
+        limit = str(2 * grants.limits.processes) if grants.limits.processes else "unlimited"
+        inner = [one for one in shape.mounts if one.place != self._root and one.place.is_relative_to(self._root)]
+        expected = sources(inner)
+        inside = Inside(
+            SystemProcesses(watch=watch),
+            mounter,
+            shape,
+            around=confined(str(group.joins) if group is not None else ""),
+            before=("/bin/sh", "-c", _BEGUN, limit, str(len(expected)), *expected),
+        )
+        return LiveRoom(inside, self._outside, contained=True, hint=partial(_room_hint, network=grants.network))
 
     async def _why_no_rooms(self) -> str:
         """Why there are no rooms; empty if a command ran in one."""
@@ -240,29 +252,6 @@ class MountedLiveRooms:
         for place in places:
             if any(place.is_relative_to(one) and place != one for one in covered) and is_there(place):
                 yield place
-
-
-def _mounted_room(
-    mounter: Mounter,
-    shape: Shape,
-    grants: Grants,
-    disks: Sequence[Path],
-    outside: Processes,
-    group: Counted | None,
-) -> LiveRoom:
-    # A process in a room holds no lock of ours: it could release it, and it ends with the room anyway.
-    started = SystemProcesses(watch=RoomWatch(grants.limits, disks, group.refused if group is not None else None))
-    limit = str(2 * grants.limits.processes) if grants.limits.processes else "unlimited"
-    inner = [mount for mount in shape.mounts if mount.place != disks[0] and mount.place.is_relative_to(disks[0])]
-    expected = sources(inner)
-    inside = Inside(
-        started,
-        mounter,
-        shape,
-        around=confined(str(group.joins) if group is not None else ""),
-        before=("/bin/sh", "-c", _BEGUN, limit, str(len(expected)), *expected),
-    )
-    return LiveRoom(inside, outside, contained=True, hint=partial(_room_hint, network=grants.network))
 
 
 def _room_hint(result: ProcessResult, *, network: bool) -> str:
