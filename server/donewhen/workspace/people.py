@@ -220,12 +220,18 @@ class SystemPeople:
         """The process that adopts this process's orphans, found out by creating one."""
         with self._finding_adopter:  # several may stand at the door at once
             if self._adopter is None:
-                self._adopter = 1
-                if os.name != "nt":
-                    words = [sys.executable, "-I", "-S", "-c", _ORPHAN]
-                    with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
-                        self._adopter = int(subprocess.run(words, capture_output=True, timeout=5.0, check=True).stdout)
+                self._adopter = _adopter_of_orphans()
         return self._adopter
+
+
+def _adopter_of_orphans() -> int:
+    if os.name == "nt":
+        return 1
+    try:
+        done = subprocess.run([sys.executable, "-I", "-S", "-c", _ORPHAN], capture_output=True, timeout=5.0, check=True)
+        return int(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return 1
 
 
 async def _line(reader: asyncio.StreamReader, within: float = PATIENCE) -> bytes:
