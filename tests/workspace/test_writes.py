@@ -17,7 +17,7 @@ from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.memory import MemoryWorkspace
 from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.writes import TEMPORARY, read_text_keeping, write_guarded
+from donewhen.workspace.writes import TEMPORARY, encoded_like, read_text_keeping, write_guarded
 from tests.tools import each_row
 
 
@@ -135,8 +135,8 @@ def test_texts_keep_their_encoding_and_line_ends(tmp_path: Path, data: bytes, co
     (tmp_path / "a").write_bytes(data)
     text = read_text_keeping(tmp_path, "a")
     assert (text.content, text.digest) == (content, _digest(data))
-    assert text.encode(text.content) == data
-    assert text.encode(text.content + "c\n") == changed
+    assert encoded_like(text, text.content) == data
+    assert encoded_like(text, text.content + "c\n") == changed
 
 
 def test_what_is_no_text_is_said(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_what_is_no_text_is_said(tmp_path: Path) -> None:
         read_text_keeping(tmp_path, "absent")
     (tmp_path / "a").write_bytes(b"\xe9")
     with pytest.raises(WorkspaceError, match="can't hold"):
-        read_text_keeping(tmp_path, "a").encode("\u4e2d")
+        encoded_like(read_text_keeping(tmp_path, "a"), "\u4e2d")
 
 
 KILLED = """

@@ -46,16 +46,11 @@ class Allowances:
         """Adds a rule; the file is written whole or not at all. Raises OSError."""
         kept = [one for one in self.rules() if one != rule][-(MOST - 1) :]
         if self.problem:
-            self._put_aside()
+            # Moved away, so that nothing that a person may want back is overwritten.
+            with contextlib.suppress(OSError):
+                self._path.replace(self._path.with_name(f"{FILE}.unreadable"))
         table = [{"tool": one.tool, "pattern": one.pattern} for one in (*kept, rule)]
-        self._replace_file(json.dumps({"version": VERSION, "allowed": table}, indent=1, ensure_ascii=True) + "\n")
-
-    def _put_aside(self) -> None:
-        """Moves the file away, so that nothing that a person may want back is overwritten."""
-        with contextlib.suppress(OSError):
-            self._path.replace(self._path.with_name(f"{FILE}.unreadable"))
-
-    def _replace_file(self, text: str) -> None:
+        text = json.dumps({"version": VERSION, "allowed": table}, indent=1, ensure_ascii=True) + "\n"
         fresh = self._path.with_name(f"{FILE}.{uuid4().hex}")
         try:
             place = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

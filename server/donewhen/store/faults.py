@@ -20,13 +20,9 @@ def fault_from_environment(environment: Mapping[str, str]) -> Callable[[str], No
         nonlocal remaining
         remaining -= 1
         if remaining == 0:
-            _die()
+            kill = getattr(signal, "SIGKILL", None)
+            if kill is not None:
+                os.kill(os.getpid(), kill)
+            os._exit(137)  # on Windows this also ends the process at once, without any clean-up
 
     return fault
-
-
-def _die() -> None:
-    kill = getattr(signal, "SIGKILL", None)
-    if kill is not None:
-        os.kill(os.getpid(), kill)
-    os._exit(137)  # on Windows this also ends the process at once, without any clean-up

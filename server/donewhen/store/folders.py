@@ -46,7 +46,16 @@ def workspace_folder(state: Path, root: Path) -> Path:
     """
     resolved = root.resolve()
     folder = private_folder(state / "workspaces" / _folder_name(resolved))
-    _describe(folder, resolved)
+    file, text = folder / WORKSPACE_FILE, json.dumps({"root": str(resolved)}) + "\n"
+    try:
+        if file.exists() and read_text(file, "utf-8", "replace") == text:  # one that was damaged is written anew
+            return folder
+        # Written whole or not at all, whichever process wins.
+        fresh = file.with_name(f"{WORKSPACE_FILE}.{secrets.token_hex(4)}")
+        fresh.write_text(text, "utf-8")
+        fresh.replace(file)
+    except OSError as error:
+        raise LedgerUnavailable(f"the state folder {folder} can't be written: {error}") from error
     return folder
 
 
@@ -129,22 +138,5 @@ def _folder_name(root: Path) -> str:
     """A readable name that differs for every root."""
     # Equal paths on Windows may differ in case.
     digest = hashlib.sha256(os.path.normcase(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return f"{_readable(root.name or 'root')}-{digest}"
-
-
-def _readable(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:40] or "x"
-
-
-def _describe(folder: Path, root: Path) -> None:
-    file = folder / WORKSPACE_FILE
-    text = json.dumps({"root": str(root)}) + "\n"
-    try:
-        if file.exists() and read_text(file, "utf-8", "replace") == text:  # one that was damaged is written anew
-            return
-        # Written whole or not at all, whichever process wins.
-        fresh = file.with_name(f"{WORKSPACE_FILE}.{secrets.token_hex(4)}")
-        fresh.write_text(text, "utf-8")
-        fresh.replace(file)
-    except OSError as error:
-        raise LedgerUnavailable(f"the state folder {folder} can't be written: {error}") from error
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", root.name or "root").strip(".-")[:40] or "x"
+    return f"{readable}-{digest}"

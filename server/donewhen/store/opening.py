@@ -161,9 +161,10 @@ def is_damaged(path: Path, checked_bytes: int = CHECKED_BYTES) -> bool:
         return (path.parent / TREES).is_dir()
     try:
         # Read-only, because a connection that may write can change the file just by closing it.
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as probe:
+        with closing(_read_only(path, "mode=ro")) as probe:
             versions(probe)
-            return _is_suspect(path, checked_bytes) and not _is_sound(probe)
+            suspect = path.stat().st_size <= checked_bytes or _suspicion(path).exists()
+            return suspect and probe.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
     except ForeignDatabase:
         return True
     except sqlite3.DatabaseError as error:
@@ -201,14 +202,6 @@ def _sqlite_code(error: sqlite3.Error) -> int | None:
 def _suspicion(path: Path) -> Path:
     """A marker file: it says that damage was found in the ledger beside it."""
     return path.with_name(path.name + ".suspect")
-
-
-def _is_suspect(path: Path, checked_bytes: int) -> bool:
-    return path.stat().st_size <= checked_bytes or _suspicion(path).exists()
-
-
-def _is_sound(connection: sqlite3.Connection) -> bool:
-    return connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -105,7 +105,10 @@ class SqliteLedger:
         return await self._in_thread(self._append, run_id, event, at, durable, seconds, after, alone)
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
-        return await self._in_thread(self._entries, run_id, after)
+        found = await self._in_thread(tables.entries, run_id, after)
+        if found:
+            self._was_read.add(run_id)
+        return found
 
     async def runs(self) -> Sequence[RunSummary]:
         return await self._in_thread(tables.runs)
@@ -124,10 +127,10 @@ class SqliteLedger:
 
     async def keep_snapshot(self, state: RunState) -> None:
         if self._refusal is None:
-            await self._in_thread(self._keep_snapshot, state)
+            await self._write(False, tables.keep_snapshot, state)
 
     async def keep(self, run_id: str, on: bool) -> None:
-        await self._in_thread(self._keep, run_id, on)
+        await self._write(True, tables.keep, run_id, on)
 
     async def kept(self) -> frozenset[str]:
         return await self._in_thread(tables.kept)
@@ -141,15 +144,15 @@ class SqliteLedger:
     async def remove(self, run_id: str, updated_at: float) -> bool:
         removed = await self._in_thread(self._begin_to_remove, run_id, updated_at)
         # Bit by bit, so that an append has to wait for one bit at most. A crash leaves the rest to the next time.
-        while await self._in_thread(self._remove_some):
+        while await self._write(False, tables.remove_some):
             pass
         return removed
 
     async def compact(self) -> None:
-        await self._in_thread(self._compact)
+        await self._write(True, tables.compact)
 
     async def set_live(self, run_id: str, live: Live) -> None:
-        await self._in_thread(self._set_live, run_id, live)
+        await self._write(False, tables.set_live, run_id, live)
 
     async def live(self, run_id: str) -> Live:
         return await self._in_thread(tables.live, run_id)
@@ -228,20 +231,6 @@ class SqliteLedger:
             self._fault(type(event).__name__)
         return entry
 
-    def _entries(self, connection: sqlite3.Connection, run_id: str, after: int) -> list[Entry]:
-        found = tables.entries(connection, run_id, after)
-        if found:
-            self._was_read.add(run_id)
-        return found
-
-    def _keep_snapshot(self, connection: sqlite3.Connection, state: RunState) -> None:
-        self._sync(connection, full=False)
-        tables.keep_snapshot(connection, state)
-
-    def _keep(self, connection: sqlite3.Connection, run_id: str, on: bool) -> None:
-        self._sync(connection, full=True)
-        tables.keep(connection, run_id, on)
-
     def _begin_to_remove(self, connection: sqlite3.Connection, run_id: str, updated_at: float) -> bool:
         self._sync(connection, full=True)
         removed = tables.begin_to_remove(connection, run_id, updated_at)
@@ -249,18 +238,6 @@ class SqliteLedger:
             self._heads.pop(run_id, None)
             self._was_read.add(run_id)
         return removed
-
-    def _remove_some(self, connection: sqlite3.Connection) -> bool:
-        self._sync(connection, full=False)
-        return tables.remove_some(connection)
-
-    def _compact(self, connection: sqlite3.Connection) -> None:
-        self._sync(connection, full=True)
-        tables.compact(connection)
-
-    def _set_live(self, connection: sqlite3.Connection, run_id: str, live: Live) -> None:
-        self._sync(connection, full=False)
-        tables.set_live(connection, run_id, live)
 
     def _sync(self, connection: sqlite3.Connection, *, full: bool) -> None:
         if self._refusal is not None:
@@ -291,6 +268,15 @@ class SqliteLedger:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    async def _write(
+        self, full: bool, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        def synced(connection: sqlite3.Connection) -> T:
+            self._sync(connection, full=full)
+            return function(connection, *args, **kwargs)
+
+        return await self._in_thread(synced)
 
     async def _in_thread(
         self, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs

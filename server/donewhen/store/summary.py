@@ -52,10 +52,10 @@ def updated(record: RunRecord | None, event: Event, at: float) -> RunRecord | No
         return RunRecord(event.run_id, event.mode, goal.title, goal.path, "running", at, at)
     if record is None:
         return None
-    return replace(_interrupts(_standing(record, event), event), updated_at=at)
+    return replace(_after_event(record, event), updated_at=at)
 
 
-def _standing(record: RunRecord, event: Event) -> RunRecord:
+def _after_event(record: RunRecord, event: Event) -> RunRecord:
     match event:
         case GoalAmended(goal=goal):
             return replace(record, title=goal.title, goal_path=goal.path)
@@ -69,12 +69,6 @@ def _standing(record: RunRecord, event: Event) -> RunRecord:
             return replace(record, standing="waiting")
         case RunEnded(status=status):
             return replace(record, standing=status, open_interrupts=frozenset())
-        case _:
-            return record
-
-
-def _interrupts(record: RunRecord, event: Event) -> RunRecord:
-    match event:
         case InterruptOpened(interrupt=interrupt):
             return replace(record, open_interrupts=record.open_interrupts | {interrupt.id})
         case InterruptAnswered(interrupt_id=answered):

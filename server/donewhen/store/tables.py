@@ -129,23 +129,18 @@ def append(
             _refuse_changed(connection, run_id, end, known, whole=isinstance(event, RunEnded), alone=alone)
         if after is not None and last != after:
             raise Overtaken(f"run {run_id} went on after entry {after}")
-        row = _Row(
-            run_id, last + 1, float(at), CODEC_VERSION, type(event).__name__, seconds, evidence_id, None, _bytes(body)
-        )
+        kind, text = type(event).__name__, body.encode("ascii")
+        row = _Row(run_id, last + 1, float(at), CODEC_VERSION, kind, seconds, evidence_id, None, text)
         digest = row.linked(before)
         record = updated(_record(connection, run_id), event, at)
         connection.execute(
             "INSERT INTO entries (run_id, sequence, at, version, type, body, evidence_id, digest, seconds) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (run_id, row.sequence, row.at, CODEC_VERSION, row.type, body, evidence_id, digest, seconds),
+            (run_id, row.sequence, row.at, CODEC_VERSION, kind, body, evidence_id, digest, seconds),
         )
         if record is not None:
             put_record(connection, record, digest)
     return Entry(row.sequence, at, event, seconds), (row.sequence, digest)
-
-
-def _bytes(body: str) -> bytes:
-    return body.encode("ascii")
 
 
 def _end(connection: sqlite3.Connection, run_id: str) -> Head:

@@ -35,7 +35,12 @@ class FileVerdicts(VerdictCache):
             self._folder.mkdir(parents=True, exist_ok=True)
             fresh.write_text(text, encoding="utf-8")
             fresh.replace(path)
-            self._prune()
+            with os.scandir(self._folder) as entries:
+                known = [entry.path for entry in entries]
+            if len(known) > self._kept:
+                known.sort(key=lambda one: Path(one).stat().st_mtime_ns)
+                for old in known[: len(known) - self._kept]:
+                    Path(old).unlink(missing_ok=True)
         except OSError:
             with contextlib.suppress(OSError):
                 fresh.unlink(missing_ok=True)
@@ -44,14 +49,6 @@ class FileVerdicts(VerdictCache):
         if _KEY.fullmatch(key) is None:
             raise ValueError(f"a key is a digest in hexadecimal; it is {key!r}")
         return self._folder / key
-
-    def _prune(self) -> None:
-        with os.scandir(self._folder) as entries:
-            known = [entry.path for entry in entries]
-        if len(known) > self._kept:
-            known.sort(key=lambda path: Path(path).stat().st_mtime_ns)
-            for path in known[: len(known) - self._kept]:
-                Path(path).unlink(missing_ok=True)
 
 
 class MemoryVerdicts(VerdictCache):

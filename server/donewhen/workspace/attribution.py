@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from donewhen.workspace.manifest import FileEntry, Manifest
@@ -21,7 +22,12 @@ class ClientSaves:
 
     def note(self, path: str, text: str) -> None:
         """The editor saved this text."""
-        self._digests[path] = frozenset(hashlib.sha256(content).digest() for content in _variants(text))
+        bare = text.removeprefix("\ufeff")
+        unix = bare.replace("\r\n", "\n")
+        texts = {bare, unix, unix.replace("\n", "\r\n"), unix.replace("\r", "\n")}
+        contents = [variant.encode("utf-8", "surrogatepass") for variant in texts]
+        contents += [_BOM + content for content in contents]
+        self._digests[path] = frozenset(hashlib.sha256(content).digest() for content in contents)
 
     def __contains__(self, path: str) -> bool:
         return path in self._digests
@@ -29,14 +35,6 @@ class ClientSaves:
     def holds(self, path: str, content: bytes) -> bool:
         """Whether the content is what the client last saved, whatever its line ends and encoding mark."""
         return hashlib.sha256(content).digest() in self._digests.get(path, frozenset())
-
-
-def _variants(text: str) -> list[bytes]:
-    bare = text.removeprefix("\ufeff")
-    unix = bare.replace("\r\n", "\n")
-    texts = {bare, unix, unix.replace("\n", "\r\n"), unix.replace("\r", "\n")}
-    contents = [variant.encode("utf-8", "surrogatepass") for variant in texts]
-    return contents + [_BOM + content for content in contents]
 
 
 def changed_after(root: Path, at: float, paths: Sequence[str]) -> tuple[str, ...]:
@@ -50,18 +48,12 @@ def _last_change(root: Path, path: str) -> float:
         status = place.lstat()
     except OSError:
         # The file is gone: its folder, or the nearest existing one above it, changed at that moment.
-        return _folder_change(root, place.parent)
-    return max(status.st_mtime, status.st_ctime) if os.name != "nt" else status.st_mtime
-
-
-def _folder_change(root: Path, place: Path) -> float:
-    while True:
-        try:
-            return place.lstat().st_mtime
-        except OSError:
-            if place == root or place == place.parent:
-                return 0.0
+        while place not in (root, place.parent):
             place = place.parent
+            with suppress(OSError):
+                return place.lstat().st_mtime
+        return 0.0
+    return max(status.st_mtime, status.st_ctime) if os.name != "nt" else status.st_mtime
 
 
 # Files that a check rewrites each time: which may count as its output, and what then stands for their content.

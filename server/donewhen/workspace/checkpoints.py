@@ -85,19 +85,14 @@ class Checkpoints:
         """Restores the files; returns those that it changed. WorkspaceError names those that it couldn't."""
         then = await self._tree(checkpoint)
         now = await asyncio.to_thread(self._present, then, manifest)
-        wanted = (
-            _different(then, now) if paths is None else [path for path in _different(then, now) if path in set(paths)]
-        )
-        wanted = [path for path in wanted if path not in set(keep) and _restorable(then.get(path), now.get(path))]
+        # What can't be put back, or couldn't be restored once removed, is left alone.
+        left = {path for tree in (then, now) for path, kept in tree.items() if kept.mode == NESTED}.union(keep)
+        among = None if paths is None else set(paths)
+        wanted = [path for path in differing_paths(then, now) if path not in left and (among is None or path in among)]
         failed: list[str] = []
         gone = [path for path in wanted if path not in then]
         await asyncio.to_thread(take_away, self._root, gone, failed)
-        back = [path for path in wanted if path in then]
-        for start in range(0, len(back), _BATCH):
-            batch = back[start : start + _BATCH]
-            contents = await self._objects.read(then[path].blob for path in batch)
-            files = [(path, then[path].mode, contents[then[path].blob]) for path in batch]
-            await asyncio.to_thread(put_back, self._root, files, failed)
+        await self._put_back(then, [path for path in wanted if path in then], self._root, failed)
         if failed:
             rest = "nothing was put back" if len(failed) == len(wanted) else "the rest was put back"
             raise WorkspaceError(f"not restored: {'; '.join(failed[:20])}: {rest}")
@@ -107,7 +102,7 @@ class Checkpoints:
         """Paths that differ between two checkpoints, or between one and a manifest, sorted."""
         then = await self._tree(before)
         now = await (asyncio.to_thread(self._present, then, manifest) if after is None else self._tree(after))
-        return tuple(await asyncio.to_thread(_different, then, now))
+        return tuple(await asyncio.to_thread(differing_paths, then, now))
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
         """A file's bytes at that time (a link's target); None if it was absent or not captured."""
@@ -131,23 +126,25 @@ class Checkpoints:
         unknown = [path for path in paths if path in then and then[path].mode == NESTED]
         if unknown:
             raise WorkspaceError(f"no checkpoint holds {unknown[0]}: it is too large, or a repository of its own")
-        there = [path for path in paths if path in then]
         failed: list[str] = []
-        for start in range(0, len(there), _BATCH):
-            batch = there[start : start + _BATCH]
-            contents = await self._objects.read(then[path].blob for path in batch)
-            files = [(path, then[path].mode, contents[then[path].blob]) for path in batch]
-            await asyncio.to_thread(put_back, target, files, failed)
+        await self._put_back(then, [path for path in paths if path in then], target, failed)
         if failed:
             raise WorkspaceError(f"not written: {'; '.join(failed[:20])}")
         return tuple(path for path in paths if path not in then)
+
+    async def _put_back(self, tree: Tree, paths: Sequence[str], target: Path, failed: list[str]) -> None:
+        for start in range(0, len(paths), _BATCH):
+            batch = paths[start : start + _BATCH]
+            contents = await self._objects.read(tree[path].blob for path in batch)
+            files = [(path, tree[path].mode, contents[tree[path].blob]) for path in batch]
+            await asyncio.to_thread(put_back, target, files, failed)
 
     async def diff(self, before: str, after: str | None, manifest: Manifest, limit: int) -> str:
         """A unified diff of at most about `limit` characters. Raises OtherRevision if a file isn't as listed."""
         then = await self._tree(before)
         now = await (asyncio.to_thread(self._present, then, manifest) if after is None else self._tree(after))
         changes: list[Change] = []
-        paths = _different(then, now)
+        paths = differing_paths(then, now)
         for start in range(0, len(paths), _BATCH):
             batch = paths[start : start + _BATCH]
             # Content beyond the limit is counted, not read.
@@ -165,17 +162,16 @@ class Checkpoints:
         for path in paths:
             old, new = then.get(path), now.get(path)
             before = contents.get(old.blob) if old is not None else None
-            after = self._content_as_kept(path, new) if on_disk else contents.get(new.blob) if new is not None else None
+            if new is None or new.mode == NESTED:
+                after = None
+            elif not on_disk:
+                after = contents.get(new.blob)
+            else:
+                after = _on_disk(self._root, path, new.mode)
+                if after is None or blob_id(after) != new.blob:
+                    raise OtherRevision  # the file has changed since it was listed
             changes.append(Change(path, before, after, old and old.mode, new and new.mode))
         return changes
-
-    def _content_as_kept(self, path: str, kept: Kept | None) -> bytes | None:
-        if kept is None or kept.mode == NESTED:
-            return None
-        content = _on_disk(self._root, path, kept.mode)
-        if content is None or blob_id(content) != kept.blob:
-            raise OtherRevision  # the file has changed since it was listed
-        return content
 
     def _present(self, then: Tree, manifest: Manifest) -> Tree:
         """The present tree, including files of the checkpoint that the revision doesn't cover now."""
@@ -270,18 +266,14 @@ def _nested_folder(folders: dict[str, Nested], place: str) -> Nested:
     return folders[place]
 
 
-def _different(one: Tree, other: Tree) -> list[str]:
+def differing_paths(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
+    """The paths at which one tree has something else than the other, sorted."""
     return sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
 
 
 def _unread(then: Tree, now: Tree, paths: Sequence[str]) -> list[Change]:
     modes = ((path, then.get(path), now.get(path)) for path in paths)
     return [Change(path, None, None, old and old.mode, new and new.mode, unread=True) for path, old, new in modes]
-
-
-def _restorable(then: Kept | None, now: Kept | None) -> bool:
-    """False for a file that can't be put back, or that couldn't be restored once removed; it is left alone."""
-    return not ((then is not None and then.mode == NESTED) or (now is not None and now.mode == NESTED))
 
 
 def _on_disk(root: Path, path: str, mode: str) -> bytes | None:
@@ -340,7 +332,12 @@ def _diff_lines(change: Change) -> Iterator[str]:
         what = "new" if change.mode_before is None else "deleted" if change.mode_after is None else "changed"
         yield f"{what}; its content was not kept: it is too large, unreadable, or a repository of its own\n"
         return
-    yield from _mode_lines(change)
+    if change.mode_before is None:
+        yield f"new file mode {change.mode_after}\n"
+    elif change.mode_after is None:
+        yield f"deleted file mode {change.mode_before}\n"
+    elif change.mode_before != change.mode_after:
+        yield f"old mode {change.mode_before}\nnew mode {change.mode_after}\n"
     if change.before == change.after:
         return
     if _is_binary(change.before) or _is_binary(change.after):
@@ -355,15 +352,6 @@ def _diff_lines(change: Change) -> Iterator[str]:
             yield line
         else:
             yield f"{line}\n" if line.startswith(("@@ ", "(")) else f"{line}\n\\ No newline at end of file\n"
-
-
-def _mode_lines(change: Change) -> Iterator[str]:
-    if change.mode_before is None:
-        yield f"new file mode {change.mode_after}\n"
-    elif change.mode_after is None:
-        yield f"deleted file mode {change.mode_before}\n"
-    elif change.mode_before != change.mode_after:
-        yield f"old mode {change.mode_before}\nnew mode {change.mode_after}\n"
 
 
 def _split(content: bytes | None) -> list[str]:
@@ -400,7 +388,15 @@ def put_back(root: Path, files: Sequence[tuple[str, str, bytes]], failed: list[s
     """Writes files of (path, mode, content); what can't be written is added to `failed`."""
     for path, mode, content in files:
         try:
-            _put_one(root, path, mode, content)
+            with real_folder(root, path, make=True) as folder:
+                target = folder / _base_name(path)
+                with contextlib.suppress(OSError):
+                    target.rmdir()  # an empty folder in its place holds nobody's content
+                if mode == LINK:
+                    target.unlink(missing_ok=True)
+                    target.symlink_to(os.fsdecode(content))
+                else:
+                    replace_file(target, content, _permissions(target, mode == EXECUTABLE))
         except OSError as error:
             failed.append(f"{path} ({error.strerror})")
 
@@ -412,19 +408,6 @@ def has_real_folders(root: Path, path: str) -> bool:
             return True
     except OSError:
         return False
-
-
-def _put_one(root: Path, path: str, mode: str, content: bytes) -> None:
-    with real_folder(root, path, make=True) as folder:
-        target = folder / _base_name(path)
-        with contextlib.suppress(OSError):
-            target.rmdir()  # an empty folder in its place holds nobody's content
-        if mode == LINK:
-            with contextlib.suppress(FileNotFoundError):
-                target.unlink()
-            target.symlink_to(os.fsdecode(content))
-            return
-        replace_file(target, content, _permissions(target, mode == EXECUTABLE))
 
 
 def _base_name(path: str) -> str:

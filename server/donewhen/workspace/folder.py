@@ -17,7 +17,7 @@ from donewhen.ports import TreeState
 from donewhen.regular import read_bytes
 from donewhen.workspace.attribution import ClientSaves, Outputs, changed_after
 from donewhen.workspace.checkpoints import Checkpoints, Content
-from donewhen.workspace.ignoring import Coverage, IgnoreRules, Rules, keep, load
+from donewhen.workspace.ignoring import Coverage, IgnoreRules, keep, load
 from donewhen.workspace.manifest import NESTED, FileEntry, Manifest
 from donewhen.workspace.remembered import keep as keep_remembered
 from donewhen.workspace.remembered import load as load_remembered
@@ -52,7 +52,10 @@ def own_streams(root: Path, descriptors: tuple[int, ...] = STANDARD) -> tuple[st
 def _path_of(descriptor: int, status: os.stat_result, root: Path) -> str | None:
     named = _name_of(descriptor)
     candidates = [Path(named)] if named else []
-    for place in (*candidates, *_files_at_top(root)):
+    # For systems that don't tell a descriptor's path: the folder itself, where a redirection usually goes.
+    with contextlib.suppress(OSError):
+        candidates += [Path(entry.path) for entry in os.scandir(root)]
+    for place in candidates:
         try:
             same = os.path.samestat(place.stat(), status)
         except (OSError, ValueError):
@@ -60,15 +63,6 @@ def _path_of(descriptor: int, status: os.stat_result, root: Path) -> str | None:
         if same and place.resolve().is_relative_to(root):
             return place.resolve().relative_to(root).as_posix()
     return None
-
-
-def _files_at_top(root: Path) -> list[Path]:
-    """For systems that don't tell a descriptor's path: the files of the folder itself, where a redirection usually
-    goes."""
-    try:
-        return [Path(entry.path) for entry in os.scandir(root)]
-    except OSError:
-        return []
 
 
 def _name_of(descriptor: int) -> str:
@@ -243,7 +237,7 @@ class FolderWorkspace:
         async with self._one_at_a_time:
             repository = await self._repository_of_root()
             kept = await asyncio.to_thread(load, self._rules_place, frozen) if frozen else None
-            rules = kept.rules if kept else IgnoreRules(above=_above(repository))
+            rules = kept.rules if kept else IgnoreRules(above=repository.above if repository else ())
             tracked = kept.tracked if kept else frozenset(repository.tracked if repository else ())
             # Files that another process of the run printed to stay out, too.
             known = kept.streams if kept else frozenset[str]()
@@ -271,12 +265,13 @@ class FolderWorkspace:
             if self._coverage is None or tuple(named) == self._coverage.named:
                 return
             scanner = self._use(self._coverage.renamed(named))
-            self._replace(await asyncio.to_thread(self._renamed_walk, scanner, self._manifest))
 
-    def _renamed_walk(self, scanner: Scanner, known: Manifest) -> Manifest:
-        manifest = scanner.sieve(scanner.walk(known, self._watcher.take().paths))
-        _ = manifest.revision
-        return manifest
+            def walk() -> Manifest:
+                manifest = scanner.sieve(scanner.walk(self._manifest, self._watcher.take().paths))
+                _ = manifest.revision
+                return manifest
+
+            self._replace(await asyncio.to_thread(walk))
 
     async def _update(self, *, everywhere: bool = False) -> None:
         async with self._one_at_a_time:
@@ -336,13 +331,11 @@ class FolderWorkspace:
             return None
 
     def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
-        entries, refused = self._outputs.declare(check_id, paths, self._may_be_output, self._entry_on_disk)
+        coverage = self._coverage
+        may: Callable[[str], bool] = (lambda path: False) if coverage is None else coverage.may_be_output
+        entries, refused = self._outputs.declare(check_id, paths, may, self._entry_on_disk)
         self._replace(self._manifest.with_entries(entries))
         return refused
-
-    def _may_be_output(self, path: str) -> bool:
-        coverage = self._coverage
-        return coverage is not None and path not in coverage.tracked and not coverage.is_named(path)
 
     def _entry_on_disk(self, path: str) -> FileEntry | None:
         covers = self._coverage is not None and self._coverage.covers(path)
@@ -417,10 +410,6 @@ class FolderWorkspace:
         self._watcher.close()
         self._watching, self._scanner = False, None
         self._notifier.notify()
-
-
-def _above(repository: Repository | None) -> tuple[tuple[str, Rules], ...]:
-    return repository.above if repository else ()
 
 
 def _places_inside(root: Path, places: Sequence[Path]) -> tuple[str, ...]:

@@ -64,7 +64,8 @@ class FoldingTrees:
             fresh = self._copy(chosen, None)
             self._step("folded")
             self._remove(chosen, fresh)
-        if self._pack_size(RECENT) > RECENT_BYTES:
+        recent = self._store / RECENT
+        if recent.exists() and recent.stat().st_size > RECENT_BYTES:
             with held(self._store / LOCK, shared=False, within=_FREE_WITHIN):
                 self._mark(self._recent())
         return self._gain(before)
@@ -134,12 +135,6 @@ class FoldingTrees:
             fresh.write_text(content, "ascii")
             fresh.replace(self._store / name)
 
-    def _pack_size(self, name: str) -> int:
-        try:
-            return (self._store / name).stat().st_size
-        except OSError:
-            return 0
-
     def _recent(self) -> Mapping[str, float]:
         """The trees that were kept lately, with the time; a line that isn't whole says nothing."""
         try:
@@ -155,8 +150,14 @@ class FoldingTrees:
 
     def _finished(self, listed: Mapping[Path, int]) -> list[tuple[Path, int]]:
         """The packs that count, with their sizes. Raises OSError."""
-        packs = [(path, size) for path, size in listed.items() if path.suffix == ".pack" and _has_index(path, listed)]
-        return [(path, size) for path, size in packs if _is_whole(path.with_suffix(".idx"))]
+        found: list[tuple[Path, int]] = []
+        for path, size in listed.items():
+            index = path.with_suffix(".idx")
+            if path.suffix == ".pack" and index in listed:
+                with contextlib.suppress(WorkspaceError):  # an index that is not whole
+                    next(whole_index_of(index), None)
+                    found.append((path, size))
+        return found
 
     def _packs_on_disk(self) -> dict[Path, int]:
         found: dict[Path, int] = {}
@@ -222,18 +223,6 @@ def _records(pack: Path) -> Iterator[tuple[bytes, bytes]]:
 
 def _ids(trees: Iterable[str]) -> list[bytes]:
     return [bytes.fromhex(tree) for tree in trees if len(tree) == 40]
-
-
-def _has_index(pack: Path, listed: Mapping[Path, int]) -> bool:
-    return pack.with_suffix(".idx") in listed
-
-
-def _is_whole(index: Path) -> bool:
-    try:
-        next(whole_index_of(index), None)
-    except WorkspaceError:
-        return False
-    return True
 
 
 def _synced(path: Path) -> None:

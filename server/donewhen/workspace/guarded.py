@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -17,7 +16,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.globs import matches
 from donewhen.ports import FileText, Found, Hit, Processes, ProcessResult, Workspace
 from donewhen.workspace.shielding import shielded
-from donewhen.workspace.writes import Text, belongs_to_git, read_text_keeping, write_guarded
+from donewhen.workspace.writes import belongs_to_git, encoded_like, read_text_keeping, write_guarded
 
 # Searches files in a separate process: with ripgrep if it is installed, else with Python's expressions.
 #
@@ -32,40 +31,6 @@ _BATCH = 24_000 if os.name == "nt" else 100_000
 _PROGRAM = Path(__file__).with_name("searching_program.py")
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
-    """A regular expression, and the files to search. `timeout` is in seconds."""
-
-    root: Path
-    pattern: str
-    paths: Sequence[str]
-    limit: int
-    timeout: float
-
-
-async def search(
-    wanted: Search, processes: Processes, environment: Mapping[str, str], token: str, ripgrep: str | None
-) -> Found:
-    """The hits, sorted; from the program `ripgrep`, else from Python's own expressions. Raises WorkspaceError for an
-    invalid pattern, and if the search takes too long."""
-    hits: list[Hit] = []
-    for command, stdin in _ripgrep_calls(ripgrep, wanted) if ripgrep else [_python_call(wanted)]:
-        result = await processes.run(
-            command,
-            cwd=wanted.root,
-            environment=environment,
-            token=token,
-            timeout=wanted.timeout,
-            stdin=stdin,
-            output_limit=MAX_OUTPUT,
-        )
-        _refuse_failed(result, wanted)
-        hits.extend(_hits(result.output))
-        if len(hits) > wanted.limit:
-            break
-    return Found(tuple(hits[: wanted.limit]), len(hits) > wanted.limit)
-
-
 def find_ripgrep(root: Path) -> str | None:
     """ripgrep's program, from our own PATH, None without one: a program in the workspace could be anything."""
     found = shutil.which("rg")
@@ -74,28 +39,26 @@ def find_ripgrep(root: Path) -> str | None:
     return found
 
 
-def _ripgrep_calls(program: str, wanted: Search) -> Iterator[tuple[list[str], bytes | None]]:
+def _calls(
+    root: Path, pattern: str, paths: Sequence[str], most: int, ripgrep: str | None
+) -> Iterator[tuple[list[str], bytes | None]]:
+    """The command lines of a search for `most` hits, each with its standard input."""
+    # Links are left out: they may lead out of the workspace.
+    searched = (path for path in paths if not os.path.islink(root / path))  # noqa: PTH114 # many of them
+    if ripgrep is None:
+        command = [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), pattern, str(most)]
+        yield command, b"\0".join(path.encode("utf-8", "surrogateescape") for path in searched)
+        return
     options = [
         "--json",
         "--no-config",
         "--crlf",
         "--sort=path",
-        f"--max-count={wanted.limit + 1}",
+        f"--max-count={most}",
         "--max-columns=2000",
     ]
-    for batch in _batches(_paths_but_links(wanted)):
-        yield [program, *options, "--regexp", wanted.pattern, "--", *batch], None
-
-
-def _python_call(wanted: Search) -> tuple[list[str], bytes | None]:
-    command = [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), wanted.pattern, str(wanted.limit + 1)]
-    paths = b"\0".join(path.encode("utf-8", "surrogateescape") for path in _paths_but_links(wanted))
-    return command, paths
-
-
-def _paths_but_links(wanted: Search) -> Iterator[str]:
-    """Leaves out links, which may lead out of the workspace."""
-    return (path for path in wanted.paths if not os.path.islink(wanted.root / path))  # noqa: PTH114 # many of them
+    for batch in _batches(searched):
+        yield [ripgrep, *options, "--regexp", pattern, "--", *batch], None
 
 
 def _batches(paths: Iterator[str]) -> Iterator[list[str]]:
@@ -111,9 +74,9 @@ def _batches(paths: Iterator[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _refuse_failed(result: ProcessResult, wanted: Search) -> None:
+def _refuse_failed(result: ProcessResult, timeout: float) -> None:
     if result.timed_out:
-        raise WorkspaceError(f"the search took longer than {wanted.timeout:.0f} s: narrow it by path or glob")
+        raise WorkspaceError(f"the search took longer than {timeout:.0f} s: narrow it by path or glob")
     if result.spawn_error is not None:
         raise WorkspaceError(f"the search could not be started: {result.spawn_error}")
     # 1: nothing found. 2 with hits: a file vanished during the search.
@@ -128,18 +91,16 @@ def _hits(output: str) -> list[Hit]:
     for line in output.splitlines():
         with contextlib.suppress(ValueError, KeyError, TypeError):
             if line.startswith('{"type":"match"'):
-                hits.append(_hit(json.loads(line)["data"]))
-            elif line.startswith('{"type":"end"'):
                 told: dict[str, Any] = json.loads(line)["data"]
+                text = str(told["lines"].get("text", "")).rstrip("\r\n")
+                shown = text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…"
+                hits.append(Hit(_hit_path(told), int(told["line_number"]), shown))
+            elif line.startswith('{"type":"end"'):
+                told = json.loads(line)["data"]
                 if told.get("binary_offset") is not None:
                     path = _hit_path(told)
                     hits = [hit for hit in hits if hit.path != path]
     return hits
-
-
-def _hit(told: Mapping[str, Any]) -> Hit:
-    text = str(told["lines"].get("text", "")).rstrip("\r\n")
-    return Hit(_hit_path(told), int(told["line_number"]), text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…")
 
 
 def _hit_path(told: Mapping[str, Any]) -> str:
@@ -202,8 +163,22 @@ class GuardedFolder:
         self, pattern: str, folder: str = "", glob: str | None = None, *, limit: int = 200, timeout: float = 30.0
     ) -> Found:
         paths = await self.list(folder, glob)
-        wanted = Search(self._top, pattern, paths, limit, timeout)
-        return await search(wanted, self._processes, self._environment(), self._token, self._ripgrep(self._top))
+        hits: list[Hit] = []
+        for command, stdin in _calls(self._top, pattern, paths, limit + 1, self._ripgrep(self._top)):
+            result = await self._processes.run(
+                command,
+                cwd=self._top,
+                environment=self._environment(),
+                token=self._token,
+                timeout=timeout,
+                stdin=stdin,
+                output_limit=MAX_OUTPUT,
+            )
+            _refuse_failed(result, timeout)
+            hits.extend(_hits(result.output))
+            if len(hits) > limit:
+                break
+        return Found(tuple(hits[:limit]), len(hits) > limit)
 
     def _read_text(self, path: str) -> FileText | None:
         target = self._top / path
@@ -219,14 +194,12 @@ class GuardedFolder:
             raise WorkspaceError(f"{path} is not a regular file")
         if size > MAX_TEXT:
             raise WorkspaceError(f"{path} is too large to be read as text: {size:,} bytes; look at a part of it")
-        text = read_text_keeping(self._top, path)
-        return FileText(path, text.content, text.digest, text.encoding, text.mark, text.newline)
+        return read_text_keeping(self._top, path)
 
     def _write_text(self, path: str, content: str, before: FileText | None) -> FileText:
         manner = before or FileText(path, "", "")
-        text = Text("", "", manner.encoding, manner.mark, manner.newline)
         whole = content.replace("\r\n", "\n") if manner.newline == "\r\n" else content
-        write_guarded(self._top, path, text.encode(whole), before.digest if before else None)
+        write_guarded(self._top, path, encoded_like(manner, whole), before.digest if before else None)
         self._written.add(path)
         written = self._read_text(path)
         if written is None:
@@ -238,13 +211,11 @@ class GuardedFolder:
         if folder:
             paths = {path for path in paths if path == folder or path.startswith(f"{folder}/")}
         if glob:
-            wanted = _wanted(glob)
-            paths = {path for path in paths if wanted(path)}
-        return sorted(path for path in paths if self._still_there(path))
-
-    def _still_there(self, path: str) -> bool:
-        """Checks only files that were written here: the workspace learns of all others by itself."""
-        return path not in self._written or (self._top / path).exists()
+            plain = glob.removeprefix("./").strip("/")
+            anywhere = plain if "/" in plain else f"**/{plain}"
+            paths = {path for path in paths if matches(anywhere, path)}
+        # Only files that were written here are looked for: the workspace learns of all others by itself.
+        return sorted(path for path in paths if path not in self._written or (self._top / path).exists())
 
 
 def _explained(path: str, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -253,9 +224,3 @@ def _explained(path: str, step: Callable[P, T], *args: P.args, **kwargs: P.kwarg
         return step(*args, **kwargs)
     except OSError as error:
         raise WorkspaceError(f"{path[:200]} can't be used: {error.strerror or 'the system refuses it'}") from error
-
-
-def _wanted(glob: str) -> Callable[[str], bool]:
-    plain = glob.removeprefix("./").strip("/")
-    anywhere = plain if "/" in plain else f"**/{plain}"
-    return lambda path: matches(anywhere, path)

@@ -122,9 +122,11 @@ class IgnoreRules:
 
     def ignores(self, path: str) -> bool:
         """Whether the rules ignore this very path, regardless of its folders; a folder's path ends with a slash."""
-        for place, rules in self._applying(path):
-            rest = path[len(place) + 1 :] if place else path
-            decision = rules.decide(rest)
+        place = path.rstrip("/") if self._below else ""
+        while place:
+            place = place.rpartition("/")[0]
+            below = self._below.get(place)
+            decision = None if below is None else below.decide(path[len(place) + 1 :] if place else path)
             if decision is not None:
                 return decision
         for prefix, rules in reversed(self.above):
@@ -132,16 +134,6 @@ class IgnoreRules:
             if decision is not None:
                 return decision
         return False
-
-    def _applying(self, path: str) -> Iterable[tuple[str, Rules]]:
-        if not self._below:
-            return
-        place = path.rstrip("/")
-        while place:
-            place = place.rpartition("/")[0]
-            rules = self._below.get(place)
-            if rules is not None:
-                yield place, rules
 
 
 class Coverage:
@@ -191,7 +183,10 @@ class Coverage:
             return True
         if place in self._tracked_folders:
             return True
-        return not self._is_excluded(place) and _reaches_any(self.named, place)
+        parts = place.split("/")
+        if ".git" in parts or any("/".join(parts[:end]) in self._excluded for end in range(1, len(parts) + 1)):
+            return False
+        return _reaches_any(self.named, place)
 
     def nest(self, place: str, nested: bool) -> None:
         """Declares whether a folder is a separate repository: then only tracked or named files in it count."""
@@ -217,18 +212,14 @@ class Coverage:
             self._hidden[place] = known
         return known
 
-    def is_named(self, path: str) -> bool:
-        """Whether a check or a requirement names the path."""
-        return any_matches(self.named, path)
+    def may_be_output(self, path: str) -> bool:
+        """Whether a path may count as a check's output: git doesn't track it, and no check or requirement names it."""
+        return path not in self.tracked and not any_matches(self.named, path)
 
     def _hides(self, place: str, name: str) -> bool:
         if name in CACHE_FOLDERS or name == ".git" or place in self._excluded:
             return True
         return self.rules.ignores(f"{place}/")
-
-    def _is_excluded(self, place: str) -> bool:
-        parts = place.split("/")
-        return ".git" in parts or any("/".join(parts[:end]) in self._excluded for end in range(1, len(parts) + 1))
 
 
 def _folders_of(paths: Iterable[str]) -> set[str]:
@@ -299,10 +290,6 @@ def keep(place: Path, name: str, rules: IgnoreRules, tracked: Collection[str], s
     unfinished = place / f".{name}.tmp"
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(place / f"{name}.json")
-    _forget_old(place)
-
-
-def _forget_old(place: Path) -> None:
     known = sorted(place.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in known[KEPT:]:
         old.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -24,7 +24,7 @@ from donewhen.ports import Owner
 from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.door import Door, PipeDoor, SocketDoor
 from donewhen.workspace.processes.ending import until_gone
-from donewhen.workspace.processes.leftovers import find_marked, uptime
+from donewhen.workspace.processes.leftovers import find_marked, open_paths, stat_fields, uptime
 
 TOKEN_VARIABLE = "DONEWHEN_RUN_TOKEN"  # noqa: S105  # the name of the variable, not a secret
 
@@ -61,7 +61,9 @@ class FileRunLock:
         """Becomes the owner. Raises AlreadyRunning while the recorded owner lives, HeldElsewhere while orphans of a
         dead owner live; both errors name the holder."""
         with self._gate(make_folder=True):
-            self._refuse_live_owner()
+            owner = self.owner()
+            if owner is not None and (owner.pid != os.getpid() or self._descriptor is not None):
+                raise AlreadyRunning(owner.run_id)
             self._take_lock()
             try:
                 # Now: a room that is opened before the folder exists doesn't hide it. Who asks is told where it failed.
@@ -88,7 +90,7 @@ class FileRunLock:
             record = read_record(self._owner_file)
             try:
                 if record is not None:
-                    write_record(self._owner_file, record.as_released())
+                    write_record(self._owner_file, replace(record, released=True))
             except OSError:
                 # Even on a full disk the run must not seem alive for as long as this process lives.
                 self._owner_file.unlink(missing_ok=True)
@@ -112,11 +114,17 @@ class FileRunLock:
         last = self.last_owner()
         if last is None or last.run_id != run_id:
             return False
-        return os.environ.get(TOKEN_VARIABLE) == last.token or _descends_from(last)
+        if os.environ.get(TOKEN_VARIABLE) == last.token:
+            return True
+        import psutil
+
+        # The supervisor started this process, even if that hides the token; a person's terminal was not.
+        parents = {parent.pid for parent in psutil.Process().parents()}
+        return last.pid in parents or bool(parents & find_marked(f"{TOKEN_VARIABLE}={last.token}"))
 
     def is_held_by(self, pid: int) -> bool:
         """Whether a process inherited the lock: a process of the run did, whatever else it gave up."""
-        return self._descriptor is not None and str(self._lock_file.resolve()) in open_paths(str(pid))
+        return self._descriptor is not None and str(self._lock_file.resolve()) in open_paths(pid)
 
     def inherited_descriptors(self) -> tuple[int, ...]:
         # On Windows, children of subprocess can't inherit descriptors: there they are found by the token alone.
@@ -134,7 +142,8 @@ class FileRunLock:
         asked: set[int] = set()
         found: set[int] = set()
         while True:
-            left = await asyncio.to_thread(_find_twice, mark)
+            # Twice before nobody is left: a process that forks and ends can escape one look.
+            left = await asyncio.to_thread(lambda: find_marked(mark) or find_marked(mark))
             waited = time.monotonic() - begun
             if not left and (waited > _SETTLE or not await asyncio.to_thread(self._others_hold)):
                 return len(found)
@@ -152,11 +161,6 @@ class FileRunLock:
         """A process that was just forked doesn't carry the mark yet, and one that is ending no longer does; both may
         still hold the lock for a moment."""
         return any(pid != os.getpid() for pid in holders(self._lock_file))
-
-    def _refuse_live_owner(self) -> None:
-        owner = self.owner()
-        if owner is not None and (owner.pid != os.getpid() or self._descriptor is not None):
-            raise AlreadyRunning(owner.run_id)
 
     def _take_lock(self) -> None:
         descriptor = _lock_descriptor(self._lock_file)
@@ -212,14 +216,6 @@ def _lock_descriptor(file: Path, *, make_folder: bool = False) -> int:
         ) from error
 
 
-def _descends_from(owner: Owner) -> bool:
-    """Whether the supervisor started this process, even if it hides the token; a person's terminal was not."""
-    import psutil
-
-    parents = {parent.pid for parent in psutil.Process().parents()}
-    return owner.pid in parents or bool(parents & find_marked(f"{TOKEN_VARIABLE}={owner.token}"))
-
-
 def _refuse_own_family(token: str, mark: str) -> None:
     """A supervisor that descends from the dead run would end itself with it."""
     import psutil
@@ -231,11 +227,6 @@ def _refuse_own_family(token: str, mark: str) -> None:
             f"this process was started by the run itself ({_processes_text(sorted(family) or [me.pid])}): "
             "resume it from a terminal of your own"
         )
-
-
-def _find_twice(mark: str) -> set[int]:
-    """Looks twice before it reports that nobody is left: a process that forks and ends can escape one look."""
-    return find_marked(mark) or find_marked(mark)
 
 
 def _signal(pids: set[int], mark: str, *, kill: bool) -> None:
@@ -272,9 +263,6 @@ def _processes_text(pids: list[int]) -> str:
 
 
 # Lock files of the operating system, and the processes that have them open.
-
-
-_PROC = Path("/proc/self/fd")
 
 
 def open_lock_file(file: Path) -> int:
@@ -318,53 +306,10 @@ def _try_lock_windows(descriptor: int) -> bool:
 
 def holders(file: Path) -> list[int]:
     """The pids of the processes that have `file` open, as far as this user may see."""
-    path = file.resolve()
-    found = _holders_from_proc(path) if _PROC.is_dir() else _holders_from_psutil(path)
-    return sorted(found)
-
-
-def _holders_from_proc(path: Path) -> Iterator[int]:
-    wanted = str(path)
-    for name in os.listdir("/proc"):  # noqa: PTH208  # names are all that is needed
-        if name.isdecimal() and wanted in open_paths(name):
-            yield int(name)
-
-
-def open_paths(pid: str) -> set[str]:
-    """The files that a process has open, as far as this user may see."""
-    if not _PROC.is_dir():
-        return _open_paths_from_psutil(int(pid))
-    folder = f"/proc/{pid}/fd"
-    found: set[str] = set()
-    try:
-        descriptors = os.listdir(folder)  # noqa: PTH208  # names are all that is needed
-    except OSError:
-        return found  # it has ended, or belongs to another user
-    for descriptor in descriptors:
-        # One that was closed since says nothing of the others.
-        with suppress(OSError):
-            found.add(os.readlink(f"{folder}/{descriptor}"))  # noqa: PTH115  # hundreds of them: no Path for each
-    return found
-
-
-def _holders_from_psutil(path: Path) -> Iterator[int]:
     import psutil
 
-    for process in psutil.process_iter():
-        try:
-            if any(Path(opened.path) == path for opened in process.open_files()):
-                yield process.pid
-        except (psutil.Error, OSError):
-            continue  # it has ended, or belongs to another user
-
-
-def _open_paths_from_psutil(pid: int) -> set[str]:
-    import psutil
-
-    try:
-        return {str(Path(opened.path).resolve()) for opened in psutil.Process(pid).open_files()}
-    except (psutil.Error, OSError):
-        return set()  # it has ended, or belongs to another user
+    path = str(file.resolve())
+    return sorted(pid for pid in psutil.pids() if path in open_paths(pid))
 
 
 # The record of the process that supervises a run, and whether that process still lives.
@@ -390,29 +335,22 @@ class OwnerRecord:
     def owner(self) -> Owner:
         return Owner(self.run_id, self.pid, self.started, self.token, self.door)
 
-    def as_released(self) -> OwnerRecord:
-        return replace(self, released=True)
-
 
 def read_record(file: Path) -> OwnerRecord | None:
     """The record, None if there is none, or none that is readable: then the owner is unknown."""
     try:
-        data = json.loads(read_bytes(file))
-        return _owner_record(cast("dict[str, Any]", data))
+        data = cast("dict[str, Any]", json.loads(read_bytes(file)))
+        return OwnerRecord(
+            str(data["run_id"]),
+            int(data["pid"]),
+            float(data["started"]),
+            str(data["birth"]),
+            str(data["token"]),
+            data.get("released") is True,
+            str(data.get("door", "")),
+        )
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-
-
-def _owner_record(data: dict[str, Any]) -> OwnerRecord:
-    return OwnerRecord(
-        str(data["run_id"]),
-        int(data["pid"]),
-        float(data["started"]),
-        str(data["birth"]),
-        str(data["token"]),
-        data.get("released") is True,
-        str(data.get("door", "")),
-    )
 
 
 def write_record(file: Path, record: OwnerRecord) -> None:
@@ -422,20 +360,16 @@ def write_record(file: Path, record: OwnerRecord) -> None:
         # It contains the token of the run, so only this user may read it.
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:  # noqa: PTH123  # a descriptor
             opened.write(json.dumps(asdict(record)))
-        _replace(fresh, file)
+        # Windows refuses while a process reads the old record, which takes a moment.
+        for _ in range(20 if os.name == "nt" else 0):
+            with suppress(PermissionError):
+                fresh.replace(file)
+                return
+            time.sleep(0.002)
+        fresh.replace(file)
     except OSError:
         fresh.unlink(missing_ok=True)
         raise
-
-
-def _replace(fresh: Path, file: Path) -> None:
-    # Windows refuses while a process reads the old record, which takes a moment.
-    for _ in range(20 if os.name == "nt" else 0):
-        with suppress(PermissionError):
-            fresh.replace(file)
-            return
-        time.sleep(0.002)
-    fresh.replace(file)
 
 
 def started(pid: int) -> float:
@@ -451,21 +385,10 @@ def started(pid: int) -> float:
 def birth(pid: int) -> str | None:
     """What distinguishes a live process from all others with the same pid; None for a dead one or a zombie."""
     boot = _boot_id()
-    return _birth_from_psutil(pid) if boot is None else _birth_from_proc(pid, boot)
-
-
-def _birth_from_proc(pid: int, boot: str) -> str | None:
-    """The start in clock ticks after boot: unlike epoch time, it doesn't change when the clock is set."""
-    try:
-        text = read_bytes(Path(f"/proc/{pid}/stat"))
-    except OSError:
-        return None
-    # The name in parentheses may itself contain spaces and parentheses.
-    fields = text[text.rindex(b")") + 2 :].split()
-    return None if fields[0] in (b"Z", b"X") else f"{boot}/{int(fields[19])}"
-
-
-def _birth_from_psutil(pid: int) -> str | None:
+    if boot is not None:
+        # The start in clock ticks after boot: unlike epoch time, it doesn't change when the clock is set.
+        fields = stat_fields(pid)
+        return None if not fields or fields[0] in (b"Z", b"X") else f"{boot}/{int(fields[19])}"
     import psutil
 
     try:

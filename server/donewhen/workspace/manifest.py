@@ -139,8 +139,15 @@ class Manifest:
         """Path, old entry and new entry, wherever the two are not the same object."""
         for place in self.folders.keys() | earlier.folders.keys():
             old, new = earlier.folders.get(place), self.folders.get(place)
-            if old is not new:
-                yield from _differences(place, old.files if old else {}, new.files if new else {})
+            if old is new:
+                continue
+            were: Mapping[str, FileEntry] = old.files if old else {}
+            are: Mapping[str, FileEntry] = new.files if new else {}
+            start = f"{place}/" if place else ""
+            for name in were.keys() | are.keys():
+                before, now = were.get(name), are.get(name)
+                if before is not now:
+                    yield start + name, before, now
 
     def with_entries(self, entries: Mapping[str, FileEntry | None]) -> Manifest:
         """The manifest with some entries replaced, or removed where None."""
@@ -222,13 +229,3 @@ def _fixed_start(glob: str) -> str:
 
 def _is_within(path: str, place: str) -> bool:
     return not place or path == place or path.startswith(f"{place}/")
-
-
-def _differences(
-    place: str, old: Mapping[str, FileEntry], new: Mapping[str, FileEntry]
-) -> Iterator[tuple[str, FileEntry | None, FileEntry | None]]:
-    start = f"{place}/" if place else ""
-    for name in old.keys() | new.keys():
-        before, now = old.get(name), new.get(name)
-        if before is not now:
-            yield start + name, before, now

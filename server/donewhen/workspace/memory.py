@@ -12,12 +12,10 @@ from pathlib import Path
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.ports import TreeState
 from donewhen.workspace.attribution import ClientSaves, Outputs
-from donewhen.workspace.checkpoints import Change, put_back, unified
+from donewhen.workspace.checkpoints import Change, Content, differing_paths, put_back, unified
 from donewhen.workspace.ignoring import Coverage, IgnoreRules
 from donewhen.workspace.manifest import EXECUTABLE, FILE, FileEntry, Manifest, stat_key
 from donewhen.workspace.settling import Notifier, Quiet, wait_settled
-
-Content = tuple[str, bytes]
 
 _UNOPENED = Manifest({})
 
@@ -41,7 +39,7 @@ class MemoryWorkspace:
     ) -> None:
         self._root = root
         self._now = now
-        self._files: dict[str, Content] = {path: (FILE, data) for path, data in (files or {}).items()}
+        self._files = {path: Content(FILE, data) for path, data in (files or {}).items()}
         self._times: dict[str, float] = {}
         self._ignored = ignored
         self._tracked = tuple(tracked)
@@ -73,7 +71,7 @@ class MemoryWorkspace:
         if data is None:
             self._files.pop(path, None)
         else:
-            self._files[path] = (EXECUTABLE if executable else FILE, data)
+            self._files[path] = Content(EXECUTABLE if executable else FILE, data)
             if by == "person":
                 self._saves.note(path, data.decode("utf-8", "replace"))
         self._times[path] = self._now()
@@ -82,7 +80,7 @@ class MemoryWorkspace:
     def read(self, path: str) -> bytes | None:
         """A file's bytes, covered or not; None if it is absent."""
         held = self._files.get(path)
-        return None if held is None else held[1]
+        return None if held is None else held.data
 
     # ------------------------------------------------------------------------------- revision
 
@@ -179,11 +177,7 @@ class MemoryWorkspace:
 
     def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
         coverage = self._open_coverage()
-
-        def may(path: str) -> bool:
-            return path not in coverage.tracked and not coverage.is_named(path)
-
-        entries, refused = self._outputs.declare(check_id, paths, may, self._memory_entry)
+        entries, refused = self._outputs.declare(check_id, paths, coverage.may_be_output, self._memory_entry)
         self._found = self._found.with_entries(entries)
         return refused
 
@@ -199,7 +193,7 @@ class MemoryWorkspace:
         self, checkpoint: str, paths: Sequence[str] | None = None, keep: Sequence[str] = ()
     ) -> Sequence[str]:
         then = self._tree(checkpoint)
-        wanted = [path for path in _different(then, self._covered()) if paths is None or path in paths]
+        wanted = [path for path in differing_paths(then, self._covered()) if paths is None or path in paths]
         wanted = [path for path in wanted if path not in keep]
         for path in wanted:
             mode, data = then.get(path, (FILE, None))
@@ -211,15 +205,15 @@ class MemoryWorkspace:
 
     async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
         self._refuse_other(after, revision)
-        return tuple(_different(self._tree(before), self._tree(after)))
+        return tuple(differing_paths(self._tree(before), self._tree(after)))
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
         held = self._tree(checkpoint).get(path)
-        return None if held is None else held[1]
+        return None if held is None else held.data
 
     async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> Sequence[str]:
         tree, failed = self._tree(checkpoint), list[str]()
-        put_back(target, [(path, *tree[path]) for path in paths if path in tree], failed)
+        put_back(target, [(path, tree[path].mode, tree[path].data) for path in paths if path in tree], failed)
         if failed:
             raise WorkspaceError(f"not written: {'; '.join(failed)}")
         return tuple(path for path in paths if path not in tree)
@@ -227,7 +221,11 @@ class MemoryWorkspace:
     async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
         self._refuse_other(after, revision)
         then, now = self._tree(before), self._tree(after)
-        return unified([_change(path, then.get(path), now.get(path)) for path in _different(then, now)], limit)
+        changes: list[Change] = []
+        for path in differing_paths(then, now):
+            old, new = then.get(path), now.get(path)
+            changes.append(Change(path, old and old.data, new and new.data, old and old.mode, new and new.mode))
+        return unified(changes, limit)
 
     def _refuse_other(self, after: str | None, revision: str | None) -> None:
         self._update_manifest()
@@ -261,11 +259,3 @@ class MemoryWorkspace:
         """Every waiter in `settled` gets a WorkspaceError."""
         self._coverage = None
         self._notifier.notify()
-
-
-def _different(one: Mapping[str, Content], other: Mapping[str, Content]) -> list[str]:
-    return sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
-
-
-def _change(path: str, old: Content | None, new: Content | None) -> Change:
-    return Change(path, old and old[1], new and new[1], old and old[0], new and new[0])

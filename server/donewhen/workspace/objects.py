@@ -96,7 +96,9 @@ class ObjectStore:
         unknown = set(names) - self._borrowable
         unknown -= await asyncio.to_thread(self._names_in_packs, unknown)
         if unknown and self._borrowed is not None:
-            listed = await self._found_by_git(unknown)
+            said = await self._ask_git("--batch-check=%(objectname) %(objecttype)", unknown)
+            rows = (line.split(" ") for line in said.decode(errors="replace").splitlines())
+            listed = {bytes.fromhex(row[0]) for row in rows if row[1] in ("blob", "tree")}
             found = {name for name in unknown if name in listed}  # the ids that the manifest holds, not equal ones
             self._borrowable |= found
             unknown -= found
@@ -147,14 +149,8 @@ class ObjectStore:
         found = ((name, self._packs.read(name)) for name in names)
         return {name: content for name, content in found if content is not None}
 
-    async def _found_by_git(self, names: Collection[bytes]) -> set[bytes]:
-        lines = "".join(f"{name.hex()}\n" for name in names).encode()
-        said = await self._ask_git("--batch-check=%(objectname) %(objecttype)", lines)
-        rows = (line.split(" ") for line in said.decode(errors="replace").splitlines())
-        return {bytes.fromhex(row[0]) for row in rows if row[1] in ("blob", "tree")}
-
     async def _read_borrowed(self, names: Collection[bytes]) -> dict[bytes, bytes]:
-        said = await self._ask_git("--batch", "".join(f"{name.hex()}\n" for name in names).encode())
+        said = await self._ask_git("--batch", names)
         contents: dict[bytes, bytes] = {}
         at = 0
         while at < len(said):
@@ -167,7 +163,7 @@ class ObjectStore:
                 at += size + 1
         return contents
 
-    async def _ask_git(self, mode: str, stdin: bytes) -> bytes:
+    async def _ask_git(self, mode: str, names: Collection[bytes]) -> bytes:
         nothing = os.devnull
         environment = {
             "GIT_DIR": os.fspath(self._place),
@@ -176,7 +172,7 @@ class ObjectStore:
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_NO_LAZY_FETCH": "1",
         }
-        arguments = ["cat-file", mode]
+        arguments, stdin = ["cat-file", mode], "".join(f"{name.hex()}\n" for name in names).encode()
         # Nothing can be borrowed from a store that git can't read: its objects are kept again, or reported as lost.
         code, said = await run_git(arguments, cwd=self._place, environment=environment, stdin=stdin, check=False)
         return said if code == 0 else b""
@@ -253,7 +249,9 @@ class Packs:
             found = present if gone else present - self._read
             for name in found:
                 pack = (self._folder / name).with_suffix(".pack")
-                known.update((key, (pack, at)) for key, at in index_of(self._folder / name))
+                # An index that can't be read, or is not whole, names nothing.
+                with contextlib.suppress(OSError, WorkspaceError):
+                    known.update((key, (pack, at)) for key, at in whole_index_of(self._folder / name))
             self._places, self._read = known, present
 
     def clean(self) -> None:
@@ -407,14 +405,9 @@ def _object_at(file: BinaryIO, at: int) -> tuple[Kind, bytes]:
     return kind, zlib.decompressobj().decompress(file.read(size + (size >> 10) + 64))
 
 
-def index_of(path: Path) -> Iterator[tuple[bytes, int]]:
-    """The objects of a pack, each with its offset; nothing for an index that can't be read, or is not whole."""
-    with contextlib.suppress(OSError, WorkspaceError):
-        yield from whole_index_of(path)
-
-
 def whole_index_of(path: Path) -> Iterator[tuple[bytes, int]]:
-    """As `index_of`, for whoever removes what isn't named here. Raises OSError and WorkspaceError, before the first."""
+    """The objects of a pack, each with its offset. Raises OSError for an index that can't be read, WorkspaceError for
+    one that is not whole, before the first."""
     data = path.read_bytes()
     if not data.startswith(_INDEX_MAGIC) or hashlib.sha1(data[:-20], usedforsecurity=False).digest() != data[-20:]:
         raise WorkspaceError(f"{path} is not as it was written")

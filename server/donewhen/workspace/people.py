@@ -22,10 +22,9 @@ from donewhen.core.acts import Act, ActReply, AskedAct, RefusedAct, line_of, rea
 from donewhen.core.errors import ActRefused, PersonNeeded
 from donewhen.core.people import Person, Seen, Where
 from donewhen.ports import Owner, TakeAct
-from donewhen.regular import read_bytes
 from donewhen.workspace.door import Door
 from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock, birth
-from donewhen.workspace.processes.leftovers import SeenProcess, all_processes, find_marked
+from donewhen.workspace.processes.leftovers import SeenProcess, all_processes, find_marked, stat_fields
 
 PATIENCE = 10.0
 """Seconds for which one side of a door waits for a line of the other."""
@@ -68,11 +67,7 @@ class SystemPeople:
 
     def me(self) -> Person:
         pid = os.getpid()
-        if self._where is not None:
-            return Person(owner_of(pid), self._where)
-        if has_terminal(pid):
-            return Person(owner_of(pid), "terminal")
-        return Person(owner_of(pid), "program")
+        return Person(owner_of(pid), self._where or ("terminal" if has_terminal(pid) else "program"))
 
     def inside(self, run_id: str) -> bool:
         if self._lock.inside(run_id):
@@ -248,8 +243,6 @@ async def _line(reader: asyncio.StreamReader, within: float = PATIENCE) -> bytes
 # Where a process came from, who owns it, and whether it has a terminal.
 
 
-__all__ = ["all_processes", "ancestors", "family", "has_terminal", "owner_of", "program_of"]
-
 _PROC = Path("/proc")
 
 
@@ -280,12 +273,8 @@ def family(pid: int, processes: Mapping[int, SeenProcess]) -> list[SeenProcess]:
 def has_terminal(pid: int) -> bool | None:
     """Whether that process has a controlling terminal; None if the system doesn't tell."""
     if _PROC.joinpath("self", "stat").exists():
-        try:
-            text = read_bytes(Path(f"/proc/{pid}/stat"))
-        except OSError:
-            return False
-        # The name in parentheses may itself contain spaces and parentheses.
-        return int(text[text.rindex(b")") + 2 :].split()[4]) != 0
+        fields = stat_fields(pid)
+        return bool(fields) and int(fields[4]) != 0
     if sys.platform == "win32":
         return os.isatty(0) if pid == os.getpid() else None
     import psutil

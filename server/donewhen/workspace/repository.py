@@ -34,16 +34,9 @@ async def find_repository(root: Path) -> Repository | None:
     """The repository that is, or contains, the workspace; None if there is none or git is not installed."""
     if shutil.which("git") is None:
         return None
-    asked = [
-        "rev-parse",
-        "--show-toplevel",
-        "--git-path",
-        "objects",
-        "--git-path",
-        "info/exclude",
-        "--git-path",
-        "index.lock",
-    ]
+    asked = ["rev-parse", "--show-toplevel"]
+    for part in ("objects", "info/exclude", "index.lock"):
+        asked += ["--git-path", part]
     code, said = await run_git(asked, cwd=root, check=False)
     lines = os.fsdecode(said).splitlines()
     if code != 0 or len(lines) != 4:
@@ -56,8 +49,10 @@ async def find_repository(root: Path) -> Repository | None:
     (_, listed), excludes = await asyncio.gather(
         run_git(["ls-files", "-z", "--cached"], cwd=root), _global_excludes(root)
     )
-    if prefix and not listed and await _is_ignored(root):
-        return None
+    if prefix and not listed:
+        ignored, _ = await run_git(["check-ignore", "-q", "."], cwd=root, check=False)
+        if ignored == 0:
+            return None  # the repository ignores the workspace itself: its rules don't apply to it
     above = [("", compiled(excludes)), (prefix, compiled(read_rules(os.fspath(root / lines[2]))))]
     above += _rules_between(top, prefix)
     tracked = frozenset(os.fsdecode(listed).split("\0")) - {""}
@@ -92,12 +87,6 @@ async def committed(root: Path, covered: frozenset[str]) -> str | None:
 async def _head(root: Path) -> str | None:
     code, said = await run_git(["rev-parse", "--verify", "-q", "HEAD^{commit}"], cwd=root, check=False)
     return said.decode().strip() if code == 0 else None
-
-
-async def _is_ignored(root: Path) -> bool:
-    """Whether the repository ignores the workspace itself: then its rules don't apply to it."""
-    code, _ = await run_git(["check-ignore", "-q", "."], cwd=root, check=False)
-    return code == 0
 
 
 def _prefix(root: Path, top: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -15,8 +16,12 @@ def runtime_folder(environment: Mapping[str, str], state: Path) -> Path:
     candidates = [Path(named)] if named else []
     if os.name != "nt":
         candidates.append(Path(f"/run/user/{os.getuid()}"))
-    found = next((one for one in candidates if one.is_absolute() and _is_ours(one)), None)
-    return state / "runtime" if found is None else found / "donewhen"
+    for one in candidates:
+        with suppress(OSError):
+            ours = os.name == "nt" or one.stat().st_uid == os.getuid()
+            if ours and one.is_absolute() and one.is_dir() and os.access(one, os.W_OK):
+                return one / "donewhen"
+    return state / "runtime"
 
 
 def private_runtime(runtime: Path) -> Path:
@@ -27,12 +32,3 @@ def private_runtime(runtime: Path) -> Path:
     if others or stat.S_ISLNK(status.st_mode):
         raise PermissionError(f"{runtime} must be yours alone: `chmod go= {runtime}`")
     return runtime
-
-
-def _is_ours(folder: Path) -> bool:
-    try:
-        return (
-            folder.is_dir() and (os.name == "nt" or folder.stat().st_uid == os.getuid()) and os.access(folder, os.W_OK)
-        )
-    except OSError:
-        return False

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -55,7 +56,10 @@ class Scanner:
     def walk(self, known: Manifest, suspects: Collection[str] = ()) -> Manifest:
         """The manifest after a stat of every covered file; files with a changed stat, and `suspects`, are read."""
         folders: dict[str, Folder] = {}
-        doubts = _by_folder(suspects)
+        doubts: dict[str, set[str]] = defaultdict(set)
+        for path in suspects:
+            place, _, name = path.rpartition("/")
+            doubts[place].add(name)
         places = [""]
         while places:
             place = places.pop()
@@ -126,10 +130,12 @@ class Scanner:
             with os.scandir(full) as listing:
                 return self._sift(place, listing, known, suspects, places)
         except OSError as error:
-            if not place:
-                raise WorkspaceError(_lost_root(self._root, error)) from error
             gone = isinstance(error, FileNotFoundError | NotADirectoryError)
-            return None if gone else {".": unreadable_entry(full)}
+            if place:
+                return None if gone else {".": unreadable_entry(full)}
+            unreadable = f"can't be read ({error.strerror}): check its permissions"
+            what = "is gone: restore it, or open another folder" if gone else unreadable
+            raise WorkspaceError(f"the workspace folder {self._root} {what}") from error
 
     def _sift(
         self,
@@ -148,16 +154,13 @@ class Scanner:
             entry = known.get(name)
             if entry is None or entry.racy or name in suspects or _stat_key(found) != entry.key:
                 path = f"{place}/{name}" if place else name
-                entry = self._fresh(path, entry, found.is_file(follow_symlinks=False))
+                if entry is None and not self._covers(path):
+                    continue
+                fresh = self._read_entry(path, found.is_file(follow_symlinks=False))
+                entry = entry if fresh == entry else fresh
             if entry is not None:
                 files[name] = entry
         return files
-
-    def _fresh(self, path: str, known: FileEntry | None, regular: bool) -> FileEntry | None:
-        if known is None and not self._covers(path):
-            return None
-        entry = self._read_entry(path, regular)
-        return known if entry == known else entry
 
     def _covers(self, path: str) -> bool:
         return self.coverage.covers(path) and not is_temporary(self.full(path))
@@ -195,26 +198,12 @@ def _place_to_look_at(path: str) -> str:
     return place if name == ".git" else path
 
 
-def _by_folder(paths: Collection[str]) -> dict[str, set[str]]:
-    folders: dict[str, set[str]] = {}
-    for path in paths:
-        place, _, name = path.rpartition("/")
-        folders.setdefault(place, set()).add(name)
-    return folders
-
-
 def _stat_key(found: os.DirEntry[str]) -> StatKey | None:
     try:
         # On Windows a folder's listing has no inode and may be outdated.
         return stat_key(os.lstat(found.path) if _WINDOWS else found.stat(follow_symlinks=False))
     except OSError:
         return None
-
-
-def _lost_root(root: str, error: OSError) -> str:
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return f"the workspace folder {root} is gone: restore it, or open another folder"
-    return f"the workspace folder {root} can't be read ({error.strerror}): check its permissions"
 
 
 # Reads one file of the workspace into an entry: never follows links, never blocks on a pipe, never crashes.

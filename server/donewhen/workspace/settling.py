@@ -70,7 +70,8 @@ async def wait_settled(
             poll = max(quiet.poll, _POLL_SHARE * (now() - began)) if polls() else None
             if found is not seen:
                 seen, since = found, now()
-            rest = _rest(content_changes(found, base), now() - since, quiet, poll)
+            changes = content_changes(found, base)
+            rest = (quiet.few if changes <= 2 else quiet.many) - (now() - since) if changes else poll
             if rest is not None and rest <= 0:
                 if not writes():
                     return
@@ -80,12 +81,6 @@ async def wait_settled(
                 async with asyncio.timeout(rest):
                     await moved.wait()
             await asyncio.sleep(quiet.gather)
-
-
-def _rest(changes: int, unchanged: float, quiet: Quiet, poll: float | None) -> float | None:
-    if not changes:
-        return poll
-    return (quiet.few if changes <= 2 else quiet.many) - unchanged
 
 
 def content_changes(found: Manifest, base: Manifest) -> int:

@@ -54,19 +54,17 @@ class SharedWatcher:
     def spread(self, listener: _Share) -> None:
         """Gives every share what was heard; if watches were lost, shares that aren't looking now are woken."""
         with self._lock:
-            if self._real is None:
+            real = self._real
+            if real is None:
                 return
-            hints = self._real.take()
+            hints = real.take()
             for share in self._shares:
                 share.paths |= hints.paths
                 share.lost |= hints.everything
             others = [share for share in self._shares if share is not listener]
-        if hints.everything and not self._real_polls():
+        if hints.everything and not real.polls:
             for share in others:
                 share.wake_soon()
-
-    def _real_polls(self) -> bool:
-        return self._real is None or self._real.polls
 
     def _wake_all(self) -> None:
         for share in tuple(self._shares):

@@ -186,7 +186,9 @@ class FolderWatcher:
         if place in self._wanted:
             return
         with self._lock:
-            if not _has_name(place):
+            try:
+                place.encode()
+            except UnicodeEncodeError:
                 self._nameless.add(place)
                 self.warning = self.warning or _NAMELESS
                 return
@@ -289,7 +291,10 @@ class FolderWatcher:
                 self._wanted -= gone
                 self._grown_at = None if self._grown_at == grown else self._grown_at
                 self._quiet = max(_QUIET, _QUIET_SHARE * (time.monotonic() - begun))
-                self._trust()
+                self._refusals = 0
+                if self._given_up:
+                    self._given_up = False
+                    self.warning = _NAMELESS if self._nameless else None
         if before is not None and not self._drain(before, earlier, listener):
             self._lose(listener)
         self._understand(source.first, listener)
@@ -326,7 +331,10 @@ class FolderWatcher:
                 return
             self._heard |= inside
             # A folder that is heard of may be another one of the same name: whoever looks at it names it again.
-            self._forget(inside & self._covered)
+            if again := inside & self._covered:
+                below = {place for place in self._covered | self._wanted if _is_at_or_below(place, again)}
+                self._covered -= below
+                self._wanted -= below
             if self._root in heard or listener.marks.folder in heard:
                 self._lost = True
                 self._covered.clear()
@@ -336,13 +344,6 @@ class FolderWatcher:
                 listener.call_on_loop(waiting.set)
         if inside or self._lost:
             listener.call_on_loop(listener.wake)
-
-    def _forget(self, places: set[str]) -> None:
-        if not places:
-            return
-        below = {place for place in self._covered | self._wanted if _is_at_or_below(place, places)}
-        self._covered -= below
-        self._wanted -= below
 
     def _begin_anew(self, error: Exception, listener: _Listener) -> None:
         """Waits after a failure: a moment or, if there were too many, so long that changes have to be looked for."""
@@ -362,13 +363,6 @@ class FolderWatcher:
         until = now + (_RETRY if refused else _QUIET * 2 ** len(self._failed_at))
         while not listener.stopped and (rest := until - time.monotonic()) > 0:
             listener.wait(rest)
-
-    def _trust(self) -> None:
-        """All is watched, perhaps again."""
-        self._refusals = 0
-        if self._given_up:
-            self._given_up = False
-            self.warning = _NAMELESS if self._nameless else None
 
     def _lose(self, listener: _Listener) -> None:
         """Something may have gone unheard: whoever waits, or asks next, walks."""
@@ -545,28 +539,27 @@ class _Listener:
         self._identity: int | None = None
 
     def start(self, listen: Callable[[_Listener], None]) -> None:
-        thread = threading.Thread(target=self._run_in_thread, args=(listen,), name="watching", daemon=True)
+        def run() -> None:
+            if sys.platform == "linux":
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGIO})
+            with self._lock:
+                self._identity = threading.get_ident()
+            try:
+                listen(self)
+            finally:
+                with self._lock:
+                    self._identity = None
+                atexit.unregister(end)
+
+        thread = threading.Thread(target=run, name="watching", daemon=True)
 
         def end() -> None:
             self.stop()
             thread.join(_MARK_WAIT)
 
-        self._end = end
         # A thread that comes back from `watchfiles` once the interpreter is gone would abort the process.
         atexit.register(end)
         thread.start()
-
-    def _run_in_thread(self, listen: Callable[[_Listener], None]) -> None:
-        if sys.platform == "linux":
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGIO})
-        with self._lock:
-            self._identity = threading.get_ident()
-        try:
-            listen(self)
-        finally:
-            with self._lock:
-                self._identity = None
-            atexit.unregister(self._end)
 
     def call_on_loop(self, on_loop: Callable[[], None]) -> None:
         """Has something done on the event loop."""
@@ -640,14 +633,6 @@ def _inotify_descriptors() -> set[int]:
                 if os.readlink(f"/proc/self/fd/{name}") == "anon_inode:inotify":  # noqa: PTH115 # likewise
                     found.add(int(name))
     return found
-
-
-def _has_name(place: str) -> bool:
-    try:
-        place.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _is_at_or_below(place: str, places: set[str]) -> bool:

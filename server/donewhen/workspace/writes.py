@@ -12,12 +12,12 @@ import secrets
 import stat
 import sys
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
+from donewhen.ports import FileText
 from donewhen.regular import read_bytes
 
 _UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
@@ -38,13 +38,21 @@ def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | Non
     for a path outside of the workspace or inside `.git`.
     """
     target = inside(root, path)
-    present = _present(root, target, path)
+    try:
+        present = read_bytes(target, within=root)
+    except FileNotFoundError:
+        present = None
+    except OSError as error:
+        raise WorkspaceError(f"{path} can't be read ({error.strerror}); nothing was written") from error
     if (None if present is None else hashlib.sha256(present).hexdigest()) != expected_digest:
         raise ChangedMeanwhile(path, None if present is None else present.decode("utf-8", "replace"))
     top = root.resolve()
     try:
         with real_folder(top, target.relative_to(top).as_posix(), make=True) as folder:
-            replace_file(folder / target.name, data, _mode(folder / target.name))
+            file, mode = folder / target.name, None
+            with contextlib.suppress(OSError):
+                mode = stat.S_IMODE(file.stat().st_mode)
+            replace_file(file, data, mode)
     except OSError as error:
         raise WorkspaceError(f"{path} can't be written ({error.strerror}): check its folder") from error
 
@@ -158,25 +166,14 @@ def is_temporary(path: str) -> bool:
     return not os.path.lexists(path)
 
 
-@dataclass(frozen=True)
-class Text:
-    """A file's text with `\\n` line ends, and how to write it back unchanged: encoding, byte order mark, line ends."""
-
-    content: str
-    digest: str
-    encoding: str = "utf-8"
-    mark: bytes = b""
-    newline: str = "\n"
-
-    def encode(self, content: str) -> bytes:
-        """The bytes of new content, in the file's own format. Raises WorkspaceError if its encoding can't represent
-        it."""
-        try:
-            return self.mark + content.replace("\n", self.newline).encode(self.encoding)
-        except UnicodeEncodeError as error:
-            raise WorkspaceError(
-                f"the file's encoding, {self.encoding}, can't hold {error.object[error.start]!r}"
-            ) from error
+def encoded_like(text: FileText, content: str) -> bytes:
+    """The bytes of new content, in the file's own format. Raises WorkspaceError if its encoding can't represent it."""
+    try:
+        return text.mark + content.replace("\n", text.newline).encode(text.encoding)
+    except UnicodeEncodeError as error:
+        raise WorkspaceError(
+            f"the file's encoding, {text.encoding}, can't hold {error.object[error.start]!r}"
+        ) from error
 
 
 _MARKS = (
@@ -188,7 +185,7 @@ _MARKS = (
 )
 
 
-def read_text_keeping(root: Path, path: str) -> Text:
+def read_text_keeping(root: Path, path: str) -> FileText:
     """Reads a text of the workspace `root` so that it can be written back in its encoding and with its line ends.
 
     Raises WorkspaceError for a file that is not text, or can't be read. A text with mixed line ends keeps each one.
@@ -204,8 +201,8 @@ def read_text_keeping(root: Path, path: str) -> Text:
     content, encoding = _decode(data[len(mark) :], encoding, path)
     crlf = content.count("\r\n")
     if crlf and crlf == content.count("\n"):
-        return Text(content.replace("\r\n", "\n"), digest, encoding, mark, "\r\n")
-    return Text(content, digest, encoding, mark)
+        return FileText(path, content.replace("\r\n", "\n"), digest, encoding, mark, "\r\n")
+    return FileText(path, content, digest, encoding, mark)
 
 
 def _decode(data: bytes, encoding: str, name: str) -> tuple[str, str]:
@@ -213,22 +210,6 @@ def _decode(data: bytes, encoding: str, name: str) -> tuple[str, str]:
         with contextlib.suppress(UnicodeDecodeError):
             return data.decode(candidate), candidate
     raise WorkspaceError(f"{name} is not valid {encoding} text")
-
-
-def _present(root: Path, target: Path, path: str) -> bytes | None:
-    try:
-        return read_bytes(target, within=root)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise WorkspaceError(f"{path} can't be read ({error.strerror}); nothing was written") from error
-
-
-def _mode(target: Path) -> int | None:
-    try:
-        return stat.S_IMODE(target.stat().st_mode)
-    except OSError:
-        return None
 
 
 def _default_mode() -> int:

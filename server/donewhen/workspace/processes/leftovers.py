@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,28 +44,16 @@ class LivenessPipe:
 
     def holders(self, pids: Iterable[int]) -> set[int]:
         """Those of `pids` that hold the pipe."""
-        if self._read is None or not self._held():
+        if self._read is None:
             return set()
-        name = f"pipe:[{os.fstat(self._read).st_ino}]"
-        return {pid for pid in pids if name in _open_files(pid)}
-
-    def _held(self) -> bool:
-        """False once every holder has ended: then the pipe is at its end."""
         import select
 
         poll = select.poll()
-        poll.register(self._read or 0, select.POLLIN)
-        return not poll.poll(0)
-
-
-def _open_files(pid: int) -> set[str]:
-    found: set[str] = set()
-    try:
-        for name in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 # names are all that is needed
-            found.add(os.readlink(f"/proc/{pid}/fd/{name}"))  # noqa: PTH115 # not always a path
-    except OSError:
-        return found  # it has ended, or belongs to another user
-    return found
+        poll.register(self._read, select.POLLIN)
+        if poll.poll(0):
+            return set()  # it is at its end: every holder has ended
+        name = f"pipe:[{os.fstat(self._read).st_ino}]"
+        return {pid for pid in pids if name in open_paths(pid)}
 
 
 _TERM_GRACE = 0.7
@@ -117,7 +106,7 @@ class Family:
         A process that was once seen to belong stays a member, even if its parents have ended or its mark was
         overwritten.
         """
-        young = _young(self._since, self._candidates())
+        young = [p for p in _other_processes(self._candidates()) if p.born >= self._since]
         members = _marked(young, self._mark, self._leader)
         members |= self._liveness.holders(p.pid for p in young)
         members |= {p.pid for p in young if self._known.get(p.pid) == p.born}
@@ -156,7 +145,8 @@ class Family:
         """The only pids that may belong: after a short step, those assigned since it began. None: any."""
         if self._leader is None or time.monotonic() - self._begun > _SHORT:
             return None
-        last = _last_pid()
+        fields = _read_proc("/proc/loadavg").split()
+        last = int(fields[-1]) if fields and fields[-1].isdigit() else -1  # the pid that was assigned last
         return range(self._leader, last + 1) if 0 <= last - self._leader < _MANY else None
 
     def _members_twice(self) -> set[int]:
@@ -169,35 +159,22 @@ class Family:
             _signal_each(self.members(), _SIGKILL)
 
 
-def find_marked(mark: str, since: float = 0.0, leader: int | None = None) -> set[int]:
-    """The pids of live processes that carry `mark` ("NAME=value") in their environment, or descend from `leader`.
-
-    `since` is seconds after boot: older processes are not examined.
-    """
-    return _marked(_young(since), mark, leader)
+def find_marked(mark: str) -> set[int]:
+    """The pids of live processes that carry `mark` ("NAME=value") in their environment, and of what descends from
+    them."""
+    return _marked(_other_processes(), mark, None)
 
 
-def _young(since: float, pids: range | None = None) -> list[SeenProcess]:
+def _other_processes(pids: range | None = None) -> list[SeenProcess]:
     me = os.getpid()
-    return [p for p in all_processes(pids) if p.born >= since and p.pid != me]
-
-
-def _last_pid() -> int:
-    """The pid that was assigned last, -1 if the system doesn't tell."""
-    fields = _read_proc("/proc/loadavg").split()
-    return int(fields[-1]) if fields and fields[-1].isdigit() else -1
+    return [p for p in all_processes(pids) if p.pid != me]
 
 
 def _marked(young: list[SeenProcess], mark: str, leader: int | None) -> set[int]:
     found = {p.pid for p in young if (leader is not None and leader in (p.pid, p.session)) or _carries(p.pid, mark)}
-    return found | _descendants(young, found if leader is None else found | {leader})
-
-
-def _descendants(processes: list[SeenProcess], roots: set[int]) -> set[int]:
-    found: set[int] = set()
-    fresh = roots
+    fresh = roots = found if leader is None else found | {leader}
     while fresh:
-        fresh = {p.pid for p in processes if p.parent in fresh} - found - roots
+        fresh = {p.pid for p in young if p.parent in fresh} - found - roots
         found |= fresh
     return found
 
@@ -210,29 +187,47 @@ def uptime() -> float:
 
 
 def all_processes(pids: range | None = None) -> Iterator[SeenProcess]:
-    return _from_proc(pids) if hasattr(time, "CLOCK_BOOTTIME") and _PROC.is_dir() else _from_psutil()
-
-
-def _from_proc(pids: range | None) -> Iterator[SeenProcess]:
-    ticks = os.sysconf("SC_CLK_TCK")
-    # Listed even if the pids are known: threads have files there too, and are not processes.
-    for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
-        if not name.isdecimal() or (pids is not None and int(name) not in pids):
-            continue
-        if text := _read_proc(f"/proc/{name}/stat"):
-            # The name in parentheses may itself contain spaces and parentheses.
-            fields = text[text.rindex(b")") + 2 :].split()
-            if fields[0] not in (b"Z", b"X"):
-                yield SeenProcess(int(name), int(fields[1]), int(fields[3]), int(fields[19]) / ticks)
-
-
-def _from_psutil() -> Iterator[SeenProcess]:
+    """Those that live now, zombies left out; on Linux, of `pids` alone where they are given."""
+    if hasattr(time, "CLOCK_BOOTTIME") and _PROC.is_dir():
+        ticks = os.sysconf("SC_CLK_TCK")
+        # Listed even if the pids are known: threads have files there too, and are not processes.
+        for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
+            if name.isdecimal() and (pids is None or int(name) in pids):
+                fields = stat_fields(name)
+                if fields and fields[0] not in (b"Z", b"X"):
+                    yield SeenProcess(int(name), int(fields[1]), int(fields[3]), int(fields[19]) / ticks)
+        return
     import psutil
 
     for process in psutil.process_iter(["pid", "ppid", "status", "create_time"]):
         facts = process.info
         if facts["status"] != psutil.STATUS_ZOMBIE:
             yield SeenProcess(facts["pid"], facts["ppid"] or 0, 0, facts["create_time"] or 0.0)
+
+
+def stat_fields(pid: int | str) -> list[bytes]:
+    """What Linux says of a process in `stat` (proc(5)), from its state on; empty if there is none, or it is hidden."""
+    text = _read_proc(f"/proc/{pid}/stat")
+    # The name in parentheses may itself contain spaces and parentheses.
+    return text[text.rindex(b")") + 2 :].split() if text else []
+
+
+def open_paths(pid: int) -> set[str]:
+    """The files that a process has open, as far as this user may see."""
+    found: set[str] = set()
+    if not Path("/proc/self/fd").is_dir():
+        import psutil
+
+        with suppress(psutil.Error, OSError):  # it has ended, or belongs to another user
+            found.update(str(Path(opened.path).resolve()) for opened in psutil.Process(pid).open_files())
+        return found
+    folder = f"/proc/{pid}/fd"
+    with suppress(OSError):  # likewise
+        for descriptor in os.listdir(folder):  # noqa: PTH208  # names are all that is needed
+            # One that was closed since says nothing of the others.
+            with suppress(OSError):
+                found.add(os.readlink(f"{folder}/{descriptor}"))  # noqa: PTH115  # hundreds of them, and not all are paths
+    return found
 
 
 def _carries(pid: int, mark: str) -> bool:

@@ -16,7 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from donewhen.ports import Dialogue, ProcessResult
 from donewhen.workspace.processes.leftovers import Family
@@ -63,10 +63,24 @@ class SystemProcesses:
         mark = secrets.token_hex(8)
         step = _Step(mark, Output(output_limit), LineSplitter(on_line) if on_line else None, self._watch, dialogue)
         variables = {**environment, RUN_TOKEN: token, STEP_TOKEN: mark}
-        options = self._options(cwd, variables, stdin, step.descriptors())
+        options = self._options(cwd, variables, stdin, step.family.descriptors())
         if dialogue is not None:
             options |= {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return await _to_its_end(step, step.run(command, options, cwd, timeout, stdin))
+        task = asyncio.ensure_future(step.run(command, options, cwd, timeout, stdin))
+        # A cancellation first ends the step, with all its children, and only then takes effect.
+        cancelled: asyncio.CancelledError | None = None
+        while True:
+            try:
+                result = await asyncio.shield(task)
+                break
+            except asyncio.CancelledError as error:
+                if task.done():
+                    raise
+                cancelled = error
+                step.stop.set()
+        if cancelled is not None:
+            raise cancelled
+        return result
 
     def _options(
         self, cwd: Path, variables: Mapping[str, str], stdin: bytes | None, descriptors: tuple[int, ...]
@@ -86,24 +100,6 @@ class SystemProcesses:
         return options
 
 
-async def _to_its_end(step: _Step, body: object) -> ProcessResult:
-    """Awaits the step; a cancellation first ends it, with all its children, and only then takes effect."""
-    task = asyncio.ensure_future(cast("asyncio.Future[ProcessResult]", body))
-    cancelled: asyncio.CancelledError | None = None
-    while True:
-        try:
-            result = await asyncio.shield(task)
-            break
-        except asyncio.CancelledError as error:
-            if task.done():
-                raise
-            cancelled = error
-            step.stop.set()
-    if cancelled is not None:
-        raise cancelled
-    return result
-
-
 class _Step(asyncio.SubprocessProtocol):
     """One process and its family, from start to the last descendant's end."""
 
@@ -120,15 +116,12 @@ class _Step(asyncio.SubprocessProtocol):
         self._drained = asyncio.Event()
         self._output = output
         self._lines = lines
-        self._family = Family(f"{STEP_TOKEN}={mark}")
+        self.family = Family(f"{STEP_TOKEN}={mark}")
         self._timed_out = False
         self._watch = watch
         self._limit = ""
         self._dialogue = dialogue
         self._open = {1} if dialogue is None else {1, 2}
-
-    def descriptors(self) -> tuple[int, ...]:
-        return self._family.descriptors()
 
     # The callbacks of asyncio.SubprocessProtocol.
 
@@ -162,13 +155,13 @@ class _Step(asyncio.SubprocessProtocol):
         try:
             transport = await self._spawn(command, options)
         except (OSError, ValueError) as error:
-            self._family.close()
+            self.family.close()
             return self._result(None, started_at, begun, _why_not_started(error, command, cwd))
         except asyncio.CancelledError:  # the loop is closing: asyncio ends the process that it starts, not its children
-            self._family.kill_now()
-            self._family.close()
+            self.family.kill_now()
+            self.family.close()
             raise
-        self._family.begin(transport.get_pid())
+        self.family.begin(transport.get_pid())
         try:
             _feed(transport, stdin)
             if self._dialogue is not None:
@@ -176,8 +169,8 @@ class _Step(asyncio.SubprocessProtocol):
             await self._until_over(timeout, transport.get_pid())
             await self._end()
         finally:
-            self._family.kill_now()
-            self._family.close()
+            self.family.kill_now()
+            self.family.close()
             # asyncio waits for its end in a thread, and complains if closing has heard of it before.
             await _happens(self._exited, _EXIT_IS_HEARD_OF)
             transport.close()
@@ -220,7 +213,7 @@ class _Step(asyncio.SubprocessProtocol):
         """Ends the group and all leftovers, then reads what is still in the pipe."""
         if self._exited.is_set():
             await _happens(self._drained, _EOF_GRACE)
-        await self._family.end(running=not self._exited.is_set(), at_once=bool(self._limit))
+        await self.family.end(running=not self._exited.is_set(), at_once=bool(self._limit))
         await _happens(self._exited, _EOF_GRACE)
         await _happens(self._drained, _EOF_GRACE)
 

@@ -94,8 +94,7 @@ class BestRooms:
                     self.why = ""
                     return rooms
                 why.append(f"{mounter.name} can't mount an overlay in {folder}: {hindrance}")
-        none = "bubblewrap is not installed"
-        self.why = "; ".join(why) or none
+        self.why = "; ".join(why) or "bubblewrap is not installed"
         return None
 
     async def _why_no_overlay(self, rooms: OverlayRooms, where: Path) -> str:

@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -62,26 +62,23 @@ class CopiedRooms:
         """See `ports.Rooms`. Build outputs are never copied, because they contain the workspace's path. Nothing outside
         of the workspace is hidden."""
         async with place_in(self._folder) as folder:
-            yield await self._make_copy(workspace, laid, folder)
+            root, layer, scratch = folder / "root" / workspace.root.name, folder / "layer", folder / "scratch"
+            try:
+                root.parent.mkdir()
+                await shielded(asyncio.to_thread(copy_tree, workspace.root, root, frozenset(workspace.files())))
+                layer.mkdir()
+                gone = await lay_files(workspace, laid, layer)
+                await shielded(asyncio.to_thread(_replace, root, layer, gone))
+                scratch.mkdir()
+                known = await asyncio.to_thread(lambda: dict(_signatures(root)))
+            except (OSError, shutil.Error) as error:
+                raise WorkspaceError(f"the workspace can't be copied to {folder} ({error})") from error
 
-    async def _make_copy(self, workspace: Workspace, laid: Sequence[Laid], folder: Path) -> Room:
-        root, layer, scratch = folder / "root" / workspace.root.name, folder / "layer", folder / "scratch"
-        try:
-            root.parent.mkdir()
-            await shielded(asyncio.to_thread(copy_tree, workspace.root, root, frozenset(workspace.files())))
-            layer.mkdir()
-            gone = await lay_files(workspace, laid, layer)
-            await shielded(asyncio.to_thread(_replace, root, layer, gone))
-            scratch.mkdir()
-            known = await asyncio.to_thread(lambda: dict(_signatures(root)))
-        except (OSError, shutil.Error) as error:
-            raise WorkspaceError(f"the workspace can't be copied to {folder} ({error})") from error
-        checker = self._inside(self._processes, root, scratch, None)
-        return Room(self.kind, root, False, checker, lambda: asyncio.to_thread(_rewritten, root, known))
+            def rewritten() -> Sequence[str]:
+                return tuple(sorted(path for path, before in known.items() if _signature(root / path) != before))
 
-
-def _rewritten(root: Path, known: Mapping[str, Signature | None]) -> Sequence[str]:
-    return tuple(sorted(path for path, before in known.items() if _signature(root / path) != before))
+            checker = self._inside(self._processes, root, scratch, None)
+            yield Room(self.kind, root, False, checker, lambda: asyncio.to_thread(rewritten))
 
 
 def _signatures(root: Path) -> Iterator[tuple[str, Signature | None]]:
@@ -113,7 +110,9 @@ def copy_tree(
     folder `without` is left out. Raises OSError, and WorkspaceError if the tree has more than `most` files or bytes."""
     files = size = 0
     installed: Path | None = None
-    for folder, folders, names, here in _walked(root):
+    # With a descriptor of each folder, whoever puts a link in its place meanwhile leads nobody out.
+    walk = os.fwalk(root) if sys.platform != "win32" else ((*each, None) for each in os.walk(root))
+    for folder, folders, names, here in walk:
         place = Path(folder).relative_to(root)
         if ENVIRONMENT in names:
             installed = place
@@ -137,8 +136,8 @@ def copy_tree(
                 (target / place / name).symlink_to(_led(source, leads, root, target) if own_links else leads)
             elif stat.S_ISREG(status.st_mode):
                 _copy_file(name, here, target / place / name)
-    for config in _environments(target):
-        _move_environment(config.parent, str(root), str(target))
+    for config in (*target.glob("*/pyvenv.cfg"), *target.glob("*/*/pyvenv.cfg")):
+        _move_environment(target, config, str(root))
 
 
 def _led(source: Path, leads: Path, root: Path, target: Path) -> Path:
@@ -167,14 +166,6 @@ def _replace(root: Path, layer: Path, gone: Sequence[str]) -> None:
             (Path(folder) / name).replace(place / name)
 
 
-def _walked(root: Path) -> Iterator[tuple[str, list[str], list[str], int | None]]:
-    """`os.walk` with a descriptor of each folder: whoever puts a link in its place meanwhile leads nobody out."""
-    if sys.platform != "win32":
-        yield from os.fwalk(root)
-    else:
-        yield from ((*each, None) for each in os.walk(root))
-
-
 def _copy_file(name: str, folder: int | None, target: Path) -> None:
     """Shares the blocks if the file system can (Linux)."""
     flags = os.O_RDONLY | sum(getattr(os, each, 0) for each in ("O_NONBLOCK", "O_CLOEXEC", "O_NOFOLLOW", "O_BINARY"))
@@ -185,16 +176,12 @@ def _copy_file(name: str, folder: int | None, target: Path) -> None:
         with target.open("wb") as copy:
             if not _cloned(read, copy.fileno()):
                 shutil.copyfileobj(source, copy, _CHUNK)
-        _copy_stat(read, target)
-
-
-def _copy_stat(read: int, target: Path) -> None:
-    status = os.fstat(read)
-    for name in os.listxattr(read) if sys.platform == "linux" else ():
-        with contextlib.suppress(OSError):
-            os.setxattr(target, name, os.getxattr(read, name))
-    target.chmod(stat.S_IMODE(status.st_mode))
-    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+        status = os.fstat(read)
+        for attribute in os.listxattr(read) if sys.platform == "linux" else ():
+            with contextlib.suppress(OSError):
+                os.setxattr(target, attribute, os.getxattr(read, attribute))
+        target.chmod(stat.S_IMODE(status.st_mode))
+        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def _cloned(read: int, write: int) -> bool:
@@ -209,17 +196,17 @@ def _cloned(read: int, write: int) -> bool:
     return True
 
 
-def _environments(root: Path) -> list[Path]:
-    return [one for one in (*root.glob("*/pyvenv.cfg"), *root.glob("*/*/pyvenv.cfg")) if _is_in(root, one)]
-
-
 def _is_in(root: Path, file: Path) -> bool:
     """Whether no link leads to it: an environment outside is the person's, and stays as it is."""
     return has_real_folders(root, file.relative_to(root).as_posix())
 
 
-def _move_environment(environment: Path, before: str, now: str) -> None:
-    """Fixes the paths in a virtual environment's scripts, and of packages installed from the project."""
+def _move_environment(root: Path, config: Path, before: str) -> None:
+    """Fixes the paths in the scripts of a virtual environment in the copy, and of packages installed from the
+    project."""
+    if not _is_in(root, config):
+        return
+    environment, now = config.parent, str(root)
     candidates = [*environment.glob("bin/*"), *environment.glob("Scripts/*")]
     packages = [*environment.glob("lib/*/site-packages"), *environment.glob("Lib/site-packages")]
     for folder in packages:

@@ -80,7 +80,12 @@ def _mount_one(folder: str, kind: str, place: str, shown: str, size: int) -> Non
     """Mounts one thing. The current folder is the root of the old tree, in which everything looks as before."""
     source = f".{shown}"
     if kind == "masked":
-        _mask(place)
+        if os.path.lexists(place):
+            try:
+                _mount("./dev/null", place, _BIND | _RECURSIVE)
+                _make_read_only(place)
+            except FileNotFoundError:
+                pass  # a socket may be gone by now
         return
     if kind in ("empty", "vain", "layered") or os.path.isdir(source):  # noqa: PTH112
         os.makedirs(place, exist_ok=True)  # noqa: PTH103
@@ -100,15 +105,6 @@ def _mount_one(folder: str, kind: str, place: str, shown: str, size: int) -> Non
         _mount(source, place, _BIND | _RECURSIVE)
         if kind != "written":
             _make_read_only(place)
-
-
-def _mask(place: str) -> None:
-    if os.path.lexists(place):
-        try:
-            _mount("./dev/null", place, _BIND | _RECURSIVE)
-            _make_read_only(place)
-        except FileNotFoundError:
-            pass  # a socket may be gone by now
 
 
 def _cover(root: str, place: str, kind: str) -> None:

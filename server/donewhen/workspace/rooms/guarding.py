@@ -89,16 +89,12 @@ class Guarded:
         found += [_joined(folder, name) for folder in data for name in IN_GIT]
         missing += [_joined(folder, name) for folder in data for name in _ABSENT_IN_GIT]
         for path in dict.fromkeys(missing):
-            held = hold(self._records, root, path) if _is_inside(root, path) else None
-            if held is not None:
-                undone.append(lambda held=held: let_go(held))
+            if self._held(path, undone):
                 found.append(path)
         passed: list[str] = []
         for way in ways:
             for path in way:
-                held = hold(self._records, root, path) if _is_inside(root, path) else None
-                if held is not None:
-                    undone.append(lambda held=held: let_go(held))
+                self._held(path, undone)
                 # What stands in for a folder on the way, such as a file, could be replaced by one.
                 (passed if path != way[-1] and is_folder(root / path) else found).append(path)
         kept = {path for path in found if self._is_real(path)}
@@ -107,6 +103,13 @@ class Guarded:
         outer = sorted(path for path in kept if not kept.intersection(folders_above(path)))
         pinned = sorted(path for path in above - kept if not kept.intersection(folders_above(path)))
         return [*(Mount("written", root / path) for path in pinned), *(Mount("seen", root / path) for path in outer)]
+
+    def _held(self, path: str, undone: list[Callable[[], object]]) -> bool:
+        """Whether something of ours now holds the place of what is missing at a path."""
+        held = hold(self._records, self._root, path) if _is_inside(self._root, path) else None
+        if held is not None:
+            undone.append(lambda: let_go(held))
+        return held is not None
 
     def links(self) -> tuple[str, ...]:
         """The guarded places that are links, and links on the way to the hooks of the workspace's own repository and of
@@ -173,7 +176,10 @@ class Guarded:
         for config in (*configs, Path("/etc/gitconfig")):
             with contextlib.suppress(OSError):
                 for named in _HOOKS_PATH.findall(read_bytes(config)):
-                    path = _with_home(os.fsdecode(_unquoted(named)), home)
+                    # What git takes from a value as it stands in its configuration.
+                    value = _QUOTED.sub(lambda one: _ESCAPES.get(one[1], one[1]) if one[1] else b"", named.rstrip())
+                    path = os.fsdecode(value)
+                    path = f"{home}{path[1:]}" if home is not None and path.startswith("~/") else path
                     passed = _entries_on(os.path.join(root, top, path))  # noqa: PTH118  # its `..` follow links
                     inside = [os.path.relpath(one, root) for one in passed if one.startswith(f"{root}/")]
                     found += [tuple(inside)] if inside else []
@@ -214,11 +220,6 @@ def _is_inside(root: Path, path: str) -> bool:
     return path != "." and not path.startswith("../") and has_real_folders(root, path)
 
 
-def _unquoted(value: bytes) -> bytes:
-    """What git takes from a value as it stands in its configuration."""
-    return _QUOTED.sub(lambda one: _ESCAPES.get(one[1], one[1]) if one[1] else b"", value.rstrip())
-
-
 def _entries_on(path: str) -> Iterator[str]:
     """Everything that the kernel passes on its way along an absolute path, as if what is missing were a folder: links,
     and what they lead to. No folder above any of these is a link."""
@@ -237,11 +238,6 @@ def _entries_on(path: str) -> Iterator[str]:
             target = os.readlink(entry)  # noqa: PTH115  # as above
             place = "/" if target.startswith("/") else place
             ahead += target.split("/")[::-1]
-
-
-def _with_home(path: str, home: Path | None) -> str:
-    """A path as git's configuration writes it, which may begin in the home folder."""
-    return f"{home}{path[1:]}" if home is not None and path.startswith("~/") else path
 
 
 def _joined(folder: str, name: str) -> str:

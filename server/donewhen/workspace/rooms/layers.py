@@ -25,7 +25,8 @@ async def lay_files(workspace: Workspace, laid: Sequence[Laid], target: Path) ->
     kept: dict[str, list[str]] = defaultdict(list)
     gone: list[str] = []
     for one in laid:
-        _refuse_outside(one.path)
+        if one.path.startswith("/") or ".." in one.path.split("/") or not one.path:
+            raise WorkspaceError(f"{one.path!r} is not a path of the workspace")
         if one.checkpoint is not None:
             kept[one.checkpoint].append(one.path)
         elif one.content is None:
@@ -70,11 +71,6 @@ def made_by_builds(path: str, covered: frozenset[str]) -> bool:
 _OUTPUTS = tuple(glob for table in ECOSYSTEMS for glob in table.outputs if glob.endswith("/**"))
 
 
-def _refuse_outside(path: str) -> None:
-    if path.startswith("/") or ".." in path.split("/") or not path:
-        raise WorkspaceError(f"{path!r} is not a path of the workspace")
-
-
 def _write_files(root: Path, texts: Iterable[tuple[str, bytes]], target: Path) -> None:
     failed: list[str] = []
     for path, content in texts:
@@ -90,15 +86,11 @@ def hide(paths: Iterable[str], layer: Path) -> None:
     may create one since Linux 5.8. Raises OSError."""
     for path in paths:
         file = layer / path
-        if any(not stat.S_ISDIR(above.lstat().st_mode) for above in _present_above(layer, file)):
+        above = [place for place in file.parents if place != layer and place.is_relative_to(layer)]
+        if any(os.path.lexists(place) and not stat.S_ISDIR(place.lstat().st_mode) for place in above):
             continue  # a file of the layer replaces its folder
         file.parent.mkdir(parents=True, exist_ok=True)
         os.mknod(file, stat.S_IFCHR, 0)
-
-
-def _present_above(layer: Path, file: Path) -> list[Path]:
-    above = [place for place in file.parents if place != layer and place.is_relative_to(layer)]
-    return [place for place in above if os.path.lexists(place)]
 
 
 def like_below(root: Path, layer: Path) -> None:
@@ -139,12 +131,11 @@ def changed_above(upper: Path, below: Sequence[Path], place: str = "") -> Iterat
 def _highest_layer(below: Sequence[Path], path: str) -> Sequence[Path]:
     """The highest layer with anything at a path, if there is one."""
     found = next((layer for layer in below if os.path.lexists(layer / path)), None)
-    return () if found is None or _hidden(found / path) else (found,)
-
-
-def _hidden(file: Path) -> bool:
-    status = file.lstat()
-    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+    if found is None:
+        return ()
+    status = (found / path).lstat()
+    hidden = stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+    return () if hidden else (found,)
 
 
 def _files_in(below: Sequence[Path], place: str) -> Iterator[str]:

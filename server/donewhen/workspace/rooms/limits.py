@@ -22,6 +22,7 @@ import psutil
 
 from donewhen.ports import RoomLimits
 from donewhen.regular import read_text
+from donewhen.workspace.processes.leftovers import stat_fields
 from donewhen.workspace.rooms.home import is_there
 
 _PREFIX = "donewhen-"
@@ -55,8 +56,10 @@ def control_group(processes: int) -> Counted | None:
     """A new group that allows at most this many processes and threads; None if none can be made."""
     for above in _candidates():
         for left in above.glob(f"{_PREFIX}*"):
-            if not _has_maker(left.name):
-                _removed(left)  # left by a crash; a group in use stays
+            maker = left.name.removeprefix(_PREFIX).partition("-")[0]
+            # While its maker lives, a command may be about to join it; a group in use stays.
+            if not (maker.isdecimal() and psutil.pid_exists(int(maker))):
+                _removed(left)
         folder = above / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         try:
             folder.mkdir()
@@ -69,12 +72,6 @@ def control_group(processes: int) -> Counted | None:
             continue
         return Counted(folder)
     return None
-
-
-def _has_maker(name: str) -> bool:
-    """Whether the maker of the group with this name still lives: its command may be about to join it."""
-    maker = name.removeprefix(_PREFIX).partition("-")[0]
-    return maker.isdecimal() and psutil.pid_exists(int(maker))
 
 
 def _candidates() -> Iterator[Path]:
@@ -253,7 +250,7 @@ def _threads_of(leader: int) -> Mapping[int, int]:
     threads: dict[int, int] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208  # names are all that is needed, and this is the hot path
         if name.isdecimal():
-            fields = _stat(name)
+            fields = stat_fields(name)
             if fields:
                 parents[int(name)], threads[int(name)] = int(fields[1]), int(fields[17])
     children: dict[int, list[int]] = {}
@@ -268,19 +265,10 @@ def _threads_of(leader: int) -> Mapping[int, int]:
     return {pid: threads[pid] for pid in ours}
 
 
-def _stat(name: str) -> list[bytes]:
-    try:
-        with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123  # the hot path
-            text = file.read()
-    except OSError:
-        return []  # it has ended
-    return text[text.rindex(b")") + 2 :].split()
-
-
 def _living_task(pid: int, threads: int) -> str:
     """The name in /proc of a task with the memory of a process: its first thread, unless that has ended before others,
     and shows nothing any more."""
-    if threads > 1 and _stat(str(pid))[:1] == [b"Z"]:
+    if threads > 1 and stat_fields(pid)[:1] == [b"Z"]:
         return next((f"{pid}/task/{name}" for name in _other_tasks(pid)), str(pid))
     return str(pid)
 

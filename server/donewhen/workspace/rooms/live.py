@@ -27,7 +27,7 @@ from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import PATIENCE, TIMED_OUT
 from donewhen.workspace.rooms.guarding import Guarded, git_folders
 from donewhen.workspace.rooms.home import elsewhere, home_of, interpreters, is_file, is_link, is_there
-from donewhen.workspace.rooms.limits import Counted, RoomWatch, control_group, most_memory
+from donewhen.workspace.rooms.limits import RoomWatch, control_group, most_memory
 from donewhen.workspace.rooms.mounting import (
     Bubblewrap,
     Inside,
@@ -151,7 +151,19 @@ class MountedLiveRooms:
         group = control_group(2 * grants.limits.processes) if grants.limits.processes else None
         if group is not None:
             undone.append(group.close)
-        return _mounted_room(mounter, shape, grants, (self._root, folder), self._outside, group)
+        # A process in a room holds no lock of ours: it could release it, and it ends with the room anyway.
+        watch = RoomWatch(grants.limits, (self._root, folder), group.refused if group is not None else None)
+        limit = str(2 * grants.limits.processes) if grants.limits.processes else "unlimited"
+        inner = [one for one in shape.mounts if one.place != self._root and one.place.is_relative_to(self._root)]
+        expected = sources(inner)
+        inside = Inside(
+            SystemProcesses(watch=watch),
+            mounter,
+            shape,
+            around=confined(str(group.joins) if group is not None else ""),
+            before=("/bin/sh", "-c", _BEGUN, limit, str(len(expected)), *expected),
+        )
+        return LiveRoom(inside, self._outside, contained=True, hint=partial(_room_hint, network=grants.network))
 
     async def _why_no_rooms(self) -> str:
         """Why there are no rooms; empty if a command ran in one."""
@@ -163,14 +175,13 @@ class MountedLiveRooms:
         for mounter in _each(self._programs(self._variables())):
             try:
                 async with self._opened_room(mounter, Grants()) as room:
-                    tried = room.processes.run(
+                    result = await room.processes.run(
                         "test -w . && echo in",
                         cwd=self._root,
                         environment=dict(self._variables()),
                         token="",
                         timeout=self._patience,
                     )
-                    result = await tried
             except WorkspaceError as error:
                 return str(error)
             if result.exit_code == 0 and result.output == "in\n":
@@ -179,8 +190,7 @@ class MountedLiveRooms:
             self._timed_out = self._timed_out or result.timed_out
             said = TIMED_OUT if result.timed_out else result.spawn_error or result.output.strip()[:300]
             hindrances.append(f"{mounter.name} can't open one: {said}")
-        none = "bubblewrap is not installed"
-        return "; ".join(dict.fromkeys(hindrances)) or none
+        return "; ".join(dict.fromkeys(hindrances)) or "bubblewrap is not installed"
 
     def _unfit(self) -> str:
         """What in the workspace itself no room can contain."""
@@ -213,7 +223,7 @@ class MountedLiveRooms:
             Mount("written", place) for place in grants.writes if is_there(place) and not place.is_relative_to(root)
         ]
         for number, file in enumerate(grants.copied):
-            _copy(file, folder / "copied" / str(number), _path_outside(file, made))
+            _copy(file, folder / "copied" / str(number), made)
         made += [Mount("written", root)]
         inner = [place for place in hidden if place.is_relative_to(root) and place != root]
         made += [Mount("empty", place, size=_SMALL) for place in inner]
@@ -242,29 +252,6 @@ class MountedLiveRooms:
         for place in places:
             if any(place.is_relative_to(one) and place != one for one in covered) and is_there(place):
                 yield place
-
-
-def _mounted_room(
-    mounter: Mounter,
-    shape: Shape,
-    grants: Grants,
-    disks: Sequence[Path],
-    outside: Processes,
-    group: Counted | None,
-) -> LiveRoom:
-    # A process in a room holds no lock of ours: it could release it, and it ends with the room anyway.
-    started = SystemProcesses(watch=RoomWatch(grants.limits, disks, group.refused if group is not None else None))
-    limit = str(2 * grants.limits.processes) if grants.limits.processes else "unlimited"
-    inner = [mount for mount in shape.mounts if mount.place != disks[0] and mount.place.is_relative_to(disks[0])]
-    expected = sources(inner)
-    inside = Inside(
-        started,
-        mounter,
-        shape,
-        around=confined(str(group.joins) if group is not None else ""),
-        before=("/bin/sh", "-c", _BEGUN, limit, str(len(expected)), *expected),
-    )
-    return LiveRoom(inside, outside, contained=True, hint=partial(_room_hint, network=grants.network))
 
 
 def _room_hint(result: ProcessResult, *, network: bool) -> str:
@@ -318,16 +305,13 @@ def _repository(root: Path) -> tuple[Path, ...]:
     return (*([top] if top != root else []), *(one for one in git_folders(top) if one != top / ".git"))
 
 
-def _path_outside(file: Path, mounts: Sequence[Mount]) -> Path | None:
-    """The path outside of the room, for a file in one of the room's own folders."""
+def _copy(file: Path, kept: Path, mounts: Sequence[Mount]) -> None:
+    """Puts a file into that one of the room's own folders which takes the place of its own, and keeps its original
+    state."""
     own = next((mount for mount in reversed(mounts) if file.is_relative_to(mount.place)), None)
-    return own.source / file.relative_to(own.place) if own is not None and own.source is not None else None
-
-
-def _copy(file: Path, kept: Path, target: Path | None) -> None:
-    """Puts a file into the room, and keeps its original state."""
-    if target is None or not is_file(file):
+    if own is None or own.source is None or not is_file(file):
         return
+    target = own.source / file.relative_to(own.place)
     for one in (kept, target):
         one.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, one)

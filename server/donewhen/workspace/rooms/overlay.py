@@ -63,25 +63,20 @@ class OverlayRooms:
         if inner := mounted_below(workspace.root):
             raise WorkspaceError(f"{inner[0]} is mounted in the workspace, and overlays can't show it")
         async with place_in(self._folder) as folder:
-            yield await self._make_overlay(workspace, laid, folder, built, naming)
-
-    async def _make_overlay(
-        self, workspace: Workspace, laid: Sequence[Laid], folder: Path, built: bool, naming: str
-    ) -> Room:
-        root, layer, upper = workspace.root, folder / "layer", folder / "upper"
-        try:
-            for name in LAYERS:
-                (folder / name).mkdir()
-            gone = await lay_files(workspace, laid, layer)
-            if not built:
-                gone += await asyncio.to_thread(built_folders, root, frozenset(workspace.files()))
-            await asyncio.to_thread(hide, gone, layer)
-            await asyncio.to_thread(like_below, root, layer)
-            await asyncio.to_thread(like_below, root, upper)
-        except OSError as error:
-            raise WorkspaceError(f"a room's files can't be laid in {folder} ({error.strerror or error})") from error
-        checker = self._inside(self.inside(root, folder, naming), root, folder / "scratch", upper)
-        return Room(self.kind, root, True, checker, partial(_rewritten, upper, (layer, root)))
+            root, layer, upper = workspace.root, folder / "layer", folder / "upper"
+            try:
+                for name in LAYERS:
+                    (folder / name).mkdir()
+                gone = await lay_files(workspace, laid, layer)
+                if not built:
+                    gone += await asyncio.to_thread(built_folders, root, frozenset(workspace.files()))
+                await asyncio.to_thread(hide, gone, layer)
+                await asyncio.to_thread(like_below, root, layer)
+                await asyncio.to_thread(like_below, root, upper)
+            except OSError as error:
+                raise WorkspaceError(f"a room's files can't be laid in {folder} ({error.strerror or error})") from error
+            checker = self._inside(self.inside(root, folder, naming), root, folder / "scratch", upper)
+            yield Room(self.kind, root, True, checker, partial(_rewritten, upper, (layer, root)))
 
     def inside(self, root: Path, folder: Path, naming: str = "") -> Processes:
         """Runs commands in the room whose layers are in that folder."""

@@ -55,22 +55,16 @@ def take_place(rooms: Path) -> RoomFolder:
         while True:
             folder = rooms / secrets.token_hex(8)
             # The lock first: any process removes a folder whose lock is free.
-            if (lock := _locked(folder.with_suffix(_LOCK))) is not None:
+            file = folder.with_suffix(_LOCK)
+            lock = open_lock_file(file)
+            # A sweep may still hold the lock, or have removed the file already.
+            if try_lock(lock) and _is_current(Held(file, lock)):
                 break
+            os.close(lock)
         folder.mkdir(mode=0o700)
     except OSError as error:
         raise WorkspaceError(f"no room can be made in {rooms} ({error.strerror or error})") from error
     return RoomFolder(folder, lock)
-
-
-def _locked(file: Path) -> int | None:
-    """The descriptor of a new file with its lock held; None if a sweep took the lock first. Raises OSError."""
-    lock = open_lock_file(file)
-    # A sweep may still hold the lock, or have removed the file already.
-    if try_lock(lock) and _is_current(Held(file, lock)):
-        return lock
-    os.close(lock)
-    return None
 
 
 @asynccontextmanager
@@ -206,7 +200,7 @@ def _place_of(held: Held) -> tuple[str, str] | None:
 def remove(folder: Path) -> None:
     """Removes a folder with all its content, even if a mount made a folder in it that nobody may enter."""
 
-    def allow(do: Callable[..., Any], path: str, why: BaseException) -> None:
+    def allow(do: Callable[..., Any], path: str, why: object) -> None:
         with contextlib.suppress(OSError):
             for one in (Path(path).parent, Path(path)):
                 mode = one.lstat().st_mode
@@ -215,9 +209,6 @@ def remove(folder: Path) -> None:
             if do in (os.unlink, os.rmdir):  # the failure may have been in listing a folder
                 do(path)
 
-    def again(do: Callable[..., Any], path: str, info: tuple[type[BaseException], BaseException, Any]) -> None:
-        allow(do, path, info[1])
-
     for _ in range(2):  # a folder that could not be listed is emptied only after access was granted
         if os.path.lexists(folder):
-            shutil.rmtree(folder, onerror=again)
+            shutil.rmtree(folder, onerror=allow)
