@@ -47,8 +47,9 @@ def doctor(call: Call) -> int:
         *_workspace_lines(call, facts),
         *_workers(facts.models, call),
         *_plugins(facts.plugins),
+        *_containment(call, facts),
+        *_environment(facts),
     ]
-    lines += [*_containment(call, facts), *_environment(facts)]
     if call.json:
         call.terminal.document({"version": __version__, "findings": [asdict(line) for line in lines]})
         return 0
@@ -57,14 +58,10 @@ def doctor(call: Call) -> int:
         if line.group != group:
             group = line.group
             call.terminal.result(group)
-        call.terminal.result(_line_text(line))
+        detail = f": {plain(line.detail)}" if line.detail else ""
+        how = f" → {line.how}" if line.how else ""
+        call.terminal.result(f"  {SYMBOLS[line.state]} {line.name}{detail}{how}")
     return 0
-
-
-def _line_text(line: DoctorLine) -> str:
-    detail = f": {plain(line.detail)}" if line.detail else ""
-    how = f" → {line.how}" if line.how else ""
-    return f"  {SYMBOLS[line.state]} {line.name}{detail}{how}"
 
 
 def _installation() -> Iterator[DoctorLine]:
@@ -76,40 +73,28 @@ def _installation() -> Iterator[DoctorLine]:
     how = "" if git else "install git: ignore rules are read and files are compared faster with it"
     yield DoctorLine(group, "git", "ok" if git else "missing", git or "not found", how)
     for package in ("pygls", "watchfiles", "pydantic", "rich"):
-        yield _package(group, package)
-
-
-def _package(group: str, name: str) -> DoctorLine:
-    try:
-        return DoctorLine(group, name, "ok", version(name))
-    except PackageNotFoundError:
-        return DoctorLine(group, name, "problem", "not installed", "install donewhen again")
+        try:
+            yield DoctorLine(group, package, "ok", version(package))
+        except PackageNotFoundError:
+            yield DoctorLine(group, package, "problem", "not installed", "install donewhen again")
 
 
 def _workspace_lines(call: Call, facts: DoctorFacts) -> Iterator[DoctorLine]:
     group = "workspace"
     yield DoctorLine(group, "folder", "ok", str(call.root))
     yield DoctorLine(group, "watching", "ok" if facts.watcher else "missing", facts.watcher or facts.watcher_hindrance)
-    yield _state_folder_line(group, str(call.state_dir or facts.state_folder))
-    yield _goals(group, facts)
-    for problem in facts.problems:
-        yield DoctorLine(group, "problem", "problem", problem)
-
-
-def _goals(group: str, facts: DoctorFacts) -> DoctorLine:
-    named = ", ".join(shown_path(path) for path in facts.goals) or "none here"
-    more = f" ({facts.goals_elsewhere} more in folders below)" if facts.goals_elsewhere else ""
-    return DoctorLine(
-        group, "goal files", "ok" if facts.goals else "missing", named + more, "" if facts.goals else "donewhen init"
-    )
-
-
-def _state_folder_line(group: str, folder: str) -> DoctorLine:
-    """Whether runs can be recorded: in the folder, or in the nearest existing one above it."""
-    existing = next((p for p in (Path(folder), *Path(folder).parents) if p.is_dir()), None)
+    # Whether runs can be recorded: in the folder, or in the nearest existing one above it.
+    folder = str(call.state_dir or facts.state_folder)
+    existing = next((path for path in (Path(folder), *Path(folder).parents) if path.is_dir()), None)
     writable = existing is not None and os.access(existing, os.W_OK | os.X_OK)
     how = "" if writable else "make it writable, or give another one with --state-dir"
-    return DoctorLine(group, "state folder", "ok" if writable else "problem", folder, how)
+    yield DoctorLine(group, "state folder", "ok" if writable else "problem", folder, how)
+    goals = ", ".join(shown_path(path) for path in facts.goals) or "none here"
+    goals += f" ({facts.goals_elsewhere} more in folders below)" if facts.goals_elsewhere else ""
+    how = "" if facts.goals else "donewhen init"
+    yield DoctorLine(group, "goal files", "ok" if facts.goals else "missing", goals, how)
+    for problem in facts.problems:
+        yield DoctorLine(group, "problem", "problem", problem)
 
 
 def _workers(models: ModelsFacts, call: Call) -> Iterator[DoctorLine]:
@@ -120,11 +105,7 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[DoctorLine]:
     agent: State = "ok" if agents and "worker" not in lacking else "missing"
     how = "" if agents else "set a model: --model PROVIDER/NAME, DONEWHEN_MODEL or `model` in your settings"
     found: dict[str, tuple[State, str, str]] = {
-        "agent": (
-            agent,
-            ", ".join(agents) or "no model is set",
-            how,
-        ),
+        "agent": (agent, ", ".join(agents) or "no model is set", how),
         "command": ("ok", *_command_worker(call)),
     }
     agents_here = found_agents(call.terminal.environ)

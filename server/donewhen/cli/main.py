@@ -8,7 +8,6 @@ import logging
 import os
 import time
 import traceback
-from argparse import Namespace
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -113,17 +112,11 @@ def _called(
         return USAGE
     call = call_of(arguments, terminal, services, serve, user_file)
     call.warn_about_settings()
-    return _performed(_imported_command(arguments), call)
-
-
-def _imported_command(arguments: Namespace) -> Command:
     if (extra := OF_EXTRAS.get(arguments.command)) is not None:
-        return cast(Command, part_of(extra, "command", arguments.command))
-    module, name = COMMANDS[arguments.command]
-    return cast(Command, getattr(import_module(f"donewhen.cli.{module}"), name))
-
-
-def _performed(command: Command, call: Call) -> int:
+        command = cast(Command, part_of(extra, "command", arguments.command))
+    else:
+        module, name = COMMANDS[arguments.command]
+        command = cast(Command, getattr(import_module(f"donewhen.cli.{module}"), name))
     if not inspect.iscoroutinefunction(command):
         return cast(int, command(call))
     return asyncio.run(command(call))

@@ -189,7 +189,10 @@ def _add_arguments(commands: dict[str, Parser]) -> None:
     for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "hint", "revert"):
         commands[name].add_argument("run_id", metavar="RUN_ID")
     _person_arguments(commands)
-    commands["report"].add_argument("--format", choices=tuple(FORMATS), type=_format, help=_formats())
+    *others, last = (f"{name} ({form.about})" if form.about else name for name, form in FORMATS.items())
+    commands["report"].add_argument(
+        "--format", choices=tuple(FORMATS), type=_format, help=f"{', '.join(others)} or {last}"
+    )
     _revert_arguments(commands["revert"])
     _serve_arguments(commands["serve"])
     commands["guard"].add_argument("goal", nargs="?", metavar="GOAL")
@@ -208,12 +211,6 @@ def _add_arguments(commands: dict[str, Parser]) -> None:
 
 def _format(text: str) -> str:
     return "markdown" if text == "md" else text
-
-
-def _formats() -> str:
-    """The names of all formats, with an explanation of those that need one."""
-    *others, last = (f"{name} ({form.about})" if form.about else name for name, form in FORMATS.items())
-    return f"{', '.join(others)} or {last}"
 
 
 def _receipt_arguments(parser: Parser) -> None:

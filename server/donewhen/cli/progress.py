@@ -151,7 +151,13 @@ def closing(view: RunView) -> list[str]:
     spent = [f"{counted(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
     # The run's own reason was true at its end: the counts beside it are the present ones.
     changed = state.status == "complete" and (view.stale or not _all_settled(view))
-    ended = "was complete until files changed" if changed else _ended_as(state)
+    halt = shown_halt(state)
+    if changed:
+        ended = "was complete until files changed"
+    elif halt is not None and halt.resumable:
+        ended = one_line(halt_text(halt), 500)
+    else:
+        ended = f"{state.status}: {one_line(state.lifecycle.reason)}" if state.lifecycle.reason else f"{state.status}"
     worked = [where] if (where := room_text(state.options)) else []
     return [
         ended,
@@ -176,13 +182,6 @@ def stale_lines(view: RunView, checked: RunView | None = None) -> list[str]:
         proven = "proved the goal" if _all_settled(checked) else "did not prove the goal"
         then = f"a later check {proven} on the present files: donewhen report {checked.state.run_id}"
     return [f"stale: files changed since this result{what}; {then}"]
-
-
-def _ended_as(state: RunState) -> str:
-    halt = shown_halt(state)
-    if halt is not None and halt.resumable:
-        return one_line(halt_text(halt), 500)
-    return f"{state.status}: {one_line(state.lifecycle.reason)}" if state.lifecycle.reason else f"{state.status}"
 
 
 def _apart(state: RunState) -> list[str]:

@@ -47,7 +47,10 @@ def settings(call: Call) -> int:
     named: str | None = call.arguments.setting
     held = (one for name, one in ROWS.items() if name not in _HELD or any(_HELD[name](call.settings)))
     chosen = tuple(held) if named is None else (_setting(named),)
-    goal = _goal_of_run(call)
+    try:
+        goal = read_goal(call.root / the_goal(call.root)).goal  # the one that `run` would take
+    except (OSError, UsageError):
+        goal = None
     found = {one.name: _resolved(call, one, goal) for one in chosen}
     if call.json:
         warnings = [{"code": one.code, "message": one.message} for one in call.settings.warnings]
@@ -66,14 +69,6 @@ def _setting(name: str) -> Setting:
     near = nearest_name(name, ROWS)
     meant = f"did you mean `{near}`?" if near else "`donewhen settings` lists them"
     raise UsageError(f"there is no setting {name!r}: {meant}")
-
-
-def _goal_of_run(call: Call) -> Goal | None:
-    """The goal that `run` would take; None where there is none that can be read."""
-    try:
-        return read_goal(call.root / the_goal(call.root)).goal
-    except (OSError, UsageError):
-        return None
 
 
 def _resolved(call: Call, one: Setting, goal: Goal | None) -> tuple[_Said, tuple[_Said, ...]]:

@@ -18,20 +18,18 @@ from donewhen.cli.gate.json_edits import NotJson, with_item, without_items
 from donewhen.core.errors import UsageError
 from donewhen.regular import expanded, homeless, read_text
 
-YES = ("y", "yes")
-
 
 async def install(call: Call) -> int:
     """Adds the hooks to the agent's settings; 0 where they are there, 1 where the person says no."""
     form, file = _chosen(call)
     before = _text_or_empty(file)
-    taken = _without(form, file, before)
-    after = taken
+    after = _without(form, file, before)
+    command = _gate_command(call, form)
+    entry = {key: command if value == COMMAND else value for key, value in form.entry.items()}
+    item = {"hooks": [entry]} if form.wrapped else entry
     try:
         for event in ("start", "stop"):
-            after = with_item(
-                after, ("hooks", form.names[event]), _hook_entry(form, _gate_command(call, form)), form.base
-            )
+            after = with_item(after, ("hooks", form.names[event]), item, form.base)
     except NotJson as wrong:
         raise UsageError(f"{file} can't be changed: {wrong}: fix it, and try again") from wrong
     if not await _written(call, file, before, after):
@@ -109,11 +107,6 @@ def _installed() -> bool:
     return found is not None and not any(Path(found).is_relative_to(one) for one in (*active, *own))
 
 
-def _hook_entry(form: Form, command: str) -> dict[str, Any]:
-    entry = {key: command if value == COMMAND else value for key, value in form.entry.items()}
-    return {"hooks": [entry]} if form.wrapped else entry
-
-
 async def _written(call: Call, file: Path, before: str, after: str) -> bool:
     """Shows the difference, asks, and writes. An empty text removes the file."""
     if before == after:
@@ -125,9 +118,7 @@ async def _written(call: Call, file: Path, before: str, after: str) -> bool:
     if not call.arguments.yes:
         if not call.interactive:
             raise UsageError("nothing was changed: there is no terminal to ask on; --yes accepts what is shown above")
-        call.terminal.message("write this? [y/N] ")
-        said = await call.terminal.lines.next()
-        if (said or "").strip().lower() not in YES:
+        if not await call.confirmed("write this? [y/N] "):
             call.terminal.message("nothing was changed")
             return False
     try:
