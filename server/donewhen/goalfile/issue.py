@@ -154,23 +154,19 @@ def _unpacked(text: str) -> tuple[str, str, int]:
 def _visible(text: str) -> tuple[str, str]:
     """The text without what is hidden from whoever reads it as a page, with the same lines; and what that was."""
     found: list[str] = []
-    text, comments = _without_comments(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    parts: list[str] = []
+    at = comments = 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        parts += [text[at:start], "\n" * text.count("\n", start, end)]
+        at, comments = end + 3, comments + 1
+    text = "".join([*parts, text[at:]])
     if comments:
         found.append(counted(comments, "comment"))
     kept = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     if len(kept) < len(text):
         found.append(f"{len(text) - len(kept)} characters that can't be seen")
     return kept, " and ".join(found)
-
-
-def _without_comments(text: str) -> tuple[str, int]:
-    """The text with the ends of lines alone in place of each comment, and how many there were."""
-    parts: list[str] = []
-    at = count = 0
-    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
-        parts += [text[at:start], "\n" * text.count("\n", start, end)]
-        at, count = end + 3, count + 1
-    return "".join([*parts, text[at:]]), count
 
 
 @dataclass(slots=True)
@@ -194,6 +190,13 @@ class _Scenario:
         """A further Given is the next scenario's."""
         return not self.background and any(one.startswith("then") for one in self.steps)
 
+    def go_on(self, row: str) -> None:
+        """A row of a table, or more of the last step; comments and tags are neither."""
+        if row.startswith("|"):
+            self.rows.append(one_line(row))
+        elif row and not row.startswith(("#", "@")):
+            self.steps[-1] += f" {one_line(row)}"
+
 
 def _scenarios_in(content: str, line: int) -> Iterator[_Scenario]:
     """Given, when, then on lines of their own; `Scenario:` begins another one, `Background:` comes before each."""
@@ -213,17 +216,9 @@ def _scenarios_in(content: str, line: int) -> Iterator[_Scenario]:
         if step is not None:
             current.steps.append(f"{step[1].casefold()} {one_line(step[2])}")
         elif keyword is None and current.steps:
-            _continue(current, row.strip())
+            current.go_on(row.strip())
     if current.steps and not current.background:
         yield current
-
-
-def _continue(scenario: _Scenario, row: str) -> None:
-    """A row of a table, or more of the last step; comments and tags are neither."""
-    if row.startswith("|"):
-        scenario.rows.append(one_line(row))
-    elif row and not row.startswith(("#", "@")):
-        scenario.steps[-1] += f" {one_line(row)}"
 
 
 @dataclass(slots=True)
@@ -231,7 +226,6 @@ class _Item:
     """An item of a list: its first paragraph, its other paragraphs, its nested items, its blocks of code."""
 
     line: int
-    ordered: bool
     text: str = ""
     more: list[str] = field(default_factory=list[str])
     code: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
@@ -510,8 +504,7 @@ def _closing(tokens: Sequence[Token], at: int) -> int:
 
 def _items(tokens: Sequence[Token], at: int, end: int) -> list[_Item]:
     """The items of the list that begins at `at`."""
-    ordered = tokens[at].type == "ordered_list_open"
-    return [_item(tokens, start, close, ordered) for start, close in _children(tokens, at + 1, end)]
+    return [_item(tokens, start, close) for start, close in _children(tokens, at + 1, end)]
 
 
 def _children(tokens: Sequence[Token], start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -521,9 +514,9 @@ def _children(tokens: Sequence[Token], start: int, end: int) -> Iterator[tuple[i
         start = close + 1
 
 
-def _item(tokens: Sequence[Token], at: int, end: int, ordered: bool) -> _Item:
+def _item(tokens: Sequence[Token], at: int, end: int) -> _Item:
     mapped = tokens[at].map
-    item = _Item((mapped[0] if mapped else 0) + 1, ordered)
+    item = _Item((mapped[0] if mapped else 0) + 1)
     for start, close in _children(tokens, at + 1, end):
         token = tokens[start]
         line = (token.map[0] if token.map else 0) + 1

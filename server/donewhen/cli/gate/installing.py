@@ -10,7 +10,6 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 from donewhen.cli.calling import Call
 from donewhen.cli.gate.forms import COMMAND, FORMS, Form

@@ -73,7 +73,11 @@ class Folder:
 
     def file_text(self, name: str) -> str:
         if name not in self._texts:
-            self._texts[name] = self._read_start(name)
+            try:
+                text = read_start(name, _MOST_BYTES, within=self._root).decode("utf-8-sig", errors="replace")
+            except (OSError, ValueError):
+                text = ""
+            self._texts[name] = text
         return self._texts[name]
 
     def mentions(self, name: str, part: str) -> bool:
@@ -101,12 +105,6 @@ class Folder:
             return tuple(sorted(entry.name for entry in self._root.iterdir() if entry.is_file()))
         except OSError:
             return ()
-
-    def _read_start(self, name: str) -> str:
-        try:
-            return read_start(name, _MOST_BYTES, within=self._root).decode("utf-8-sig", errors="replace")
-        except (OSError, ValueError):
-            return ""
 
 
 def shown_by(sign: Sign, folder: Folder, tests: Sequence[str]) -> tuple[str, Mapping[str, object]] | None:

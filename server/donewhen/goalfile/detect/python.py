@@ -12,7 +12,7 @@ from typing import cast
 
 from donewhen.core.ecosystems.python import PYTHON
 from donewhen.core.words import listed
-from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
+from donewhen.goalfile.detect.checks import DetectedCheck
 from donewhen.goalfile.detect.folder import Folder, as_table, read_ini, shown_by
 from donewhen.goalfile.detect.own import no_fix
 
@@ -76,7 +76,8 @@ def python_tests(folder: Folder) -> Iterator[DetectedCheck]:
     unittest = DetectedCheck(
         _unittest_command(folder, tests[0]), f"tests: {why}", "test", "python", tool="unittest", programs=("python",)
     )
-    if settings.configured or _uses_pytest(folder) or any(map(_has_plain_tests, texts)):
+    named = any(folder.has(file) and (not sign or folder.mentions(file, sign)) for file, sign in _PYTEST_SIGNS)
+    if settings.configured or named or any(map(_has_plain_tests, texts)):
         # If all of them are unittest's, its own runner works as well.
         other = cases and not any(map(_has_plain_tests, texts))
         yield replace(pytest, others=(unittest,) if other else ())
@@ -97,10 +98,6 @@ def _test_files(folder: Folder, settings: PytestSettings) -> list[str]:
 def _is_named(file: str, settings: PytestSettings) -> bool:
     name = file.rpartition("/")[2]
     return any(fnmatchcase(name, pattern) for pattern in settings.python_files[:20])
-
-
-def _uses_pytest(folder: Folder) -> bool:
-    return any(folder.has(file) and (not sign or folder.mentions(file, sign)) for file, sign in _PYTEST_SIGNS)
 
 
 def _has_plain_tests(text: str) -> bool:
@@ -141,15 +138,10 @@ def _guesses(folder: Folder) -> Iterator[DetectedCheck]:
                 package = "" if any(settings.get(key) for key in sign.targets) else _package(folder)
                 beside = "" if package == "." else package
                 command = sign.command.format(package=package, beside=beside, no_fix=no_fix(folder)).rstrip()
-                yield _of_tool(command, why, sign.purpose or tool.purpose)
-
-
-def _of_tool(command: str, why: str, purpose: CheckPurpose) -> DetectedCheck:
-    program = command.split(" ")[0]
-    return DetectedCheck(command, why, purpose, "python", tool=program, programs=(program,), others=(
-        DetectedCheck(f"python -m {command}", why, purpose, "python", tool=program, programs=("python",),
-                      modules=(program,)),
-    ))  # fmt: skip
+                program, purpose = command.split(" ")[0], sign.purpose or tool.purpose
+                direct = DetectedCheck(command, why, purpose, "python", tool=program, programs=(program,))
+                module = replace(direct, command=f"python -m {command}", programs=("python",), modules=(program,))
+                yield replace(direct, others=(module,))
 
 
 def _package(folder: Folder) -> str:
