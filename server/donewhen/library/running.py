@@ -342,6 +342,11 @@ def parts_of(
     template = None if own is None else PromptTemplate(own)
     made = worker if worker is None or isinstance(worker, AgentConfig) else worker_of(worker, template)
     wanted = None if goal is None else wanted_goal(goal, checks=checks, judged=judging is not None, workspace=root)
+    state = arguments.folder("state_dir", state_dir)
+    plugins = arguments.several("plugins", others.pop("plugins", ()))
+    for name in ("preserve_context", "durable"):
+        arguments.flag(name, others.get(name, True))
+    arguments.checked("approve", "approve", others.get("approve", "deny"))
     return RunParts(
         wanted.goal if wanted is not None else None,
         options_of(made),
@@ -351,18 +356,10 @@ def parts_of(
         workspace=root,
         template=template,
         said=made.said if isinstance(made, CallableWorker) else None,
-        state_dir=arguments.folder("state_dir", state_dir),
-        **_checked_arguments(others),
+        state_dir=state,
+        plugins=plugins,
+        **others,
     )
-
-
-def _checked_arguments(others: Mapping[str, Any]) -> dict[str, Any]:
-    """Raises UsageError that names the argument."""
-    found = {**others, "plugins": arguments.several("plugins", others.get("plugins", ()))}
-    for name in ("preserve_context", "durable"):
-        arguments.flag(name, others.get(name, True))
-    arguments.checked("approve", "approve", others.get("approve", "deny"))
-    return found
 
 
 def limited(
