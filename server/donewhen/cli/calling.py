@@ -71,9 +71,9 @@ class Call:
         finally:
             await runs.close("the command ended")
 
-    def show(self, view: RunView, root: Path | None = None) -> None:
+    def show(self, view: RunView) -> None:
         """Prints a snapshot as one JSON document."""
-        self.terminal.result(snapshot_text(view, root or self.root))
+        self.terminal.result(snapshot_text(view, self.root))
 
     def say_no_run(self) -> None:
         self.terminal.message(f"there is no run in {self.root}")

@@ -115,10 +115,10 @@ class LinesDisplay:
             self._terminal.result(line)
 
 
-def display_for(call: Call, root: Path | None = None) -> Display:
+def display_for(call: Call) -> Display:
     """The display for this call: JSON if requested, a live view if it can be redrawn, otherwise lines."""
     if call.json:
-        return JsonDisplay(call.terminal, root or call.root)
+        return JsonDisplay(call.terminal, call.root)
     if call.terminal.live:
         return LiveDisplay(call.terminal)
     return LinesDisplay(call.terminal)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
 from donewhen.core.errors import UsageError
 from donewhen.core.words import counted
@@ -237,8 +237,9 @@ class _Reader:
 
     def __init__(self, text: str, shift: int, known: Collection[str]) -> None:
         self._known = known
-        self._lines = text.split("\n")
-        self._tokens = MarkdownIt("commonmark").parse(text)
+        # Without inline content, which may be nested as deep as a stranger likes.
+        markdown = MarkdownIt("commonmark").disable(["inline", "text_join"])
+        self._blocks = SyntaxTreeNode(markdown.parse(text)).children
         self._shift = shift
         self._sections: list[tuple[int, Section, str]] = []
         self._lead: tuple[Section, str] | None = None
@@ -253,39 +254,32 @@ class _Reader:
         return "\n\n".join(self._prose)[:MAX_PROSE].rstrip()
 
     def read(self) -> None:
-        at = 0
-        while at < len(self._tokens):
-            token = self._tokens[at]
-            end = _closing(self._tokens, at)
-            inside = self._tokens[at + 1 : end]
-            match token.type:
-                case "heading_open":
-                    self._heading(token, inside)
-                case "bullet_list_open" | "ordered_list_open":
-                    self._take_list(_items(self._tokens, at, end))
-                case "paragraph_open":
-                    self._paragraph(inside[0].content, self._line_of(token))
+        for block in self._blocks:
+            line = _line_of(block) + self._shift
+            match block.type:
+                case "heading":
+                    self._heading(block)
+                case "bullet_list" | "ordered_list":
+                    self._take_list([_item(one) for one in block.children])
+                case "paragraph":
+                    self._paragraph(block.children[0].content, line)
                 case "fence" | "code_block":
-                    self._take_code(token.content, self._line_of(token) + (token.type == "fence"), token.info)
-                case "blockquote_open":
-                    if any(TASK.match(one.content) for one in inside if one.type == "inline"):
-                        self.leave_out("a quotation", self._line_of(token), "it says what others said")
+                    self._take_code(block.content, line + (block.type == "fence"), block.info)
+                case "blockquote":
+                    if any(TASK.match(one.content) for one in block.walk() if one.type == "inline"):
+                        self.leave_out("a quotation", line, "it says what others said")
                 case _:
                     pass
-            at = end + 1
 
     def leave_out(self, text: str, line: int, why: str) -> None:
         said = one_line(text)
         self.left.append(Left(said if len(said) <= 200 else f"{said[:199]}…", line, why))
 
-    def _line_of(self, token: Token) -> int:
-        return (token.map[0] if token.map else 0) + 1 + self._shift
-
     # -------------------------------------------------------------------------------- where it stands
 
-    def _heading(self, token: Token, inside: Sequence[Token]) -> None:
-        text = one_line(inside[0].content) if inside else ""
-        level = int(token.tag[1:])
+    def _heading(self, block: SyntaxTreeNode) -> None:
+        text = one_line(block.children[0].content) if block.children else ""
+        level = int(block.tag[1:])
         if not self.title and not self.taken:
             self.title = text
             if level == 1 and not _is_whole_heading(text):
@@ -492,42 +486,22 @@ def _commands(texts: Sequence[str], known: Collection[str]) -> tuple[tuple[Taken
     return tuple(checks.values()), tuple(one for one in named if one not in checks)
 
 
-def _closing(tokens: Sequence[Token], at: int) -> int:
-    """The index of the token that closes the one at `at`; `at` itself if it stands alone."""
-    depth = 0
-    for index in range(at, len(tokens)):
-        depth += tokens[index].nesting
-        if depth <= 0:
-            return index
-    return len(tokens) - 1
+def _line_of(block: SyntaxTreeNode) -> int:
+    """Where it begins, from 1."""
+    return (block.map[0] if block.map else 0) + 1
 
 
-def _items(tokens: Sequence[Token], at: int, end: int) -> list[_Item]:
-    """The items of the list that begins at `at`."""
-    return [_item(tokens, start, close) for start, close in _children(tokens, at + 1, end)]
-
-
-def _children(tokens: Sequence[Token], start: int, end: int) -> Iterator[tuple[int, int]]:
-    while start < end:
-        close = _closing(tokens, start)
-        yield start, close
-        start = close + 1
-
-
-def _item(tokens: Sequence[Token], at: int, end: int) -> _Item:
-    mapped = tokens[at].map
-    item = _Item((mapped[0] if mapped else 0) + 1)
-    for start, close in _children(tokens, at + 1, end):
-        token = tokens[start]
-        line = (token.map[0] if token.map else 0) + 1
-        if token.type == "paragraph_open":
-            content = tokens[start + 1].content
+def _item(node: SyntaxTreeNode) -> _Item:
+    item = _Item(_line_of(node))
+    for block in node.children:
+        if block.type == "paragraph":
+            content = block.children[0].content
             if item.text:
                 item.more.append(content)
             else:
                 item.text = content
-        elif token.type in ("bullet_list_open", "ordered_list_open"):
-            item.items += _items(tokens, start, close)
-        elif token.type in ("fence", "code_block"):
-            item.code.append((line + (token.type == "fence"), token.content))
+        elif block.type in ("bullet_list", "ordered_list"):
+            item.items += [_item(one) for one in block.children]
+        elif block.type in ("fence", "code_block"):
+            item.code.append((_line_of(block) + (block.type == "fence"), block.content))
     return item

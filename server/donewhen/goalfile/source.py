@@ -26,10 +26,6 @@ class Span:
         """The same so many lines further down."""
         return Span(self.start_line + lines, self.start_column, self.end_line + lines, self.end_column)
 
-    def holds(self, line: int, column: int) -> bool:
-        """True if the position is in the span, including its end."""
-        return (self.start_line, self.start_column) <= (line, column) <= (self.end_line, self.end_column)
-
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
