@@ -83,19 +83,16 @@ class Narration:
 
     def show(self, view: RunView) -> None:
         for line in self._new_lines(view):
-            self._terminal.result(self._painted(line))
+            # Lines that report a finding have a colour, on a terminal that supports colours.
+            colour = _COLOURS.get(line.strip()[:1])
+            plain = colour is None or not self._terminal.live or bool(self._terminal.environ.get("NO_COLOR"))
+            self._terminal.result(line if plain else f"\x1b[{colour}m{line}\x1b[0m")
 
     def finish(self, view: RunView) -> None:
         self.show(view)
         self._terminal.result("")
         for line in closing(view):
             self._terminal.result(line)
-
-    def _painted(self, line: str) -> str:
-        """Colours the lines that report a finding, on a terminal that supports colours."""
-        colour = _COLOURS.get(line.strip()[:1])
-        plain = colour is None or not self._terminal.live or bool(self._terminal.environ.get("NO_COLOR"))
-        return line if plain else f"\x1b[{colour}m{line}\x1b[0m"
 
     def _new_lines(self, view: RunView) -> Iterator[str]:
         if not self._begun:

@@ -23,6 +23,7 @@ from donewhen.cli.goal_argument import (
     write_draft,
 )
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
+from donewhen.cli.person_commands import ASKED
 from donewhen.cli.pursuing import Pursuit
 from donewhen.cli.record_commands import newest, readable, show_status
 from donewhen.cli.terminal import OutputClosed, ending_signals
@@ -32,7 +33,7 @@ from donewhen.core.resume import resumable
 from donewhen.core.state import RunState
 from donewhen.core.verdict import panel
 from donewhen.core.workers import WORKERS
-from donewhen.engine.api import HaltAnswer, LimitChanges, Runs, RunView, StartOptions
+from donewhen.engine.api import HaltAnswer, Runs, RunView, StartOptions
 from donewhen.extras import EXTRAS, part_of
 
 EXAMPLE = '{"approved": true}'
@@ -90,7 +91,8 @@ async def resume(call: Call) -> int:
     options, halt = resume_options(call), halt_answer(call)
     async with call.runs() as runs:
         await _refuse_other_models(call, runs)
-        return await _resumed(call, runs, call.arguments.run_id, limit_changes(call.settings), options, halt)
+        resumed = runs.resume(call.arguments.run_id, limit_changes(call.settings), options, halt)
+        return await Pursuit(call, runs, display_for(call)).follow(resumed)
 
 
 def halt_answer(call: Call) -> HaltAnswer | None:
@@ -163,24 +165,14 @@ def checked_options(call: Call) -> StartOptions:
     return options
 
 
-async def _resumed(
-    call: Call,
-    runs: Runs,
-    run_id: str | None,
-    limits: LimitChanges,
-    options: StartOptions,
-    halt: HaltAnswer | None = None,
-) -> int:
-    return await Pursuit(call, runs, display_for(call)).follow(runs.resume(run_id, limits, options, halt))
-
-
 async def _verb(call: Call, verb: Verb) -> int:
     """`/goal status|pause|resume|stop|clear` for the newest run of the workspace."""
     if verb == "status":
         return await show_status(call, None)
     async with call.runs() as runs:
         if verb == "resume":
-            return await _resumed(call, runs, None, limit_changes(call.settings), resume_options(call))
+            resumed = runs.resume(None, limit_changes(call.settings), resume_options(call))
+            return await Pursuit(call, runs, display_for(call)).follow(resumed)
         view = await newest(call, runs)
         if view is None:
             raise UsageError(f"there is no run in {call.root}: nothing to {verb}")
@@ -189,7 +181,7 @@ async def _verb(call: Call, verb: Verb) -> int:
             call.terminal.message(f"{view.state.goal.path}: results of ended runs are no longer shown")
             return 0
         asked = runs.pause if verb == "pause" else runs.stop
-        after = await asked(view.state.run_id, "asked for on the command line")
+        after = await asked(view.state.run_id, ASKED)
         call.show(after) if call.json else call.terminal.result(f"{after.state.run_id} {after.state.status}")
         return 0
 

@@ -131,7 +131,12 @@ def _written(call: Call, one: Setting, value: Any) -> Any:
     if isinstance(value, tuple):
         return [_without_keys(call, str(member)) for member in cast("tuple[object, ...]", value)]
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _with_unit(one, value)
+        units = _UNITS.get(one.kind.name)
+        if units is None:
+            return value
+        # In the largest unit that divides it.
+        factor, unit = next(((factor, unit) for factor, unit in units if value % factor == 0), units[-1])
+        return f"{value / factor:g}{unit}"
     return _without_keys(call, str(value)) if isinstance(value, str | Path) else value
 
 
@@ -144,15 +149,6 @@ _UNITS = {
     "age": ((86_400, "d"), (3600, "h")),
     "size": ((1024**4, "TB"), (1024**3, "GB"), (1024**2, "MB")),
 }
-
-
-def _with_unit(one: Setting, value: float) -> float | str:
-    """In the largest unit that divides it."""
-    units = _UNITS.get(one.kind.name)
-    if units is None:
-        return value
-    factor, unit = next(((factor, unit) for factor, unit in units if value % factor == 0), units[-1])
-    return f"{value / factor:g}{unit}"
 
 
 def _document(call: Call, one: Setting, force: _Said, said: tuple[_Said, ...]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from donewhen.core.errors import GoalFileError
 from donewhen.core.goal import Goal
-from donewhen.goalfile.parse import SIZE_LIMIT
+from donewhen.goalfile.parse import SIZE_LIMIT, parse
 from donewhen.goalfile.source import ParsedGoalFile
 from donewhen.regular import LeadsOut, read_start
 
@@ -38,8 +38,6 @@ class WorkspaceGoalFiles:
     def read(self, path: str) -> ParsedGoalFile:
         """Reads and parses; raises GoalFileError only if there is no such file in the workspace."""
         relative = self.relative(path)
-        from donewhen.goalfile.parse import parse  # lazy: Markdown and YAML take 3 MB, and an idle server needs neither
-
         try:
             # One byte more than is allowed shows that it is too large, whatever its size.
             content = read_start(relative, SIZE_LIMIT + 1, within=self._root)

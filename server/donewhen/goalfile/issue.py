@@ -282,7 +282,8 @@ class _Reader:
         level = int(block.tag[1:])
         if not self.title and not self.taken:
             self.title = text
-            if level == 1 and not _is_whole_heading(text):
+            bare = text.strip(" :*_")
+            if level == 1 and not (_WANTED.fullmatch(bare) or _UNWANTED.fullmatch(bare)):
                 return  # a title may hold any word
         self._sections = [one for one in self._sections if one[0] < level]
         above: Section = self._sections[-1][1] if self._sections else "other"
@@ -441,11 +442,6 @@ def _is_sentence(text: str) -> bool:
 def _is_struck(text: str) -> bool:
     bare = text.strip().rstrip(".;,")
     return len(bare) > 4 and bare.startswith("~~") and bare.endswith("~~")
-
-
-def _is_whole_heading(text: str) -> bool:
-    bare = text.strip(" :*_")
-    return _WANTED.fullmatch(bare) is not None or _UNWANTED.fullmatch(bare) is not None
 
 
 def _starts_steps(content: str) -> bool:

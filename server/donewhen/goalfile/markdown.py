@@ -172,14 +172,17 @@ def _read_blocks(lines: tuple[str, ...], shift: int, next_marker: str | None) ->
             return None
         tokens = tokens[:last]
     layout = Layout(lines, shift)
-    headings = tuple(_headings(layout, tokens))
+    headings: list[Heading] = []
+    silent: list[tuple[int, int]] = []
+    for number, token in enumerate(tokens):
+        comment = token.type == "html_block" and token.content.lstrip().startswith("<!--")
+        if token.type == "heading_open" and token.level == 0:
+            first, end = _rows_of(token)
+            headings.append(Heading(Passage.of(layout, first, tokens[number + 1].content), first, end))
+        elif comment or (token.type == "hr" and token.level == 0):
+            silent.append(_rows_of(token))
     items = tuple(Item(*_rows_of(inside[0]), tuple(_parts(layout, inside))) for inside in _top_items(tokens))
-    return Blocks(layout, headings, items, tuple(_rows_of(token) for token in tokens if _is_silent(token)))
-
-
-def _is_silent(token: Token) -> bool:
-    comment = token.type == "html_block" and token.content.lstrip().startswith("<!--")
-    return comment or (token.type == "hr" and token.level == 0)
+    return Blocks(layout, tuple(headings), items, tuple(silent))
 
 
 @lru_cache(maxsize=1)
@@ -187,13 +190,6 @@ def _markdown() -> MarkdownIt:
     # Only blocks matter here: their inline content is read from the source text, which keeps positions exact. Link
     # definitions stay text, so that no line disappears.
     return MarkdownIt("commonmark").disable(["inline", "text_join", "reference"])
-
-
-def _headings(layout: Layout, tokens: Sequence[Token]) -> Iterator[Heading]:
-    for number, token in enumerate(tokens):
-        if token.type == "heading_open" and token.level == 0:
-            first, end = _rows_of(token)
-            yield Heading(Passage.of(layout, first, tokens[number + 1].content), first, end)
 
 
 def _top_items(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:

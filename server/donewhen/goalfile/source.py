@@ -5,7 +5,7 @@ Lines and columns are 0-based; columns count Unicode code points. A span's end i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from donewhen.core.goal import Goal, Requirement
@@ -123,7 +123,7 @@ class ParsedGoalFile:
     title: str = ""
     title_span: Span | None = None
     objective: str = ""
-    path: str | None = field(default=None)
+    path: str | None = None
 
     @property
     def outline(self) -> tuple[Requirement, ...]:

@@ -91,19 +91,15 @@ def _gate_command(call: Call, form: Form) -> str:
     """How an agent's shell calls the gate. By name where it is installed for every program, so that a project's file
     holds for everybody; as this installation in a person's own file, and where only an activated environment has the
     name: an editor that is started without it would not find the hook, and its agent would stop unheld."""
-    words = [sys.executable, "-m", "donewhen"] if call.arguments.user or not _installed() else ["donewhen"]
+    found = shutil.which("donewhen")
+    active = [os.environ[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if os.environ.get(name)]
+    own = [sys.prefix] if sys.prefix != sys.base_prefix else []
+    for_every_program = found is not None and not any(Path(found).is_relative_to(one) for one in (*active, *own))
+    words = ["donewhen"] if for_every_program and not call.arguments.user else [sys.executable, "-m", "donewhen"]
     named: Path | None = getattr(call.arguments, "state_dir", None)
     if named is not None:
         words += ["--state-dir", str(call.state_dir)]
     return shlex.join([*words, "gate", "--agent", form.name])
-
-
-def _installed() -> bool:
-    """Whether the name leads to a program that is not in an environment, this one or one that the terminal has."""
-    found = shutil.which("donewhen")
-    active = [os.environ[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if os.environ.get(name)]
-    own = [sys.prefix] if sys.prefix != sys.base_prefix else []
-    return found is not None and not any(Path(found).is_relative_to(one) for one in (*active, *own))
 
 
 async def _written(call: Call, file: Path, before: str, after: str) -> bool:

@@ -118,18 +118,11 @@ def _unittest_command(folder: Folder, test: str) -> str:
 # ------------------------------------------------------------------------------------- types and linters
 
 
-def python_types(folder: Folder) -> Iterator[DetectedCheck]:
-    """With the targets that the project names, else with the existing package: `.` would include code that isn't meant
-    to be type-checked, such as the documentation's examples."""
-    return (check for check in _guesses(folder) if check.purpose == "types")
-
-
-def python_linters(folder: Folder) -> Iterator[DetectedCheck]:
-    return (check for check in _guesses(folder) if check.purpose != "types")
-
-
-def _guesses(folder: Folder) -> Iterator[DetectedCheck]:
-    """From the signs of Python's tools, each as a program or as a module."""
+def python_tools(folder: Folder) -> Iterator[DetectedCheck]:
+    """Type checkers, then linters, from the signs of Python's tools, each as a program or as a module. With the targets
+    that the project names, else with the existing package: `.` would include code that isn't meant to be type-checked,
+    such as the documentation's examples."""
+    found: list[DetectedCheck] = []
     for tool in PYTHON.tools:
         for sign in tool.signs:
             shown = shown_by(sign, folder, PYTHON.tests) if not sign.group else None
@@ -141,7 +134,8 @@ def _guesses(folder: Folder) -> Iterator[DetectedCheck]:
                 program, purpose = command.split(" ")[0], sign.purpose or tool.purpose
                 direct = DetectedCheck(command, why, purpose, "python", tool=program, programs=(program,))
                 module = replace(direct, command=f"python -m {command}", programs=("python",), modules=(program,))
-                yield replace(direct, others=(module,))
+                found.append(replace(direct, others=(module,)))
+    yield from sorted(found, key=lambda check: check.purpose != "types")
 
 
 def _package(folder: Folder) -> str:
