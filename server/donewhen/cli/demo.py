@@ -16,7 +16,7 @@ from donewhen.cli.display import Display, JsonDisplay
 from donewhen.cli.formatting import duration, one_line
 from donewhen.cli.progress import closing, finding_line, requirement_line
 from donewhen.cli.pursuing import Pursuit
-from donewhen.cli.samples import DemoProject, prepare
+from donewhen.cli.samples import prepare
 from donewhen.cli.terminal import OutputClosed, Terminal
 from donewhen.core.integrity import TRIAL_FINDINGS
 from donewhen.core.state import KnownFinding, Tried
@@ -34,7 +34,15 @@ async def demo(call: Call) -> int:
     keep = bool(call.arguments.keep)
     try:
         project = prepare(folder / "sample", pytest=find_spec("pytest") is not None)
-        return await _demonstrate(call, project, folder / "state")
+        root = project.workspace.resolve()
+        path = project.goal.resolve().relative_to(root).as_posix()
+        options = StartOptions(worker="scripted", script=str(project.script), approve="deny")
+        display: Display = JsonDisplay(call.terminal, root) if call.json else Narration(call.terminal)
+        # The person's own settings are for their own work: here they could only spoil the demonstration. It uses this
+        # Python, which surely exists, whatever the machine calls it.
+        plain = replace(call, settings=Settings())
+        async with plain.runs(root, folder / "state", Path(sys.executable)) as runs:
+            return await Pursuit(call, runs, display, hints=False).follow(runs.start(path, options))
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -45,17 +53,6 @@ async def demo(call: Call) -> int:
 
 def _temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="donewhen-demo-")).resolve()
-
-
-async def _demonstrate(call: Call, project: DemoProject, state: Path) -> int:
-    root = project.workspace.resolve()
-    path = project.goal.resolve().relative_to(root).as_posix()
-    options = StartOptions(worker="scripted", script=str(project.script), approve="deny")
-    display: Display = JsonDisplay(call.terminal, root) if call.json else Narration(call.terminal)
-    # The person's own settings are for their own work: here they could only spoil the demonstration. It uses this
-    # Python, which surely exists, whatever the machine calls it.
-    async with replace(call, settings=Settings()).runs(root, state, Path(sys.executable)) as runs:
-        return await Pursuit(call, runs, display, hints=False).follow(runs.start(path, options))
 
 
 class Narration:

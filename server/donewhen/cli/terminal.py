@@ -48,9 +48,7 @@ class Terminal:
         try:
             self.stdout.write(text + "\n")
             self.stdout.flush()
-        except (BrokenPipeError, ValueError) as closed:
-            raise OutputClosed from closed
-        except OSError as closed:  # a terminal that is gone (EIO), a full disk
+        except (OSError, ValueError) as closed:  # a closed pipe, a terminal that is gone (EIO), a full disk
             raise OutputClosed from closed
 
     def document(self, value: object) -> None:
