@@ -30,9 +30,12 @@ async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -
             call.terminal.result("null") if call.json else call.say_no_run()
             return 1
         if follow:
+
+            async def seen() -> RunView:
+                return view
+
             # As a watcher: the exit code is that of the run's end, or 0 if the watcher left first.
-            watching = Pursuit(call, runs, display_for(call), supervised=False)
-            return await watching.follow(runs.view(view.state.run_id))
+            return await Pursuit(call, runs, display_for(call), supervised=False).follow(seen())
         checked = await _checked_since(runs, view)
     if call.json:
         call.show(view)

@@ -92,6 +92,13 @@ class Folder:
     def json(self, name: str) -> Mapping[str, object]:
         return json_object(self.file_text(name)) or {}
 
+    def section(self, dotted: str) -> object:
+        """The value under that name in pyproject.toml; None if there is none."""
+        value: object = self.toml("pyproject.toml")
+        for key in dotted.split("."):
+            value = as_table(value).get(key)
+        return value
+
     @cached_property
     def _own_files(self) -> tuple[str, ...]:
         try:
@@ -118,10 +125,7 @@ def _signs_found(sign: Sign, folder: Folder) -> Iterator[tuple[str, Mapping[str,
         if folder.mentions(file, text):
             yield f"{text} in {file}", as_table(read_ini(folder.file_text(file)).get(text.strip("[]")))
     for table in sign.tables:
-        settings: object = folder.toml("pyproject.toml")
-        for name in table.split("."):
-            settings = as_table(settings).get(name)
-        if settings is not None:
+        if (settings := folder.section(table)) is not None:
             yield f"[{table}] in pyproject.toml", as_table(settings)
     for key in sign.keys:
         if key in folder.json("package.json"):

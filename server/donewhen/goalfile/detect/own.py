@@ -44,8 +44,7 @@ def own_checks(folder: Folder) -> Iterator[DetectedCheck]:
 def no_fix(folder: Folder) -> str:
     """The option that ruff needs if its settings let it edit files."""
     file = folder.has("ruff.toml", ".ruff.toml")
-    tool = as_table(folder.toml("pyproject.toml").get("tool"))
-    settings = folder.toml(file) if file else as_table(tool.get("ruff"))
+    settings = folder.toml(file) if file else as_table(folder.section("tool.ruff"))
     return " --no-fix" if settings.get("fix") is True or settings.get("fix-only") is True else ""
 
 
@@ -148,7 +147,7 @@ def left_of_tox(folder: Folder) -> Iterator[str]:
 
 
 def _tox_lines(folder: Folder) -> Iterator[_ToxLine]:
-    table = as_table(as_table(folder.toml("pyproject.toml").get("tool")).get("tox"))
+    table = as_table(folder.section("tool.tox"))
     legacy = table.get("legacy_tox_ini")
     for file, text in (
         ("tox.ini", folder.file_text("tox.ini")),
@@ -268,7 +267,7 @@ def _words_of(call: ast.Call) -> Iterator[str]:
 
 
 def _scripts(folder: Folder) -> Iterator[DetectedCheck]:
-    tool = as_table(folder.toml("pyproject.toml").get("tool"))
+    tool = as_table(folder.section("tool"))
     for owner, names in (("pdm", "scripts"), ("rye", "scripts"), ("poe", "tasks"), ("taskipy", "tasks")):
         table = as_table(as_table(tool.get(owner)).get(names))
         yield from _scripts_in(table, f"[tool.{owner}.{names}]")

@@ -40,7 +40,7 @@ class PytestSettings:
 
 def pytest_settings(folder: Folder) -> PytestSettings:
     """The settings in the first of pytest's own files that has any, in pytest's order."""
-    tool = as_table(as_table(folder.toml("pyproject.toml").get("tool")).get("pytest"))
+    tool = as_table(folder.section("tool.pytest"))
     found = (
         as_table(folder.toml("pytest.toml").get("pytest")),
         *(as_table(read_ini(folder.file_text(file)).get("pytest")) for file in ("pytest.ini", ".pytest.ini")),
