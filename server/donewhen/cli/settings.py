@@ -15,6 +15,7 @@ from donewhen.cli.outcome import COMPLETE
 from donewhen.core.errors import UsageError
 from donewhen.core.feedback import MASK
 from donewhen.core.goal import Goal, Limits
+from donewhen.core.words import sentence
 from donewhen.settings.kinds import UNLIMITED, Kind
 from donewhen.settings.loading import LIMITS, Settings, limits_with_settings
 from donewhen.settings.table import BY_NAME, GROUPS, KEYS, TABLES, Setting, nearest_name
@@ -208,5 +209,5 @@ def _setting_lines(call: Call, one: Setting, force: _Said, said: tuple[_Said, ..
     if top is not None:
         yield f"  your ceiling: {_value_in_words(call, one, top)}"
     reach = _reach(one) + ("; a goal file may set it" if one.own and one.goal_file else "")
-    yield f"  {reach[0].upper()}{reach[1:]}."
+    yield f"  {sentence(reach)}."
     yield f"  Write {one.expected}."

@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from donewhen.core.errors import UsageError
-from donewhen.core.words import counted
+from donewhen.core.words import counted, shortened
 from donewhen.goalfile.detect.checks import check_of
 from donewhen.goalfile.parse import LINE_LIMIT, MOST_REQUIREMENTS, SIZE_LIMIT
 from donewhen.goalfile.stated import stated_commands
@@ -272,8 +272,7 @@ class _Reader:
                     pass
 
     def leave_out(self, text: str, line: int, why: str) -> None:
-        said = one_line(text)
-        self.left.append(Left(said if len(said) <= 200 else f"{said[:199]}…", line, why))
+        self.left.append(Left(shortened(one_line(text), 200), line, why))
 
     # -------------------------------------------------------------------------------- where it stands
 
@@ -463,7 +462,7 @@ def _details(item: _Item) -> tuple[str, ...]:
     found = [one_line(one) for one in item.more]
     for one in item.items:
         found += [one_line(TASK.sub("", one.text, count=1)), *_details(one)]
-    return tuple(one if len(one) <= MAX_TEXT else f"{one[: MAX_TEXT - 1]}…" for one in found if one)
+    return tuple(shortened(one, MAX_TEXT) for one in found if one)
 
 
 def _commands(texts: Sequence[str], known: Collection[str]) -> tuple[tuple[TakenCheck, ...], tuple[str, ...]]:

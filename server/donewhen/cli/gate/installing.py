@@ -15,6 +15,7 @@ from donewhen.cli.calling import Call
 from donewhen.cli.gate.forms import COMMAND, FORMS, Form
 from donewhen.cli.gate.json_edits import NotJson, with_item, without_items
 from donewhen.core.errors import UsageError
+from donewhen.core.words import sentence
 from donewhen.regular import expanded, homeless, read_text
 
 
@@ -34,7 +35,7 @@ async def install(call: Call) -> int:
     if not await _written(call, file, before, after):
         return 1
     if form.then:
-        call.terminal.message(form.then[0].upper() + form.then[1:])
+        call.terminal.message(sentence(form.then))
     option = " --user" if call.arguments.user else ""
     call.terminal.message(f"to remove it again: donewhen gate uninstall {form.name}{option}")
     return 0
