@@ -96,7 +96,7 @@ WRAPPERS: Mapping[str, Wrapper] = {
 _SCRIPTS: Mapping[str, tuple[str, ...]] = {"yarn": ("run", ""), "pnpm": ("run", ""), "bun": ("run", "")}
 """Package managers that run a program of that name where the package has no script of it."""
 
-_VALUES: Mapping[str, str] = {
+VALUE_OPTIONS: Mapping[str, str] = {
     "env": "-u --unset -C --chdir",
     "timeout": "-k --kill-after -s --signal",
     "gtimeout": "-k --kill-after -s --signal",
@@ -349,7 +349,7 @@ def _after_verb(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
 
 def _after_options(words: Sequence[str], at: int, program: str) -> int:
     """Where the options of a program end that begin at `at`."""
-    values = _VALUES.get(program, "").split()
+    values = VALUE_OPTIONS.get(program, "").split()
     assigns = program in ("env", "cross-env", "sudo", "doas", "systemd-run")
     while at < len(words) and words[at] != "--":
         if not words[at].startswith(("-", "+")) and not (assigns and _ASSIGNMENT.fullmatch(words[at])):
@@ -357,7 +357,8 @@ def _after_options(words: Sequence[str], at: int, program: str) -> int:
         if words[at] in ("-m", "--module") and program in WRAPPERS and WRAPPERS[program].module:
             return at + 1
         at += 2 if words[at] in values else 1
-    return at
+    # A value may be missing: the line is still being typed.
+    return min(at, len(words))
 
 
 def _python_module(words: tuple[str, ...]) -> tuple[str, ...]:
