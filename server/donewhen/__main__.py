@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from donewhen.cli.calling import ServeOptions
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code (docs/protocol.md)."""
@@ -30,7 +28,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         from donewhen.app.services import Services
         from donewhen.cli.main import main as command_line
 
-        return command_line(arguments, Services(), _serve)
+        return command_line(
+            arguments,
+            Services(),
+            lambda options: _serve_language(options.state_dir, options.tcp, options.client_process_id),
+        )
     except KeyboardInterrupt:
         return 130  # nothing had begun that early: where it struck tells nobody anything
 
@@ -52,10 +54,6 @@ def _say_version() -> int:
     except (OSError, ValueError):  # nobody reads standard output; the interpreter would complain when it ends
         sys.stdout = None
     return 0
-
-
-def _serve(options: ServeOptions) -> int:
-    return _serve_language(options.state_dir, options.tcp, options.client_process_id)
 
 
 def _serve_language(state_dir: Path | None = None, tcp: int | None = None, client_process_id: int | None = None) -> int:

@@ -40,16 +40,13 @@ def way(extra: Extra, origin: Mapping[str, Any], here: Path, prefix: Path, *, pu
         return "set `donewhen.interpreter` in VS Code to a Python whose donewhen has it: the extension's own has not"
     pip = [sys.executable, "-m", "pip"] if find_spec("pip") else ["uv", "pip"]
     install = [*pip, "install", *([] if find_spec("pip") else ["--python", sys.executable])]
-    source = _source(origin)
+    # The folder or the wheel that it was installed from, if that is still there.
+    address = str(origin.get("url", ""))
+    place = Path(url2pathname(urlsplit(address).path))
+    source = str(place) if address.startswith("file:") and place.exists() else None
     if source is None and published:
         source = "donewhen"
     if source is None:
         return f"in a clone of Done When, run `{shlex.join([*install, f'.[{extra}]'])}`"
     editable = ["-e"] if origin.get("dir_info", {}).get("editable") else []
     return shlex.join([*install, *editable, f"{source}[{extra}]"])
-
-
-def _source(origin: Mapping[str, Any]) -> str | None:
-    """The folder or the wheel that it was installed from, if that is still there."""
-    place = Path(url2pathname(urlsplit(str(origin.get("url", ""))).path))
-    return str(place) if str(origin.get("url", "")).startswith("file:") and place.exists() else None

@@ -71,12 +71,17 @@ class Call:
         finally:
             await runs.close("the command ended")
 
-    def show(self, view: RunView, root: Path | None = None) -> None:
+    def show(self, view: RunView) -> None:
         """Prints a snapshot as one JSON document."""
-        self.terminal.result(snapshot_text(view, root or self.root))
+        self.terminal.result(snapshot_text(view, self.root))
 
     def say_no_run(self) -> None:
         self.terminal.message(f"there is no run in {self.root}")
+
+    async def confirmed(self, question: str) -> bool:
+        """Whether the person says yes; enter is a no."""
+        self.terminal.message(question)
+        return (await self.terminal.lines.next() or "").strip().casefold() in ("y", "yes")
 
     def warn_about_settings(self) -> None:
         """For commands without a run that would show them among its own warnings."""
@@ -108,26 +113,20 @@ def call_of(
     else:
         settings = load_settings(flags, terminal.environ, root, user_file=user_file, terminal=asked)
     call = Call(arguments, terminal, services, serve, root, settings)
-    _refuse_missing_folder(call)
-    return call
+    if root.is_dir():
+        return call
+    # The record can be read after its folder is gone; nothing can be done in it.
+    gone = not root.exists() and services.has_record(root, call.state_dir)
+    if gone and arguments.command in OF_THE_RECORD:
+        return call
+    if gone:
+        raise UsageError(f"the workspace {root} is gone: only its record is left, for `list` and `report`")
+    raise UsageError(f"the workspace {root} is not a folder: give one with --workspace")
 
 
 def _one_text(value: str | list[str] | None) -> str | None:
     """Joins the values of an option that may be repeated."""
     return ",".join(value) if isinstance(value, list) else value
-
-
-def _refuse_missing_folder(call: Call) -> None:
-    """The record can be read after its folder is gone; nothing can be done in it. Raises UsageError."""
-    if call.root.is_dir():
-        return
-    command = call.arguments.command
-    gone = not call.root.exists() and call.services.has_record(call.root, call.state_dir)
-    if gone and command in OF_THE_RECORD:
-        return
-    if gone:
-        raise UsageError(f"the workspace {call.root} is gone: only its record is left, for `list` and `report`")
-    raise UsageError(f"the workspace {call.root} is not a folder: give one with --workspace")
 
 
 def _server_settings(flags: Mapping[str, str | None], terminal: Terminal, user_file: Path | None) -> Settings:

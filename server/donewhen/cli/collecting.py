@@ -35,7 +35,15 @@ async def collect(call: Call) -> int:
     if given.keep or given.unkeep:
         if given.dry_run:
             raise UsageError("--keep and --unkeep remove nothing: leave --dry-run out")
-        return await _keep_run(call, given.keep or given.unkeep, on=bool(given.keep))
+        run_id, on = given.keep or given.unkeep, bool(given.keep)
+        async with call.runs() as runs:
+            await runs.keep(run_id, on)
+        if call.json:
+            call.terminal.document({"runId": run_id, "kept": on})
+        else:
+            said = f"run {run_id} stays, however old it gets" if on else f"run {run_id} goes when it is old enough"
+            call.terminal.message(said)
+        return COMPLETE
     async with call.runs() as runs:
         done = await runs.collect(retention(call.settings), dry_run=given.dry_run)
     if call.json:
@@ -43,17 +51,6 @@ async def collect(call: Call) -> int:
     else:
         _show_collected(call, done, dry_run=given.dry_run)
     return NOT_COMPLETE if done.busy or done.problem else COMPLETE
-
-
-async def _keep_run(call: Call, run_id: str, *, on: bool) -> int:
-    async with call.runs() as runs:
-        await runs.keep(run_id, on)
-    if call.json:
-        call.terminal.document({"runId": run_id, "kept": on})
-    else:
-        said = f"run {run_id} stays, however old it gets" if on else f"run {run_id} goes when it is old enough"
-        call.terminal.message(said)
-    return COMPLETE
 
 
 def _show_collected(call: Call, done: Collected, *, dry_run: bool) -> None:

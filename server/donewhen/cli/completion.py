@@ -105,17 +105,14 @@ def fish(every: Mapping[str, Completed]) -> str:
     for command, one in every.items():
         seen = f"'__fish_seen_subcommand_from {command}'" if command else "__fish_use_subcommand"
         start = f"complete -c donewhen -n {seen}"
-        lines += [f"{start} {_fish_option(option)}" for option in one.options]
+        for option in one.options:
+            names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
+            value = f" -x -a '{' '.join(option.values)}'" if option.values else " -r" if option.takes else ""
+            lines.append(f"{start} {names}{value} -d {_quoted(option.help)}")
         # Which place a word has doesn't matter: what was typed already is rarely wanted again.
         words = [word for words in one.words for word in words] if command else []
         lines += [f"{start} -f -a '{' '.join(words)}'"] if words else []
     return "\n".join(lines) + "\n"
-
-
-def _fish_option(option: Option) -> str:
-    names = (f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
-    value = f" -x -a '{' '.join(option.values)}'" if option.values else " -r" if option.takes else ""
-    return f"{' '.join(names)}{value} -d {_quoted(option.help)}"
 
 
 def _quoted(text: str) -> str:

@@ -16,11 +16,11 @@ from donewhen.cli.display import Display, JsonDisplay
 from donewhen.cli.formatting import duration, one_line
 from donewhen.cli.progress import closing, finding_line, requirement_line
 from donewhen.cli.pursuing import Pursuit
-from donewhen.cli.samples import DemoProject, prepare
+from donewhen.cli.samples import prepare
 from donewhen.cli.terminal import OutputClosed, Terminal
 from donewhen.core.integrity import TRIAL_FINDINGS
-from donewhen.core.state import IterationRecord, KnownFinding, Tried
-from donewhen.engine.api import Runs, RunStep, RunView, StartOptions
+from donewhen.core.state import KnownFinding, Tried
+from donewhen.engine.api import RunStep, RunView, StartOptions
 from donewhen.settings.loading import Settings
 
 WIDTH = 72
@@ -33,9 +33,16 @@ async def demo(call: Call) -> int:
     folder = _temporary_folder()
     keep = bool(call.arguments.keep)
     try:
-        return await _demonstrate(
-            call, prepare(folder / "sample", pytest=find_spec("pytest") is not None), folder / "state"
-        )
+        project = prepare(folder / "sample", pytest=find_spec("pytest") is not None)
+        root = project.workspace.resolve()
+        path = project.goal.resolve().relative_to(root).as_posix()
+        options = StartOptions(worker="scripted", script=str(project.script), approve="deny")
+        display: Display = JsonDisplay(call.terminal, root) if call.json else Narration(call.terminal)
+        # The person's own settings are for their own work: here they could only spoil the demonstration. It uses this
+        # Python, which surely exists, whatever the machine calls it.
+        plain = replace(call, settings=Settings())
+        async with plain.runs(root, folder / "state", Path(sys.executable)) as runs:
+            return await Pursuit(call, runs, display, hints=False).follow(runs.start(path, options))
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -46,24 +53,6 @@ async def demo(call: Call) -> int:
 
 def _temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="donewhen-demo-")).resolve()
-
-
-async def _demonstrate(call: Call, project: DemoProject, state: Path) -> int:
-    root = project.workspace.resolve()
-    path = project.goal.resolve().relative_to(root).as_posix()
-    options = StartOptions(worker="scripted", script=str(project.script), approve="deny")
-    display: Display = JsonDisplay(call.terminal, root) if call.json else Narration(call.terminal)
-    # The person's own settings are for their own work: here they could only spoil the demonstration. It uses this
-    # Python, which surely exists, whatever the machine calls it.
-    async with replace(call, settings=Settings()).runs(root, state, Path(sys.executable)) as runs:
-        return await _pursue_demo(call, runs, display, path, options)
-
-
-async def _pursue_demo(call: Call, runs: Runs, display: Display, path: str, options: StartOptions) -> int:
-    async def begin() -> RunView:
-        return await runs.start(path, options)
-
-    return await Pursuit(call, runs, display, hints=False).follow(begin)
 
 
 class Narration:
@@ -91,19 +80,16 @@ class Narration:
 
     def show(self, view: RunView) -> None:
         for line in self._new_lines(view):
-            self._terminal.result(self._painted(line))
+            # Lines that report a finding have a colour, on a terminal that supports colours.
+            colour = _COLOURS.get(line.strip()[:1])
+            plain = colour is None or not self._terminal.live or bool(self._terminal.environ.get("NO_COLOR"))
+            self._terminal.result(line if plain else f"\x1b[{colour}m{line}\x1b[0m")
 
     def finish(self, view: RunView) -> None:
         self.show(view)
         self._terminal.result("")
         for line in closing(view):
             self._terminal.result(line)
-
-    def _painted(self, line: str) -> str:
-        """Colours the lines that report a finding, on a terminal that supports colours."""
-        colour = _COLOURS.get(line.strip()[:1])
-        plain = colour is None or not self._terminal.live or bool(self._terminal.environ.get("NO_COLOR"))
-        return line if plain else f"\x1b[{colour}m{line}\x1b[0m"
 
     def _new_lines(self, view: RunView) -> Iterator[str]:
         if not self._begun:
@@ -112,13 +98,23 @@ class Narration:
         state = view.state
         if state.turns_ended > self._told_turns and state.progress.iterations:
             self._told_turns = state.turns_ended
-            yield from _turn(state.progress.iterations[-1])
+            record = state.progress.iterations[-1]
+            yield f"\nIteration {record.number} (the worker took {duration(record.seconds)})"
+            yield f"  the worker changed: {', '.join(record.changed) or 'nothing'}"
+            if record.summary:
+                yield f"  the worker claims: {one_line(record.summary)}"
         if state.auditing.count > self._told_audits and state.auditing.open is None:
             self._told_audits = state.auditing.count
             yield from self._audited(view)
         if state.trial.last is not None and state.trial.last != self._told_tried:
             self._told_tried = state.trial.last
-            yield from self._trial_lines(view)
+            found = state.open_findings
+            yield from self._finding_lines(found)
+            if found:
+                ids = ", ".join(known.id for known in found)
+                yield f"  → refused: trials refuse the proof ({ids}); the worker is told"
+            else:
+                yield "  → everything is proven by fresh evidence"
 
     def _audited(self, view: RunView) -> Iterator[str]:
         if self._told_turns == 0:
@@ -135,15 +131,6 @@ class Narration:
             yield f"  → refused: {', '.join(unproven)} not proven; the worker is told why"
         elif not unproven:
             yield "  everything passes; now each check is tried again, with the tests as they were at the start"
-
-    def _trial_lines(self, view: RunView) -> Iterator[str]:
-        found = view.state.open_findings
-        yield from self._finding_lines(found)
-        if found:
-            ids = ", ".join(known.id for known in found)
-            yield f"  → refused: trials refuse the proof ({ids}); the worker is told"
-        else:
-            yield "  → everything is proven by fresh evidence"
 
     def _finding_lines(self, open_ones: Sequence[KnownFinding]) -> Iterator[str]:
         yield from (f"  {finding_line(known)}" for known in open_ones if known.id not in self._findings)
@@ -164,10 +151,3 @@ def _introduction(view: RunView) -> Iterator[str]:
         # If the requirement is its check, it already contains the command.
         proof = f"   proven by: {checks}" if checks and not requirement.sole_check else ""
         yield f"  {requirement.label} {one_line(requirement.text, WIDTH)}{proof}"
-
-
-def _turn(record: IterationRecord) -> Iterator[str]:
-    yield f"\nIteration {record.number} (the worker took {duration(record.seconds)})"
-    yield f"  the worker changed: {', '.join(record.changed) or 'nothing'}"
-    if record.summary:
-        yield f"  the worker claims: {one_line(record.summary)}"

@@ -17,7 +17,6 @@ from donewhen.cli.calling import Call, snapshot_text
 from donewhen.cli.formatting import SYMBOLS, duration, one_line, spending
 from donewhen.cli.progress import Log, StepLines, closing, finding_line, met_of_total, reason_told, requirement_of
 from donewhen.cli.terminal import Terminal
-from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunStep, RunView
 
 
@@ -61,17 +60,16 @@ class JsonDisplay:
 
     def show(self, view: RunView) -> None:
         text = snapshot_text(view, self._root)
-        if text != self._last or self._did:
-            self._terminal.result(self._with_steps(text))
-            self._last, self._did = text, []
+        if text == self._last and not self._did:
+            return
+        line = text
+        if self._did:
+            from donewhen.wire.plain import step_json  # lazy: pydantic costs start-up time
 
-    def _with_steps(self, text: str) -> str:
-        if not self._did:
-            return text
-        from donewhen.wire.plain import step_json  # lazy: pydantic costs start-up time
-
-        steps = json.dumps([step_json(step, self._root) for step in self._did], ensure_ascii=False)
-        return f'{text.removesuffix("}")},"steps":{steps}}}'
+            steps = json.dumps([step_json(step, self._root) for step in self._did], ensure_ascii=False)
+            line = f'{text.removesuffix("}")},"steps":{steps}}}'
+        self._terminal.result(line)
+        self._last, self._did = text, []
 
     def did(self, steps: Sequence[RunStep]) -> None:
         self._did += [step for step in steps if step.state != "running"]
@@ -117,10 +115,10 @@ class LinesDisplay:
             self._terminal.result(line)
 
 
-def display_for(call: Call, root: Path | None = None) -> Display:
+def display_for(call: Call) -> Display:
     """The display for this call: JSON if requested, a live view if it can be redrawn, otherwise lines."""
     if call.json:
-        return JsonDisplay(call.terminal, root or call.root)
+        return JsonDisplay(call.terminal, call.root)
     if call.terminal.live:
         return LiveDisplay(call.terminal)
     return LinesDisplay(call.terminal)
@@ -202,7 +200,12 @@ def picture(view: RunView, seconds: float | None, height: int | None = None) -> 
     """The whole run as one renderable, at `seconds` after the view was taken; None means its end. If it may not fit
     into `height` lines, whose rest is cut off, the present activity comes first."""
     questions = [Text(f"{i.id} {i.kind}: {one_line(i.title)}", style="cyan") for i in view.state.interrupts]
-    foot = [*questions, *_footer(view, seconds)]
+    if seconds is None:
+        style = "bold green" if view.state.status == "complete" else "bold"
+        last = [Text(line, style=style if n == 0 else "") for n, line in enumerate(closing(view))]
+    else:
+        last = [Text(" · ".join(_doing(view, seconds)), style="dim")]
+    foot = [*questions, *last]
     lines = sum(1 + len(reason_told(view, one)) for one in view.views)
     if height is not None and lines + len(view.state.present_findings) + len(foot) + 2 > height:
         return Group(*foot, standing(view))
@@ -214,30 +217,18 @@ def standing(view: RunView) -> RenderableType:
     state = view.state
     table = Table.grid(padding=(0, 1))
     for one in view.views:
-        table.add_row(*_requirement_cells(view, one))
+        told = Text(one_line(requirement_of(view, one).text, 120))
+        if one.status != "met" and one.reason:
+            told.append("\n" + "\n".join(reason_told(view, one)), style="dim")
+        if one.renewing and one.status != "unverified":
+            told.append(" (being proven again)", style="dim")
+        cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""
+        told.append(cited, style="dim")
+        table.add_row(Text(SYMBOLS[one.status], style=STYLES[one.status]), Text(f"R{one.number}"), told)
     findings = [Text(finding_line(f), style="magenta" if f.accepted else "red") for f in state.present_findings]
     warnings = [Text(f"warning: {one_line(w.message)}", style="yellow") for w in state.warnings]
     title = Text(one_line(state.goal.title), style="bold")
     return Group(title, *warnings, table, *findings)
-
-
-def _requirement_cells(view: RunView, one: RequirementView) -> tuple[Text, Text, Text]:
-    style = STYLES[one.status]
-    told = Text(one_line(requirement_of(view, one).text, 120))
-    if one.status != "met" and one.reason:
-        told.append("\n" + "\n".join(reason_told(view, one)), style="dim")
-    if one.renewing and one.status != "unverified":
-        told.append(" (being proven again)", style="dim")
-    cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""
-    told.append(cited, style="dim")
-    return Text(SYMBOLS[one.status], style=style), Text(f"R{one.number}"), told
-
-
-def _footer(view: RunView, seconds: float | None) -> list[Text]:
-    if seconds is None:
-        style = "bold green" if view.state.status == "complete" else "bold"
-        return [Text(line, style=style if n == 0 else "") for n, line in enumerate(closing(view))]
-    return [Text(" · ".join(_doing(view, seconds)), style="dim")]
 
 
 def _doing(view: RunView, seconds: float) -> list[str]:

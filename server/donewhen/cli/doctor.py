@@ -32,7 +32,6 @@ SYMBOLS: dict[State, str] = {"ok": "✓", "missing": "-", "problem": "✗"}
 class DoctorLine:
     """One line of the report: `how` says how to get what is missing."""
 
-    group: str
     name: str
     state: State
     detail: str = ""
@@ -42,89 +41,67 @@ class DoctorLine:
 def doctor(call: Call) -> int:
     """Always returns 0; problems are in the report."""
     facts = call.services.doctor_facts(call.root, call.settings)
-    lines = [
-        *_installation(),
-        *_workspace_lines(call, facts),
-        *_workers(facts.models, call),
-        *_plugins(facts.plugins),
-    ]
-    lines += [*_containment(call, facts), *_environment(facts)]
+    groups = {
+        "installation": list(_installation()),
+        "workspace": list(_workspace_lines(call, facts)),
+        "workers, judges and models": list(_workers(facts.models, call)),
+        "plugins": list(_plugins(facts.plugins)),
+        "rooms for commands": list(_containment(call, facts)),
+        "what checks run in": list(_environment(facts)),
+    }
     if call.json:
-        call.terminal.document({"version": __version__, "findings": [asdict(line) for line in lines]})
+        findings = [{"group": group, **asdict(line)} for group, lines in groups.items() for line in lines]
+        call.terminal.document({"version": __version__, "findings": findings})
         return 0
-    group = ""
-    for line in lines:
-        if line.group != group:
-            group = line.group
+    for group, lines in groups.items():
+        if lines:
             call.terminal.result(group)
-        call.terminal.result(_line_text(line))
+        for line in lines:
+            detail = f": {plain(line.detail)}" if line.detail else ""
+            how = f" → {line.how}" if line.how else ""
+            call.terminal.result(f"  {SYMBOLS[line.state]} {line.name}{detail}{how}")
     return 0
 
 
-def _line_text(line: DoctorLine) -> str:
-    detail = f": {plain(line.detail)}" if line.detail else ""
-    how = f" → {line.how}" if line.how else ""
-    return f"  {SYMBOLS[line.state]} {line.name}{detail}{how}"
-
-
 def _installation() -> Iterator[DoctorLine]:
-    group = "installation"
-    yield DoctorLine(group, "donewhen", "ok", __version__)
-    yield DoctorLine(group, "python", "ok", f"{platform.python_version()} ({sys.executable})")
-    yield DoctorLine(group, "platform", "ok", platform.platform())
+    yield DoctorLine("donewhen", "ok", __version__)
+    yield DoctorLine("python", "ok", f"{platform.python_version()} ({sys.executable})")
+    yield DoctorLine("platform", "ok", platform.platform())
     git = shutil.which("git")
     how = "" if git else "install git: ignore rules are read and files are compared faster with it"
-    yield DoctorLine(group, "git", "ok" if git else "missing", git or "not found", how)
+    yield DoctorLine("git", "ok" if git else "missing", git or "not found", how)
     for package in ("pygls", "watchfiles", "pydantic", "rich"):
-        yield _package(group, package)
-
-
-def _package(group: str, name: str) -> DoctorLine:
-    try:
-        return DoctorLine(group, name, "ok", version(name))
-    except PackageNotFoundError:
-        return DoctorLine(group, name, "problem", "not installed", "install donewhen again")
+        try:
+            yield DoctorLine(package, "ok", version(package))
+        except PackageNotFoundError:
+            yield DoctorLine(package, "problem", "not installed", "install donewhen again")
 
 
 def _workspace_lines(call: Call, facts: DoctorFacts) -> Iterator[DoctorLine]:
-    group = "workspace"
-    yield DoctorLine(group, "folder", "ok", str(call.root))
-    yield DoctorLine(group, "watching", "ok" if facts.watcher else "missing", facts.watcher or facts.watcher_hindrance)
-    yield _state_folder_line(group, str(call.state_dir or facts.state_folder))
-    yield _goals(group, facts)
-    for problem in facts.problems:
-        yield DoctorLine(group, "problem", "problem", problem)
-
-
-def _goals(group: str, facts: DoctorFacts) -> DoctorLine:
-    named = ", ".join(shown_path(path) for path in facts.goals) or "none here"
-    more = f" ({facts.goals_elsewhere} more in folders below)" if facts.goals_elsewhere else ""
-    return DoctorLine(
-        group, "goal files", "ok" if facts.goals else "missing", named + more, "" if facts.goals else "donewhen init"
-    )
-
-
-def _state_folder_line(group: str, folder: str) -> DoctorLine:
-    """Whether runs can be recorded: in the folder, or in the nearest existing one above it."""
-    existing = next((p for p in (Path(folder), *Path(folder).parents) if p.is_dir()), None)
+    yield DoctorLine("folder", "ok", str(call.root))
+    yield DoctorLine("watching", "ok" if facts.watcher else "missing", facts.watcher or facts.watcher_hindrance)
+    # Whether runs can be recorded: in the folder, or in the nearest existing one above it.
+    folder = str(call.state_dir or facts.state_folder)
+    existing = next((path for path in (Path(folder), *Path(folder).parents) if path.is_dir()), None)
     writable = existing is not None and os.access(existing, os.W_OK | os.X_OK)
     how = "" if writable else "make it writable, or give another one with --state-dir"
-    return DoctorLine(group, "state folder", "ok" if writable else "problem", folder, how)
+    yield DoctorLine("state folder", "ok" if writable else "problem", folder, how)
+    goals = ", ".join(shown_path(path) for path in facts.goals) or "none here"
+    goals += f" ({facts.goals_elsewhere} more in folders below)" if facts.goals_elsewhere else ""
+    how = "" if facts.goals else "donewhen init"
+    yield DoctorLine("goal files", "ok" if facts.goals else "missing", goals, how)
+    for problem in facts.problems:
+        yield DoctorLine("problem", "problem", problem)
 
 
 def _workers(models: ModelsFacts, call: Call) -> Iterator[DoctorLine]:
-    group = "workers, judges and models"
     agents = [one.model for one in models.configured if one.role == "worker"]
     judges = [one.model for one in models.configured if one.role == "judge"]
     lacking = {one.role for one in models.configured if one.lacks is not None}
     agent: State = "ok" if agents and "worker" not in lacking else "missing"
     how = "" if agents else "set a model: --model PROVIDER/NAME, DONEWHEN_MODEL or `model` in your settings"
     found: dict[str, tuple[State, str, str]] = {
-        "agent": (
-            agent,
-            ", ".join(agents) or "no model is set",
-            how,
-        ),
+        "agent": (agent, ", ".join(agents) or "no model is set", how),
         "command": ("ok", *_command_worker(call)),
     }
     agents_here = found_agents(call.terminal.environ)
@@ -134,50 +111,49 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[DoctorLine]:
         if not kind.offered:
             continue
         state, detail, how = found.get(kind.name, ("ok", kind.detail, ""))
-        yield DoctorLine(group, f"worker {kind.name}", state, detail, how)
+        yield DoctorLine(f"worker {kind.name}", state, detail, how)
     how = (
         "" if judges else "set one: --judge-model PROVIDER/NAME, DONEWHEN_JUDGE_MODEL or `judge_model` in your settings"
     )
     detail = ", ".join(judges) or "none is set: you are asked about what no check decides"
-    yield DoctorLine(group, "judge", "ok" if judges and "judge" not in lacking else "missing", detail, how)
+    yield DoctorLine("judge", "ok" if judges and "judge" not in lacking else "missing", detail, how)
     if judges:
-        yield _measured(group, models, call.settings.pick("judge_model") or "")
-    yield _litellm(group, models)
+        yield _measured(models, call.settings.pick("judge_model") or "")
+    yield _litellm(models)
     for one in models.configured:
-        yield _model(group, one)
+        yield _model(one)
     named = ", ".join(models.keys) or "none is set"
-    yield DoctorLine(group, "keys", "ok" if models.keys else "missing", named, LISTED)
+    yield DoctorLine("keys", "ok" if models.keys else "missing", named, LISTED)
 
 
-def _measured(group: str, models: ModelsFacts, judge: str) -> DoctorLine:
+def _measured(models: ModelsFacts, judge: str) -> DoctorLine:
     """What the judge's verdicts are worth."""
     name = "judge, measured"
     if models.measured is None:
-        return DoctorLine(group, name, "missing", "not yet", f"donewhen bench --quick --judge-model '{judge}'")
+        return DoctorLine(name, "missing", "not yet", f"donewhen bench --quick --judge-model '{judge}'")
     if models.measured.weak:
         how = "choose another judge, or bind checks to what it decides"
-        return DoctorLine(group, name, "problem", f"weak: {models.measured}", how)
-    return DoctorLine(group, name, "ok", str(models.measured))
+        return DoctorLine(name, "problem", f"weak: {models.measured}", how)
+    return DoctorLine(name, "ok", str(models.measured))
 
 
 def _plugins(plugins: Sequence[PluginFacts]) -> Iterator[DoctorLine]:
-    group = "plugins"
     for one in plugins:
         told = [one.source, ", ".join(one.provides), one.problem]
         detail = " · ".join(part for part in told if part)
-        yield DoctorLine(group, one.name, "problem" if one.problem else "ok", detail, one.how)
+        yield DoctorLine(one.name, "problem" if one.problem else "ok", detail, one.how)
 
 
-def _litellm(group: str, models: ModelsFacts) -> DoctorLine:
+def _litellm(models: ModelsFacts) -> DoctorLine:
     if models.installed is None:
         detail = "not installed: it calls other providers than OpenAI and Anthropic, and knows prices"
-        return DoctorLine(group, "litellm", "missing", detail, how_to_get("litellm"))
+        return DoctorLine("litellm", "missing", detail, how_to_get("litellm"))
     if not models.usable:
-        return DoctorLine(group, "litellm", "problem", f"{models.installed} doesn't work here", how_to_get("litellm"))
-    return DoctorLine(group, "litellm", "ok", models.installed)
+        return DoctorLine("litellm", "problem", f"{models.installed} doesn't work here", how_to_get("litellm"))
+    return DoctorLine("litellm", "ok", models.installed)
 
 
-def _model(group: str, one: ConfiguredModel) -> DoctorLine:
+def _model(one: ConfiguredModel) -> DoctorLine:
     """Whether the model can be asked, and what is known about it."""
     parts = [f"served at {one.served}"] if one.served else []
     parts += [f"{one.window:,} tokens of context" if one.window is not None else "context unknown"]
@@ -185,16 +161,16 @@ def _model(group: str, one: ConfiguredModel) -> DoctorLine:
     parts += [f"key in {one.key}"] if one.key else []
     name = f"{one.role}'s model {one.model}"
     if one.misnamed:
-        return DoctorLine(group, name, "problem", one.misnamed)
+        return DoctorLine(name, "problem", one.misnamed)
     if one.lacks is not None:
-        return DoctorLine(group, name, "missing", f"needs the {one.lacks} extra", how_to_get(one.lacks))
+        return DoctorLine(name, "missing", f"needs the {one.lacks} extra", how_to_get(one.lacks))
     if one.key is None and one.needs_key:
-        return DoctorLine(group, name, "problem", ", ".join((*parts, "no key")), f"set {' or '.join(one.wanted)}")
+        return DoctorLine(name, "problem", ", ".join((*parts, "no key")), f"set {' or '.join(one.wanted)}")
     how = ""
     if one.price is None:
         lines = price_example(one.model).replace("\n", ", ")
         how = f"for a budget in dollars set its price in {user_settings_file()}: {lines}"
-    return DoctorLine(group, name, "ok", ", ".join(parts), how)
+    return DoctorLine(name, "ok", ", ".join(parts), how)
 
 
 def _headless(agent: FoundAgent) -> tuple[State, str, str]:
@@ -227,14 +203,14 @@ def _command_worker(call: Call) -> tuple[str, str]:
     return f"`{command}`{agent} is passed {passed}", "" if names else "--pass-env NAME passes a key to it"
 
 
-def _rooms(group: str, facts: DoctorFacts) -> DoctorLine:
+def _rooms(facts: DoctorFacts) -> DoctorLine:
     """What checks are tried in before a run completes."""
     if facts.rooms_owners:
-        return DoctorLine(group, "rooms", "missing", f"overlays at the workspace's own path; {facts.rooms_owners}")
+        return DoctorLine("rooms", "missing", f"overlays at the workspace's own path; {facts.rooms_owners}")
     if not facts.rooms_hindrance:
-        return DoctorLine(group, "rooms", "ok", "overlays at the workspace's own path")
+        return DoctorLine("rooms", "ok", "overlays at the workspace's own path")
     detail = f"copies of the workspace, which are slower, prove less and hide nothing of yours: {facts.rooms_hindrance}"
-    return DoctorLine(group, "rooms", "missing", detail, _room_advice(facts.rooms_hindrance))
+    return DoctorLine("rooms", "missing", detail, _room_advice(facts.rooms_hindrance))
 
 
 BETTER = (
@@ -262,16 +238,16 @@ def _room_advice(hindrance: str) -> str:
 
 def _containment(call: Call, facts: DoctorFacts) -> Iterator[DoctorLine]:
     """Whether the worker's commands can be contained."""
-    group, settings = "rooms for commands", call.settings
+    settings = call.settings
     hindrance = facts.containment_hindrance
     if hindrance is None:
         return
     state: State = "missing" if hindrance else "ok"
     if hindrance:
         what_then = "none opens here" if settings.sandbox == "on" else "commands run as you, and need approval"
-        yield DoctorLine(group, "rooms", state, f"{what_then}: {hindrance}", _room_advice(hindrance))
+        yield DoctorLine("rooms", state, f"{what_then}: {hindrance}", _room_advice(hindrance))
     else:
-        yield DoctorLine(group, "rooms", state, "they can change the workspace, and nothing else")
+        yield DoctorLine("rooms", state, "they can change the workspace, and nothing else")
     network = "reach the network" if settings.network else 'reach no network (network = "on" in your settings)'
     what = {
         "off": "what workers run is not contained (sandbox is off)",
@@ -283,23 +259,22 @@ def _containment(call: Call, facts: DoctorFacts) -> Iterator[DoctorLine]:
         "on": "no worker starts, since sandbox is on and no room opens",
     }
     said = (without if facts.containment_hindrance else {}).get(settings.sandbox, what[settings.sandbox])
-    yield DoctorLine(group, "sandbox", "ok" if settings.sandbox == "off" else state, said)
+    yield DoctorLine("sandbox", "ok" if settings.sandbox == "off" else state, said)
     if not settings.contains_checks:
-        yield DoctorLine(group, "checks", "ok", 'they run as you (sandbox_checks = "on" in your settings)')
+        yield DoctorLine("checks", "ok", 'they run as you (sandbox_checks = "on" in your settings)')
     elif facts.containment_hindrance:
-        yield DoctorLine(group, "checks", state, "none can run, since sandbox_checks is on and no room opens")
+        yield DoctorLine("checks", state, "none can run, since sandbox_checks is on and no room opens")
     else:
-        yield DoctorLine(group, "checks", "ok", "they run in rooms")
+        yield DoctorLine("checks", "ok", "they run in rooms")
 
 
 def _environment(facts: DoctorFacts) -> Iterator[DoctorLine]:
-    group = "what checks run in"
     why = f" ({facts.why})" if facts.why else ""
-    yield DoctorLine(group, "python", "ok" if facts.interpreter else "missing", f"{facts.interpreter or 'none'}{why}")
-    yield DoctorLine(group, "PATH", "ok", os.pathsep.join(facts.path))
+    yield DoctorLine("python", "ok" if facts.interpreter else "missing", f"{facts.interpreter or 'none'}{why}")
+    yield DoctorLine("PATH", "ok", os.pathsep.join(facts.path))
     if facts.rooms:
-        yield _rooms(group, facts)
+        yield _rooms(facts)
     for check in facts.checks:
         state: State = "ok" if check.program else "missing"
         how = "" if check.program else "not installed here: install it, or correct the goal"
-        yield DoctorLine(group, f"`{check.command}`", state, check.program or "no program", how)
+        yield DoctorLine(f"`{check.command}`", state, check.program or "no program", how)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from donewhen.core.state import RunState
 from donewhen.core.words import counted, money, shortened
 from donewhen.core.work import Usage
 
@@ -85,8 +84,3 @@ def bounded(text: str, lines: int) -> list[str]:
 def when(at: float) -> str:
     """A moment in local time."""
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def status_word(state: RunState) -> str:
-    """The status of a run; an audit without a run has none, and is called an audit."""
-    return state.status or "check"

@@ -61,21 +61,15 @@ def understand(words: Sequence[str], root: Path) -> GoalArgument:
     if words and not text:
         raise UsageError("the objective is blank: say what is to be achieved, or name a goal file")
     prefix = _PREFIX.match(text)
-    if prefix is None:
-        return _file_or_text(text, root)
-    rest = text[prefix.end() :].strip()
-    if rest in VERBS:
-        return GoalVerb(rest)
-    return Objective(rest) if rest else GoalVerb("status")
-
-
-def _file_or_text(text: str, root: Path) -> GoalArgument:
+    if prefix is not None:
+        rest = text[prefix.end() :].strip()
+        if rest in VERBS:
+            return GoalVerb(rest)
+        return Objective(rest) if rest else GoalVerb("status")
     if not text:
         return GoalPath(the_goal(root))
-    found = [path for path in (Path(text), root / text) if _exists(path)]
-    if found or text.endswith(".md"):
-        return GoalPath(goal_path(text, root))
-    return Objective(text)
+    names_file = _exists(Path(text)) or _exists(root / text) or text.endswith(".md")
+    return GoalPath(goal_path(text, root)) if names_file else Objective(text)
 
 
 def _exists(path: Path) -> bool:
@@ -98,15 +92,11 @@ def goal_path(text: str, root: Path) -> str:
         raise UsageError(f"{text} is a folder, not a goal file; with --workspace {text} its goal is pursued")
     if _exists(expanded(text)) or _exists(root / text):
         raise UsageError(f"{text} is not a regular file: name a goal file")
-    raise UsageError(f"there is no goal file {text}{_goals_instead(root)}")
-
-
-def _goals_instead(root: Path) -> str:
-    """How a message that a named goal file is not there goes on: with those that are, else with how one is drafted."""
     found = [shown_path(path) for path in find_goals(root)]
     if not found:
-        return ": `donewhen init` drafts one"
-    return f": the goal {'file here is' if len(found) == 1 else 'files here are'} {listed(found, _MOST_NAMED)}"
+        raise UsageError(f"there is no goal file {text}: `donewhen init` drafts one")
+    here = "file here is" if len(found) == 1 else "files here are"
+    raise UsageError(f"there is no goal file {text}: the goal {here} {listed(found, _MOST_NAMED)}")
 
 
 def the_goal(root: Path) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from donewhen.app.services import Look
 from donewhen.app.workspace_context import WorkspaceContext
@@ -34,7 +33,7 @@ from donewhen.engine.api import Runs, RunView
 from donewhen.goalfile.draft import CHECKS_ALONE, GREEN, draft_from_issue
 from donewhen.goalfile.issue import Issue, Taken, read_issue
 from donewhen.goalfile.parse import SIZE_LIMIT
-from donewhen.goalfile.preflight import GoalHint, hints_of
+from donewhen.goalfile.preflight import hints_of
 from donewhen.regular import expanded, read_text
 from donewhen.wire.plain import spent_json
 
@@ -44,12 +43,15 @@ if TYPE_CHECKING:
     from donewhen.goalfile.survey import FoundCheck
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Requirements that a model proposed for an objective."""
+T = TypeVar("T")
 
+
+@dataclass(frozen=True, slots=True)
+class Advice(Generic[T]):
+    """What a model said of a goal, and the usage; nothing if none is configured, or it couldn't be asked."""
+
+    said: tuple[T, ...] = ()
     model: str | None = None
-    requirements: tuple[str, ...] = ()
     spent: Usage | None = None
 
 
@@ -69,13 +71,19 @@ async def init(call: Call) -> int:
 
 async def _init(call: Call, objective: str, path: Path) -> int:
     found = await surveyed(call)
-    proposal = Proposal()
+    proposal: Advice[str] = Advice()
     if objective:
-        proposal = await _proposal(call, objective, found.commands)
-    _, notes = write_draft(call, objective, found, path, proposal.requirements, proposal.model)
+        # Where there is none, the person writes the requirements.
+        proposal = await _advice(
+            call,
+            lambda adviser: adviser.propose(objective, found.commands),
+            purpose=" for requirements",
+            failed="no requirements were proposed",
+        )
+    _, notes = write_draft(call, objective, found, path, proposal.said, proposal.model)
     if call.json:
         checks = [_check_json(check) for check in found.checks]
-        proposed = list(proposal.requirements)
+        proposed = list(proposal.said)
         document = {"goalUri": path.as_uri(), "path": str(path), "checks": checks, "proposed": proposed, "notes": notes}
         call.terminal.document({**document, **_cost_field(proposal.spent)})
         return 0
@@ -88,7 +96,7 @@ async def _init(call: Call, objective: str, path: Path) -> int:
             call.terminal.result(f"  {one_line(note, 500)}")
     if call.settings.pick("judge_model") is None:
         say_undecided(call, _undecided(path), path.name)
-    ready = "work on it with" if found.commands and not proposal.requirements else "edit it, then"
+    ready = "work on it with" if found.commands and not proposal.said else "edit it, then"
     call.terminal.message(f"{f'{GREEN}, then' if GREEN in notes else ready}: donewhen run")
     return 0
 
@@ -139,20 +147,16 @@ def _taken_json(one: Taken) -> dict[str, Any]:
 async def _text_of(call: Call, source: str) -> str:
     """The text of a file, or of standard input as far as a text may be long. Raises UsageError."""
     if source != "-":
-        return _text_of_file(Path(source))
+        try:
+            return read_text(expanded(source), "utf-8-sig", "replace")
+        except OSError as problem:
+            raise UsageError(f"{Path(source)} can't be read: {problem.strerror or problem}") from problem
     lines: list[str] = []
     size = 0
     while size <= SIZE_LIMIT and (line := await call.terminal.lines.next()) is not None:
         lines.append(line)
         size += len(line) + 1
     return "\n".join(lines)
-
-
-def _text_of_file(path: Path) -> str:
-    try:
-        return read_text(expanded(path), "utf-8-sig", "replace")
-    except OSError as problem:
-        raise UsageError(f"{path} can't be read: {problem.strerror or problem}") from problem
 
 
 def _undecided(path: Path) -> Sequence[str]:
@@ -174,22 +178,27 @@ def _check_json(check: FoundCheck) -> dict[str, Any]:
     }
 
 
-async def _proposal(call: Call, objective: str, checks: Sequence[str]) -> Proposal:
-    """No requirements if no model is configured, or it can't be asked: the person writes the goal either way."""
+async def _advice(
+    call: Call, ask: Callable[[Adviser], Awaitable[Sequence[T]]], *, purpose: str = "", failed: str
+) -> Advice[T]:
+    """What the configured model says. That it can't be asked is reported, and so is the cost, even of calls that
+    failed."""
     spent: Usage | None = None
     try:
         async with call.services.open_adviser(call.root, call.settings, WorkspaceContext()) as adviser:
             if adviser is None:
-                return Proposal()
-            call.terminal.message(f"asking {adviser.model} for requirements …")
+                return Advice()
+            call.terminal.message(f"asking {adviser.model}{purpose} …")
             try:
-                found = tuple(await adviser.propose(objective, checks))
+                said = tuple(await ask(adviser))
             finally:
-                spent = _told_cost(call, adviser)
-            return Proposal(adviser.model, found, spent)
-    except DoneWhenError as failed:
-        call.terminal.message(f"donewhen: warning: no requirements were proposed: {failed}")
-        return Proposal(spent=spent)
+                spent = adviser.spent
+                if spent is not None:
+                    call.terminal.message(f"asked {adviser.model}: {taken(spent)}")
+            return Advice(said, adviser.model, spent)
+    except DoneWhenError as error:
+        call.terminal.message(f"donewhen: warning: {failed}: {error}")
+        return Advice(spent=spent)
 
 
 async def preflight(call: Call) -> int:
@@ -197,11 +206,15 @@ async def preflight(call: Call) -> int:
     path = _named_goal(call)
     say_problems(call, path, only_errors=True)
     hints = list(hints_of(read_goal(call.root / path)))
-    said, spent = await _models_hints(call, path)
-    hints += said
+    advice = await _advice(
+        call,
+        lambda adviser: adviser.hints(read_text(path, "utf-8", "replace", within=call.root)),
+        failed="the model gave no hints",
+    )
+    hints += advice.said
     if call.json:
         found = [{"requirementId": one.requirement_id, "number": one.number, "message": one.message} for one in hints]
-        call.terminal.document({"hints": found, **_cost_field(spent)})
+        call.terminal.document({"hints": found, **_cost_field(advice.spent)})
         return 0
     for hint in hints:
         label = "goal" if hint.number is None else f"R{hint.number}"
@@ -222,31 +235,6 @@ def _say_who_decides(call: Call, path: str) -> bool:
     words = f"the words of {', '.join(worded)} are decided by the judge, {judge}, and by no check"
     call.terminal.message(words if worded else CHECKS_ALONE if judge else f"no judge is set: {CHECKS_ALONE}")
     return False
-
-
-async def _models_hints(call: Call, path: str) -> tuple[Sequence[GoalHint], Usage | None]:
-    """The model's hints, and their usage; nothing if no model is configured or it can't be asked, which is reported."""
-    said: Sequence[GoalHint] = ()
-    spent: Usage | None = None
-    try:
-        async with call.services.open_adviser(call.root, call.settings, WorkspaceContext()) as adviser:
-            if adviser is not None:
-                call.terminal.message(f"asking {adviser.model} …")
-                try:
-                    said = await adviser.hints(read_text(path, "utf-8", "replace", within=call.root))
-                finally:
-                    spent = _told_cost(call, adviser)
-    except DoneWhenError as failed:
-        call.terminal.message(f"donewhen: warning: the model gave no hints: {failed}")
-    return said, spent
-
-
-def _told_cost(call: Call, adviser: Adviser) -> Usage | None:
-    """Reports the cost of the calls, even if they failed."""
-    spent = adviser.spent
-    if spent is not None:
-        call.terminal.message(f"asked {adviser.model}: {taken(spent)}")
-    return spent
 
 
 def _cost_field(spent: Usage | None) -> dict[str, Any]:
@@ -285,26 +273,17 @@ async def check(call: Call) -> int:
 async def audited(runs: Runs, path: str, display: Display, *, shown: bool) -> RunView | None:
     """The audit of a goal, shown while it goes on; None if a signal ended it."""
 
-    def changed(view: RunView) -> None:
-        if view.state.mode == "audit" and view.state.goal.path == path:
-            display.show(view)
-
-    unsubscribe = runs.subscribe(changed) if shown else _nothing
     with ending_signals() as ending:
-        auditing = asyncio.ensure_future(runs.check(path))
-        signalled = asyncio.create_task(ending.wait())
+
+        def changed(view: RunView) -> None:
+            if ending.signal is None and view.state.mode == "audit" and view.state.goal.path == path:
+                display.show(view)
+
+        unsubscribe = runs.subscribe(changed) if shown else lambda: None
         try:
-            await asyncio.wait({auditing, signalled}, return_when=asyncio.FIRST_COMPLETED)
-            return auditing.result() if auditing.done() else None
+            return await ending.unless_set(runs.check(path))
         finally:
             unsubscribe()
-            auditing.cancel()
-            signalled.cancel()
-            await asyncio.gather(auditing, signalled, return_exceptions=True)
-
-
-def _nothing() -> None:
-    return
 
 
 # `check --explain`: what the proof of a goal rests on, for people and as JSON.
@@ -320,7 +299,8 @@ def say_what_proof_rests_on(call: Call, path: str, basis: ProofBasis) -> int:
         return 0
     call.terminal.result(f"What the proof of {shown_path(path)} rests on:")
     for group in basis.groups:
-        call.terminal.result(f"  {_files_in_group(group)}: {group.why}")
+        part = "a part of " if group.partly else ""
+        call.terminal.result(f"  {part}{counted(len(group.files), 'file')}: {group.why}")
         for one in group.files[:SHOWN]:
             rule = f"  ({one.rule})" if one.rule else ""
             call.terminal.result(f"    {shown_path(one.path)}{rule}")
@@ -349,10 +329,6 @@ def _say_by_requirement(call: Call, basis: ProofBasis) -> None:
             call.terminal.result("    of the whole goal: all of the above; the commands don't tell what else they run")
         elif not own.groups:
             call.terminal.result("    no file but those for all")
-
-
-def _files_in_group(group: Group) -> str:
-    return ("a part of " if group.partly else "") + counted(len(group.files), "file")
 
 
 def _document(path: str, basis: ProofBasis) -> dict[str, object]:

@@ -8,8 +8,7 @@ import logging
 import os
 import time
 import traceback
-from argparse import Namespace
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -18,43 +17,13 @@ from typing import cast
 from donewhen.app.services import Services
 from donewhen.cli.calling import Call, ServeOptions, call_of
 from donewhen.cli.outcome import COMPLETE, CRASHED, PAUSED_BY_CTRL_C, USAGE, error_code, error_text
-from donewhen.cli.parser import build, parse
+from donewhen.cli.parser import PERFORMED_BY, build, parse
 from donewhen.cli.terminal import OutputClosed, Terminal, process_terminal
 from donewhen.core.errors import DoneWhenError, out_of_memory
 from donewhen.extras import COMMANDS as OF_EXTRAS
 from donewhen.extras import part_of
 
 Command = Callable[[Call], int | Awaitable[int]]
-
-# Imported by name, so that a call pays only for its own command.
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "init": ("goal_commands", "init"),
-    "preflight": ("goal_commands", "preflight"),
-    "check": ("goal_commands", "check"),
-    "run": ("run_commands", "run"),
-    "resume": ("run_commands", "resume"),
-    "status": ("quick_status", "status"),
-    "list": ("quick_status", "list_runs"),
-    "diff": ("record_commands", "diff"),
-    "report": ("record_commands", "report"),
-    "pause": ("person_commands", "pause"),
-    "stop": ("person_commands", "stop"),
-    "answer": ("person_commands", "answer"),
-    "waive": ("person_commands", "waive"),
-    "accept": ("person_commands", "accept"),
-    "dispute": ("person_commands", "dispute"),
-    "hint": ("person_commands", "hint"),
-    "gc": ("collecting", "collect"),
-    "revert": ("person_commands", "revert"),
-    "guard": ("run_commands", "guard"),
-    "serve": ("serving", "serve"),
-    "gate": ("gate.hook", "gate"),
-    "demo": ("demo", "demo"),
-    "doctor": ("doctor", "doctor"),
-    "models": ("models", "models"),
-    "settings": ("settings", "settings"),
-    "completion": ("completion", "completion"),
-}
 
 
 def main(
@@ -70,34 +39,23 @@ def main(
     language server. The user's own settings and logs are in the platform's standard places, unless other places are
     named."""
     terminal = terminal or process_terminal()
-    code = _exit_code(argv, services, serve, terminal, user_file, log_folder)
-    # Agents take 2 for "go on": a hook that can't answer must not hold one for ever.
-    return min(code, 1) if "gate" in argv and not {"install", "uninstall"} & set(argv) else code
-
-
-def _exit_code(
-    argv: Sequence[str],
-    services: Services,
-    serve: Callable[[ServeOptions], int],
-    terminal: Terminal,
-    user_file: Path | None,
-    log_folder: Path | None,
-) -> int:
     try:
-        return _called(argv, services, serve, terminal, user_file)
+        code = _called(argv, services, serve, terminal, user_file)
     except DoneWhenError as error:
         terminal.message(f"donewhen: error: {error_text(error)}")
-        return error_code(error)
+        code = error_code(error)
     except OutputClosed:
-        return COMPLETE
+        code = COMPLETE
     except KeyboardInterrupt:
-        return PAUSED_BY_CTRL_C
+        code = PAUSED_BY_CTRL_C
     except SystemExit as done:  # --help and --version
-        return done.code if isinstance(done.code, int) else COMPLETE
+        code = done.code if isinstance(done.code, int) else COMPLETE
     except Exception as defect:  # noqa: BLE001  # the last line of defence: a defect is one line too
-        return _crashed(defect, terminal, argv, log_folder)
+        code = _crashed(defect, terminal, argv, log_folder)
     finally:
         _leave_output(terminal)
+    # Agents take 2 for "go on": a hook that can't answer must not hold one for ever.
+    return min(code, 1) if "gate" in argv and not {"install", "uninstall"} & set(argv) else code
 
 
 def _called(
@@ -113,17 +71,11 @@ def _called(
         return USAGE
     call = call_of(arguments, terminal, services, serve, user_file)
     call.warn_about_settings()
-    return _performed(_imported_command(arguments), call)
-
-
-def _imported_command(arguments: Namespace) -> Command:
     if (extra := OF_EXTRAS.get(arguments.command)) is not None:
-        return cast(Command, part_of(extra, "command", arguments.command))
-    module, name = COMMANDS[arguments.command]
-    return cast(Command, getattr(import_module(f"donewhen.cli.{module}"), name))
-
-
-def _performed(command: Command, call: Call) -> int:
+        command = cast(Command, part_of(extra, "command", arguments.command))
+    else:
+        module, _, function = PERFORMED_BY[arguments.command].rpartition(".")
+        command = cast(Command, getattr(import_module(f"donewhen.cli.{module}"), function))
     if not inspect.iscoroutinefunction(command):
         return cast(int, command(call))
     return asyncio.run(command(call))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from donewhen.app.found_models import FoundModels, LocalServer, ServedModel, Trial, found_models, is_fit, try_model
+from donewhen.app.found_models import FoundModels, found_models, is_fit, try_model
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import plain
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
@@ -45,14 +45,9 @@ async def _try_named_model(call: Call, name: str) -> int:
     if call.json:
         call.terminal.document({"model": name, "apiBase": base, **asdict(trial)})
     else:
-        call.terminal.result(_trial_line(name, trial))
+        window = f" ({trial.window:,} tokens of context)" if trial.window is not None else ""
+        call.terminal.result(f"{'✓' if is_fit(trial) else '✗'} {name}{window}: {plain(trial.said)}")
     return COMPLETE if is_fit(trial) else NOT_COMPLETE
-
-
-def _trial_line(name: str, trial: Trial) -> str:
-    window = f" ({trial.window:,} tokens of context)" if trial.window is not None else ""
-    mark = "✓" if is_fit(trial) else "✗"
-    return f"{mark} {name}{window}: {plain(trial.said)}"
 
 
 def found_lines(found: FoundModels) -> Iterator[str]:
@@ -64,20 +59,14 @@ def found_lines(found: FoundModels) -> Iterator[str]:
     if found.servers:
         yield "servers on this machine"
     for server in found.servers:
-        yield f"  {server.kind}'s port, {server.api_base}" + _without_models(server)
-        yield from (f"    {_served(server, one)}" for one in server.models)
+        state = "" if server.models else ": it serves no model yet"
+        if server.starting:
+            state = ": it is starting, and loads its model still"
+        yield f"  {server.kind}'s port, {server.api_base}{state}"
+        for one in server.models:
+            window = "" if one.window is None else f"  ({one.window:,} tokens of context)"
+            yield f"    --model openai/{plain(one.name)} --api-base {server.api_base}{window}"
     if not found.keys and not found.servers:
         yield NOTHING
     else:
         yield "Try one with a call: donewhen models PROVIDER/NAME [--api-base URL]"
-
-
-def _without_models(server: LocalServer) -> str:
-    if server.starting:
-        return ": it is starting, and loads its model still"
-    return "" if server.models else ": it serves no model yet"
-
-
-def _served(server: LocalServer, one: ServedModel) -> str:
-    window = "" if one.window is None else f"  ({one.window:,} tokens of context)"
-    return f"--model openai/{plain(one.name)} --api-base {server.api_base}{window}"

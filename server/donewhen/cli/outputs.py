@@ -83,7 +83,15 @@ async def write_receipts(call: Call, outputs: Outputs, runs: Runs, run_id: str) 
             raise UsageError(f"{path} can't be written: {problem.strerror or problem}") from problem
     if not outputs.annotates:
         return ""
-    _summarise(call, outputs, texts[-1])
+    if outputs.summary is not None:
+        summary = texts[-1].encode("utf-8", "replace")
+        if len(summary) > MAX_SUMMARY:
+            summary = b"The receipt is too long for a summary: `donewhen report` prints it.\n"
+        try:
+            with outputs.summary.open("ab") as file:
+                file.write(summary + b"\n")
+        except OSError as problem:
+            call.terminal.message(f"donewhen: warning: the summary of the job can't be written: {problem}")
     return texts[-2]
 
 
@@ -92,16 +100,3 @@ def annotate(call: Call, annotations: str) -> None:
     if annotations:
         say = call.terminal.message if call.json else call.terminal.result
         say(annotations.rstrip("\n"))
-
-
-def _summarise(call: Call, outputs: Outputs, text: str) -> None:
-    if outputs.summary is None:
-        return
-    data = text.encode("utf-8", "replace")
-    if len(data) > MAX_SUMMARY:
-        data = b"The receipt is too long for a summary: `donewhen report` prints it.\n"
-    try:
-        with outputs.summary.open("ab") as file:
-            file.write(data + b"\n")
-    except OSError as problem:
-        call.terminal.message(f"donewhen: warning: the summary of the job can't be written: {problem}")

@@ -19,33 +19,37 @@ AGENTS = ("claude", "codex", "cursor", "gemini", "copilot", "vscode", "openhands
 REMEMBERED = ("run", "workspace")
 
 _OWN = {
-    "init": "draft GOAL.md with the checks detected in this project; never overwrites",
-    "preflight": "review a goal before running it: what is vague, what nothing can decide",
-    "check": "check once whether the goal is proven, without changing anything",
-    "run": "work on a goal: a goal file, or an objective to draft one from",
-    "resume": "resume a paused, interrupted, halted or limited run",
-    "status": "show how a run stands (by default the newest one)",
-    "list": "list all runs of this workspace",
-    "pause": "pause a run",
-    "stop": "end a run as cancelled",
-    "answer": "answer a question that a run asks",
-    "waive": "drop a requirement from a run, with a reason",
-    "accept": "accept an integrity finding, or all of them, with a reason",
-    "dispute": "have a requirement judged again, with a note",
-    "hint": "tell the worker of a run something while it works",
-    "diff": "print what a run changed (by default the newest one), and what has changed since",
-    "report": "print the receipt of a run (by default the newest one)",
-    "revert": "put files back as they were after an iteration",
-    "gc": "remove old runs from the record and pack what remains; --keep RUN keeps one",
-    "serve": "start the language server",
-    "guard": "keep a complete goal proven: check again after every edit, until Ctrl-C",
-    "gate": "answer the hook that an agent calls before it stops: continue, or done",
-    "demo": "watch a run on a sample project; needs no model and no network",
-    "doctor": "show what is installed and available on this machine",
-    "models": "list the available models, or try one with a test call",
-    "settings": "show what is in force, and where each value comes from",
-    "completion": "print the script by which a shell completes commands and options",
+    "init": ("goal_commands.init", "draft GOAL.md with the checks detected in this project; never overwrites"),
+    "preflight": ("goal_commands.preflight", "review a goal before running it: what is vague, what nothing can decide"),
+    "check": ("goal_commands.check", "check once whether the goal is proven, without changing anything"),
+    "run": ("run_commands.run", "work on a goal: a goal file, or an objective to draft one from"),
+    "resume": ("run_commands.resume", "resume a paused, interrupted, halted or limited run"),
+    "status": ("quick_status.status", "show how a run stands (by default the newest one)"),
+    "list": ("quick_status.list_runs", "list all runs of this workspace"),
+    "pause": ("person_commands.pause", "pause a run"),
+    "stop": ("person_commands.stop", "end a run as cancelled"),
+    "answer": ("person_commands.answer", "answer a question that a run asks"),
+    "waive": ("person_commands.waive", "drop a requirement from a run, with a reason"),
+    "accept": ("person_commands.accept", "accept an integrity finding, or all of them, with a reason"),
+    "dispute": ("person_commands.dispute", "have a requirement judged again, with a note"),
+    "hint": ("person_commands.hint", "tell the worker of a run something while it works"),
+    "diff": (
+        "record_commands.diff",
+        "print what a run changed (by default the newest one), and what has changed since",
+    ),
+    "report": ("record_commands.report", "print the receipt of a run (by default the newest one)"),
+    "revert": ("person_commands.revert", "put files back as they were after an iteration"),
+    "gc": ("collecting.collect", "remove old runs from the record and pack what remains; --keep RUN keeps one"),
+    "serve": ("serving.serve", "start the language server"),
+    "guard": ("run_commands.guard", "keep a complete goal proven: check again after every edit, until Ctrl-C"),
+    "gate": ("gate.hook.gate", "answer the hook that an agent calls before it stops: continue, or done"),
+    "demo": ("demo.demo", "watch a run on a sample project; needs no model and no network"),
+    "doctor": ("doctor.doctor", "show what is installed and available on this machine"),
+    "models": ("models.models", "list the available models, or try one with a test call"),
+    "settings": ("settings.settings", "show what is in force, and where each value comes from"),
+    "completion": ("completion.completion", "print the script by which a shell completes commands and options"),
 }
+"""Each command: the function that performs it, by its module below `cli`, and what it does."""
 
 _OWN_GROUPS = {
     "Every day": (
@@ -76,7 +80,9 @@ def _with_extras(names: Iterable[str], extras: Iterable[Extra]) -> tuple[str, ..
     return tuple(placed)
 
 
-_ABOUT = {**_OWN, **{name: one.about for name, one in OF_EXTRAS.items()}}
+PERFORMED_BY = {name: place for name, (place, _) in _OWN.items()}
+"""Of commands that no extra has. They are imported by name, so that a call pays only for its own."""
+_ABOUT = {**{name: about for name, (_, about) in _OWN.items()}, **{name: one.about for name, one in OF_EXTRAS.items()}}
 COMMANDS = {name: _ABOUT[name] for name in _with_extras(_OWN, OF_EXTRAS.values())}
 COMMAND_GROUPS = {
     title: _with_extras(names, (one for one in OF_EXTRAS.values() if one.group == title))
@@ -189,7 +195,10 @@ def _add_arguments(commands: dict[str, Parser]) -> None:
     for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "hint", "revert"):
         commands[name].add_argument("run_id", metavar="RUN_ID")
     _person_arguments(commands)
-    commands["report"].add_argument("--format", choices=tuple(FORMATS), type=_format, help=_formats())
+    *others, last = (f"{name} ({form.about})" if form.about else name for name, form in FORMATS.items())
+    commands["report"].add_argument(
+        "--format", choices=tuple(FORMATS), type=_format, help=f"{', '.join(others)} or {last}"
+    )
     _revert_arguments(commands["revert"])
     _serve_arguments(commands["serve"])
     commands["guard"].add_argument("goal", nargs="?", metavar="GOAL")
@@ -208,12 +217,6 @@ def _add_arguments(commands: dict[str, Parser]) -> None:
 
 def _format(text: str) -> str:
     return "markdown" if text == "md" else text
-
-
-def _formats() -> str:
-    """The names of all formats, with an explanation of those that need one."""
-    *others, last = (f"{name} ({form.about})" if form.about else name for name, form in FORMATS.items())
-    return f"{', '.join(others)} or {last}"
 
 
 def _receipt_arguments(parser: Parser) -> None:

@@ -16,7 +16,6 @@ from donewhen.core.errors import UsageError
 from donewhen.core.hints import ReadWhen
 from donewhen.core.resume import of_a_program, resumable
 from donewhen.core.state import RunState
-from donewhen.core.work import Interrupt
 from donewhen.engine.api import Runs, RunView
 
 ASKED = "asked for on the command line"
@@ -41,16 +40,12 @@ async def answer(call: Call) -> int:
     given = call.arguments
     text = " ".join(given.text).strip() if given.text else None
     async with call.runs() as runs:
-        interrupt = await _open_interrupt(runs, given.run_id, given.interrupt_id)
+        interrupts = (await runs.view(given.run_id)).state.interrupts
+        # If it isn't open, the engine reports what is wrong.
+        interrupt = next((one for one in interrupts if one.id == given.interrupt_id), None)
         reply = given_answer(given.response, text, interrupt, given.remember or "")
         view = await runs.answer(given.run_id, given.interrupt_id, reply)
     return _done(call, view, f"answered {given.interrupt_id}")
-
-
-async def _open_interrupt(runs: Runs, run_id: str, interrupt_id: str) -> Interrupt | None:
-    """None if it isn't open: the engine then reports what is wrong."""
-    view = await runs.view(run_id)
-    return next((one for one in view.state.interrupts if one.id == interrupt_id), None)
 
 
 async def waive(call: Call) -> int:
@@ -129,7 +124,12 @@ async def revert(call: Call) -> int:
     given = call.arguments
     if re.fullmatch("F[0-9]+", given.iteration):
         return await _revert_finding(call)
-    iteration = _iteration(given.iteration)
+    if given.iteration != "undo" and not given.iteration.isdecimal():
+        raise UsageError(
+            "revert takes the number of an iteration (0: the files before the first turn), an integrity finding "
+            f"such as F1, or undo; {given.iteration!r} is none of these"
+        )
+    iteration = None if given.iteration == "undo" else int(given.iteration)
     paths = [_workspace_path(name, call.root) for name in given.files] or None
     async with call.runs() as runs:
         outcome = await runs.revert(given.run_id, iteration, paths, force=given.force)
@@ -150,10 +150,22 @@ async def _revert_finding(call: Call) -> int:
 
 
 def _reverted(call: Call, outcome: ActOutcome, *, undoes: bool = False) -> int:
-    _say_reverted(call, outcome)
-    if outcome.changed and not undoes and not call.json:
+    code = PERSON_NEEDED if outcome.kept else COMPLETE
+    if call.json:
+        changed = [(call.root / path).as_uri() for path in outcome.changed]
+        call.terminal.document({"changedFiles": changed, "kept": [(call.root / p).as_uri() for p in outcome.kept]})
+        return code
+    for path in outcome.changed:
+        call.terminal.result(f"put back: {shown_path(path)}")
+    for path in outcome.kept:
+        call.terminal.result(
+            f"kept: {shown_path(path)} (a person edited it since; --force overwrites it, after a checkpoint)"
+        )
+    if not outcome.changed:
+        call.terminal.message("nothing had to be put back" if not outcome.kept else "nothing was put back")
+    elif not undoes:
         call.terminal.message(f"undo it with:\n  donewhen revert {call.arguments.run_id} undo")
-    return PERSON_NEEDED if outcome.kept else COMPLETE
+    return code
 
 
 async def _forced(
@@ -169,36 +181,9 @@ async def _forced(
 
 
 async def _overwritten(call: Call, kept: Sequence[str]) -> bool:
-    call.terminal.message(
+    return await call.confirmed(
         f"edited since: {', '.join(map(shown_path, kept))}\noverwrite them, after a checkpoint? [y/N]"
     )
-    return (await call.terminal.lines.next() or "").strip().casefold() in ("y", "yes")
-
-
-def _say_reverted(call: Call, outcome: ActOutcome) -> None:
-    if call.json:
-        changed = [(call.root / path).as_uri() for path in outcome.changed]
-        call.terminal.document({"changedFiles": changed, "kept": [(call.root / p).as_uri() for p in outcome.kept]})
-        return
-    for path in outcome.changed:
-        call.terminal.result(f"put back: {shown_path(path)}")
-    for path in outcome.kept:
-        call.terminal.result(
-            f"kept: {shown_path(path)} (a person edited it since; --force overwrites it, after a checkpoint)"
-        )
-    if not outcome.changed:
-        call.terminal.message("nothing had to be put back" if not outcome.kept else "nothing was put back")
-
-
-def _iteration(text: str) -> int | None:
-    if text == "undo":
-        return None
-    if not text.isdecimal():
-        raise UsageError(
-            "revert takes the number of an iteration (0: the files before the first turn), an integrity finding "
-            f"such as F1, or undo; {text!r} is none of these"
-        )
-    return int(text)
 
 
 def _workspace_path(name: str, root: Path) -> str:

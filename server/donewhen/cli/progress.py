@@ -43,16 +43,23 @@ class Log:
         """What is new in `view`, in order of relevance; the first call begins with the run's subject. `did` are the
         worker's steps since the previous view."""
         before, self._before = self._before, view
-        lines = opening(view) if before is None else list(_new_warnings(before, view))
-        return [
-            *lines,
-            *self._turns(before, view, did),
-            *_retried(before, view),
-            *self._silence(view),
-            *self._requirement_changes(view),
-            *self._finding_changes(before, view),
-            *_interrupts(before, view),
-        ]
+        silent, self._silent = self._silent, view.live.silent
+        if before is None:
+            lines = opening(view)
+        else:
+            new = [warning for warning in view.state.warnings if warning not in before.state.warnings]
+            lines = [f"warning: {one_line(warning.message)}" for warning in new]
+        lines += self._turns(before, view, did)
+        lines += _retried(before, view)
+        if silent < SILENT <= self._silent:  # once for each silence
+            lines.append(f"  the model has said nothing for {self._silent} s: {STILL}")
+        lines += self._requirement_changes(view)
+        lines += self._finding_changes(before, view)
+        known = {one.id for one in before.state.interrupts} if before else set[str]()
+        for asked in view.state.interrupts:
+            if asked.id not in known:
+                lines += [f"{asked.id} {asked.kind}: {one_line(asked.title)}", *preview_lines(asked)]
+        return lines
 
     def _turns(self, before: RunView | None, after: RunView, did: Sequence[RunStep]) -> Iterator[str]:
         """Each turn that began, the steps in it, and how it ended."""
@@ -94,12 +101,6 @@ class Log:
             yield f"  changed: {one_line(', '.join(map(shown_path, changed[:5])))}{more}"
         elif not record.error:
             yield "  changed: nothing"
-
-    def _silence(self, view: RunView) -> Iterator[str]:
-        """That the model has said nothing for a while, once for each silence."""
-        before, self._silent = self._silent, view.live.silent
-        if before < SILENT <= self._silent:
-            yield f"  the model has said nothing for {self._silent} s: {STILL}"
 
     def _requirement_changes(self, view: RunView) -> Iterator[str]:
         """Reports nothing before the first look, nor during a renewal: the last result stands until there is a new
@@ -151,7 +152,13 @@ def closing(view: RunView) -> list[str]:
     spent = [f"{counted(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
     # The run's own reason was true at its end: the counts beside it are the present ones.
     changed = state.status == "complete" and (view.stale or not _all_settled(view))
-    ended = "was complete until files changed" if changed else _ended_as(state)
+    halt = shown_halt(state)
+    if changed:
+        ended = "was complete until files changed"
+    elif halt is not None and halt.resumable:
+        ended = one_line(halt_text(halt), 500)
+    else:
+        ended = f"{state.status}: {one_line(state.lifecycle.reason)}" if state.lifecycle.reason else f"{state.status}"
     worked = [where] if (where := room_text(state.options)) else []
     return [
         ended,
@@ -176,13 +183,6 @@ def stale_lines(view: RunView, checked: RunView | None = None) -> list[str]:
         proven = "proved the goal" if _all_settled(checked) else "did not prove the goal"
         then = f"a later check {proven} on the present files: donewhen report {checked.state.run_id}"
     return [f"stale: files changed since this result{what}; {then}"]
-
-
-def _ended_as(state: RunState) -> str:
-    halt = shown_halt(state)
-    if halt is not None and halt.resumable:
-        return one_line(halt_text(halt), 500)
-    return f"{state.status}: {one_line(state.lifecycle.reason)}" if state.lifecycle.reason else f"{state.status}"
 
 
 def _apart(state: RunState) -> list[str]:
@@ -253,11 +253,6 @@ def _all_settled(view: RunView) -> bool:
     return not view.state.open_findings and all(one.status in ("met", "waived") for one in view.views)
 
 
-def _new_warnings(before: RunView, after: RunView) -> Iterator[str]:
-    known = before.state.warnings
-    yield from (f"warning: {one_line(w.message)}" for w in after.state.warnings if w not in known)
-
-
 def _retried(before: RunView | None, after: RunView) -> Iterator[str]:
     """That the model could not be asked, once for each try, and first what its server said."""
     retrying = after.state.calls.retrying
@@ -266,14 +261,6 @@ def _retried(before: RunView | None, after: RunView) -> Iterator[str]:
             said, _, advice = retrying.failed.trouble.said.rpartition("; ")
             yield f"  {one_line(said or advice)}"
         yield f"  {retrying.text(retrying.at - retrying.failed.wait)}"
-
-
-def _interrupts(before: RunView | None, after: RunView) -> Iterator[str]:
-    known = {i.id for i in before.state.interrupts} if before else set[str]()
-    for interrupt in after.state.interrupts:
-        if interrupt.id not in known:
-            yield f"{interrupt.id} {interrupt.kind}: {one_line(interrupt.title)}"
-            yield from preview_lines(interrupt)
 
 
 def preview_lines(interrupt: Interrupt) -> list[str]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from donewhen.app.repairs import by_hand
 from donewhen.cli.calling import Call
@@ -43,18 +42,20 @@ class Pursuit:
     supervised: bool = True
     hints: bool = True
 
-    async def follow(self, begin: Callable[[], Awaitable[RunView]]) -> int:
-        """Begins, follows, and returns the exit code."""
+    async def follow(self, beginning: Awaitable[RunView]) -> int:
+        """Awaits the run's first view, follows, and returns the exit code."""
         since = time.time() if self.supervised else 0.0
         with ending_signals() as ending:
-            first = await _first_view(begin, ending)
-            if first is None:
+            first = await ending.unless_set(beginning)
+            if first is None:  # reading a large workspace takes time
                 self.call.terminal.message(f"{ending.reason}: ended before the run went on; `donewhen status` shows it")
                 return PAUSED_BY_CTRL_C if ending.by_ctrl_c else PERSON_NEEDED
             last = await self._to_the_end(first, ending, since)
         with suppress(OutputClosed):
             self.display.finish(last)
-        self._say_what_next(last)
+        if self.supervised and self.hints:
+            for line in what_next(last):
+                self.call.terminal.message(line)
         if ending.by_ctrl_c and not last.state.lifecycle.ended:
             return PAUSED_BY_CTRL_C if self.supervised else 0
         return exit_code(last.state)
@@ -66,45 +67,36 @@ class Pursuit:
         try:
             await asyncio.wait({following, signalled}, return_when=asyncio.FIRST_COMPLETED)
             if following.done():
-                return await self._followed_view(following, run_id)
+                return following.result()
             if not self.supervised:
                 return await self.runs.view(run_id)
-            return await self._paused(following, run_id, ending)
-        finally:
-            await _cancel_all(following, signalled)
-
-    async def _followed_view(self, following: asyncio.Task[RunView], run_id: str) -> RunView:
-        try:
-            return following.result()
+            self.display.note(f"{ending.reason}: pausing …")
+            paused = await self._pause(run_id, ending.reason, "person" if ending.by_ctrl_c else "run")
+            await asyncio.wait({following}, timeout=PAUSE_SECONDS)
+            return following.result() if following.done() and following.exception() is None else paused
         except OutputClosed:
             # Nobody watches any more: as with a closed terminal, nothing continues unseen.
-            return (
-                await self._pause(run_id, "standard output was closed", "run")
-                if self.supervised
-                else await self._now(run_id)
-            )
-
-    async def _paused(self, following: asyncio.Task[RunView], run_id: str, ending: Ending) -> RunView:
-        self.display.note(f"{ending.reason}: pausing …")
-        paused = await self._pause(run_id, ending.reason, "person" if ending.by_ctrl_c else "run")
-        await asyncio.wait({following}, timeout=PAUSE_SECONDS)
-        if following.done() and following.exception() is None:
-            return following.result()
-        return paused
+            if self.supervised:
+                return await self._pause(run_id, "standard output was closed", "run")
+            return await self.runs.view(run_id)
+        finally:
+            # Nothing may be written after the last line.
+            following.cancel()
+            signalled.cancel()
+            await asyncio.gather(following, signalled, return_exceptions=True)
 
     async def _pause(self, run_id: str, reason: str, by: PausedBy) -> RunView:
         with suppress(DoneWhenError):  # it may have ended by itself
             await self.runs.pause(run_id, reason, by)
-        return await self._now(run_id)
-
-    async def _now(self, run_id: str) -> RunView:
         return await self.runs.view(run_id)
 
     async def _show_all(self, first: RunView, since: float) -> RunView:
         """Shows every view until the last, which it returns; also the worker's steps from `since` on, in epoch
         seconds."""
         last, run_id, version = first, first.state.run_id, 0
-        async with self._questions(run_id) as questions:
+        asks = self.supervised and self.call.interactive
+        questions = Questions(self.runs, run_id, self.call.terminal, self.display) if asks else None
+        try:
             async for view in self.runs.follow(run_id):
                 last = view
                 if questions is not None:
@@ -119,42 +111,15 @@ class Pursuit:
                 if self._nobody_can_answer(view):
                     asked = view.state.interrupts[0]
                     await self.runs.pause(run_id, f"{WAITS}: {asked.id} {one_line(asked.title, 100)}", "run")
+        finally:
+            if questions is not None:
+                questions.close()
         return last
 
     def _nobody_can_answer(self, view: RunView) -> bool:
         state = view.state
         waiting = state.active and bool(state.interrupts) and state.lifecycle.pause_requested is None
         return self.supervised and waiting and not self.call.interactive
-
-    @asynccontextmanager
-    async def _questions(self, run_id: str) -> AsyncGenerator[Questions | None]:
-        if not (self.supervised and self.call.interactive):
-            yield None
-            return
-        questions = Questions(self.runs, run_id, self.call.terminal, self.display)
-        try:
-            yield questions
-        finally:
-            questions.close()
-
-    def _say_what_next(self, view: RunView) -> None:
-        if not (self.supervised and self.hints):
-            return
-        for line in what_next(view):
-            self.call.terminal.message(line)
-
-
-async def _first_view(begin: Callable[[], Awaitable[RunView]], ending: Ending) -> RunView | None:
-    """The run's first view; None if a signal came first: reading a large workspace takes time."""
-    beginning = asyncio.ensure_future(begin())
-    signalled = asyncio.create_task(ending.wait())
-    await asyncio.wait({beginning, signalled}, return_when=asyncio.FIRST_COMPLETED)
-    begun = beginning.done()
-    signalled.cancel()
-    if not begun:
-        beginning.cancel()
-    await asyncio.gather(beginning, signalled, return_exceptions=True)
-    return beginning.result() if begun else None
 
 
 def what_next(view: RunView) -> list[str]:
@@ -235,10 +200,3 @@ def _to_go_on(state: RunState) -> list[str]:
         "crashed": "fix what failed",
     }.get(state.status or "", "")
     return [f"nothing is lost; {'; '.join(part for part in (advice, undo) if part)}; then go on:{resume}"]
-
-
-async def _cancel_all(*tasks: asyncio.Task[Any]) -> None:
-    """Cancels the remaining tasks, and waits for them: nothing may be written after the last line."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -73,38 +73,26 @@ class Questions:
     async def _until_answered(self, interrupt: Interrupt) -> None:
         around = context_lines(self._view.state, interrupt) if self._view is not None else []
         self._terminal.message(_question(interrupt, around))
-        taken = False
-        while not taken:
-            answer = await self._typed(interrupt)
-            if answer is None:
-                asked = one_line(interrupt.title, 100)
-                await self._runs.pause(self._run_id, f"{WAITS}: {interrupt.id} {asked}", "run")
-                return
-            taken = await self._gives_answer(interrupt, answer)
-
-    async def _gives_answer(self, interrupt: Interrupt, answer: Answer) -> bool:
-        """False if the interrupt doesn't accept such an answer: it is asked again."""
-        self._answering = True
-        try:
-            await self._runs.answer(self._run_id, interrupt.id, answer)
-        except (UnknownInterrupt, WrongAnswer) as refused:
-            self._terminal.message(str(refused))
-            return isinstance(refused, UnknownInterrupt)
-        finally:
-            self._answering = False
-        return True
-
-    async def _typed(self, interrupt: Interrupt) -> Answer | None:
-        """None at the end of input."""
-        while True:
-            line = await self._terminal.lines.next()
-            if line is None:
-                self._input_ended = True
-                return None
+        while (line := await self._terminal.lines.next()) is not None:
             try:
-                return typed_answer(line, interrupt)
+                answer = typed_answer(line, interrupt)
             except UsageError as unclear:
                 self._terminal.message(str(unclear))
+                continue
+            self._answering = True
+            try:
+                await self._runs.answer(self._run_id, interrupt.id, answer)
+                return
+            except UnknownInterrupt as gone:
+                self._terminal.message(str(gone))
+                return
+            except WrongAnswer as refused:  # it is asked again
+                self._terminal.message(str(refused))
+            finally:
+                self._answering = False
+        self._input_ended = True
+        asked = one_line(interrupt.title, 100)
+        await self._runs.pause(self._run_id, f"{WAITS}: {interrupt.id} {asked}", "run")
 
 
 def _question(interrupt: Interrupt, around: Sequence[str]) -> str:

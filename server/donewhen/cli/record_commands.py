@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from donewhen.cli.calling import Call
 from donewhen.cli.display import display_for
-from donewhen.cli.formatting import one_line, status_word, when
+from donewhen.cli.formatting import one_line, when
 from donewhen.cli.progress import closing, finding_line, preview_lines, requirement_line, stale_lines
 from donewhen.cli.pursuing import Pursuit, what_next
 from donewhen.core.answers import answers_usage
-from donewhen.core.state import RunState
 from donewhen.engine.api import Runs, RunView
 from donewhen.ports import RunSummary
 from donewhen.wire.reports import receipt
@@ -32,7 +30,12 @@ async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -
             call.terminal.result("null") if call.json else call.say_no_run()
             return 1
         if follow:
-            return await _follow(call, runs, view)
+
+            async def seen() -> RunView:
+                return view
+
+            # As a watcher: the exit code is that of the run's end, or 0 if the watcher left first.
+            return await Pursuit(call, runs, display_for(call), supervised=False).follow(seen())
         checked = await _checked_since(runs, view)
     if call.json:
         call.show(view)
@@ -65,15 +68,6 @@ def steering(view: RunView) -> list[str]:
     return ["it goes on in another process; steer it with:", *answers, *others]
 
 
-async def _follow(call: Call, runs: Runs, view: RunView) -> int:
-    """As a watcher: the exit code is that of the run's end, or 0 if the watcher left first."""
-
-    async def begin() -> RunView:
-        return view
-
-    return await Pursuit(call, runs, display_for(call), supervised=False).follow(begin)
-
-
 async def newest(call: Call, runs: Runs) -> RunView | None:
     """The newest readable run; the newest audit if nothing has been pursued yet."""
     summaries = await runs.summaries()
@@ -99,11 +93,14 @@ def status_lines(view: RunView, checked: RunView | None = None) -> list[str]:
     """A run as text, its status first: its requirements, findings and questions."""
     state = view.state
     stale = (", on guard" if state.guard is not None else "") + (", stale now" if view.stale else "")
-    lines = [f"{state.run_id} {status_word(state)}{stale} · {one_line(state.goal.title)}"]
+    lines = [f"{state.run_id} {state.status or 'check'}{stale} · {one_line(state.goal.title)}"]
     lines += [f"warning: {one_line(warning.message)}" for warning in state.warnings]
     lines += [requirement_line(view, one) for one in view.views]
     lines += [finding_line(known) for known in state.present_findings]
-    lines += _halt_data(state)
+    halt = shown_halt(state)
+    if halt is not None and halt.data:
+        # As JSON: an answer may need it.
+        lines.append(f"{halt.plugin} says: {one_line(json.dumps(dict(halt.data), ensure_ascii=False), 500)}")
     for asked in state.interrupts:
         lines += [f"{asked.id} {asked.kind}: {one_line(asked.title, 500)}", *preview_lines(asked)]
     lines += [f"now: {one_line(view.live.activity)}"] if state.active and view.live.activity else []
@@ -113,14 +110,6 @@ def status_lines(view: RunView, checked: RunView | None = None) -> list[str]:
         *closing(view)[1 if state.active and not state.lifecycle.reason else 0 :],
         *stale_lines(view, checked),
     ]
-
-
-def _halt_data(state: RunState) -> list[str]:
-    """The data of a halt, as JSON: an answer may need it."""
-    halt = shown_halt(state)
-    if halt is None or not halt.data:
-        return []
-    return [f"{halt.plugin} says: {one_line(json.dumps(dict(halt.data), ensure_ascii=False), 500)}"]
 
 
 async def list_runs(call: Call) -> int:
@@ -144,7 +133,7 @@ async def list_runs(call: Call) -> int:
 
 def _summary(call: Call, summary: RunSummary, view: RunView | None) -> dict[str, Any]:
     """`freshness` as in a snapshot; null for a run in progress, or one that a newer run of its goal has superseded."""
-    from donewhen.wire.snapshot import freshness_of  # lazy: pydantic costs start-up time
+    from donewhen.wire.snapshot import freshness_of, wire_time  # lazy: pydantic costs start-up time
 
     path = summary.goal_path
     freshness = freshness_of(view) if view is not None else None
@@ -154,15 +143,11 @@ def _summary(call: Call, summary: RunSummary, view: RunView | None) -> dict[str,
         "title": summary.title,
         "goalUri": (call.root / path).as_uri() if path else None,
         "status": summary.status,
-        "startedAt": _iso(summary.started_at),
-        "updatedAt": _iso(summary.updated_at),
+        "startedAt": wire_time(summary.started_at),
+        "updatedAt": wire_time(summary.updated_at),
         "freshness": freshness.model_dump(mode="json", by_alias=True) if freshness is not None else None,
         "unreadable": summary.unreadable,
     }
-
-
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 async def diff(call: Call) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import suppress
 from dataclasses import replace
@@ -24,18 +23,18 @@ from donewhen.cli.goal_argument import (
     write_draft,
 )
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
+from donewhen.cli.person_commands import ASKED
 from donewhen.cli.pursuing import Pursuit
 from donewhen.cli.record_commands import newest, readable, show_status
-from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
+from donewhen.cli.terminal import OutputClosed, ending_signals
 from donewhen.core.errors import AlreadyRunning, NoModel, UsageError
 from donewhen.core.proof import undecidable
 from donewhen.core.resume import resumable
 from donewhen.core.state import RunState
 from donewhen.core.verdict import panel
 from donewhen.core.workers import WORKERS
-from donewhen.engine.api import HaltAnswer, LimitChanges, Runs, RunView, StartOptions
-from donewhen.engine.tasks import cancel_all
-from donewhen.extras import EXTRAS, Extra, part_of
+from donewhen.engine.api import HaltAnswer, Runs, RunView, StartOptions
+from donewhen.extras import EXTRAS, part_of
 
 EXAMPLE = '{"approved": true}'
 
@@ -46,9 +45,14 @@ async def run(call: Call) -> int:
     if isinstance(meant, GoalVerb):
         return await _verb(call, meant.verb)
     options = checked_options(call)
-    instead = next((one for one in EXTRAS if one.extends == "run" and _asked(one, call)), None)
+    instead = next(
+        (one for one in EXTRAS if one.extends == "run" and part_of(one, "arguments", "asked")(call.arguments)), None
+    )
     if isinstance(meant, Objective):
-        _refuse_agent_without_model(call, options)
+        # Before anything is drafted: a goal that isn't written yet names no model.
+        worker = options.worker or call.settings.configured.worker
+        if worker == "agent" and call.settings.pick("model") is None:
+            raise NoModel
     else:
         say_problems(call, meant.path)
     if instead is not None:
@@ -62,17 +66,10 @@ async def run(call: Call) -> int:
 
         async def begin() -> RunView:
             view = await runs.start(path, options)
-            _say_who_works(call, view)
-            _say_undecidable(call, view)
-            _say_summary(call, view)
+            _say_what_to_know(call, view)
             return view
 
-        return await Pursuit(call, runs, display_for(call)).follow(begin)
-
-
-def _asked(extra: Extra, call: Call) -> bool:
-    """Whether the options of an extra ask it to pursue the goal. Raises UsageError for those that don't go together."""
-    return part_of(extra, "arguments", "asked")(call.arguments)
+        return await Pursuit(call, runs, display_for(call)).follow(begin())
 
 
 async def _drafted(call: Call, runs: Runs, objective: Objective) -> str:
@@ -94,7 +91,8 @@ async def resume(call: Call) -> int:
     options, halt = resume_options(call), halt_answer(call)
     async with call.runs() as runs:
         await _refuse_other_models(call, runs)
-        return await _resumed(call, runs, call.arguments.run_id, limit_changes(call.settings), options, halt)
+        resumed = runs.resume(call.arguments.run_id, limit_changes(call.settings), options, halt)
+        return await Pursuit(call, runs, display_for(call)).follow(resumed)
 
 
 def halt_answer(call: Call) -> HaltAnswer | None:
@@ -121,13 +119,6 @@ def resume_options(call: Call) -> StartOptions:
     return replace(
         options, worker=None, worker_command=None, agent_command=None, script=None, approve=approve, sandbox=sandbox
     )
-
-
-def _refuse_agent_without_model(call: Call, options: StartOptions) -> None:
-    """Checked before anything is drafted: a goal that isn't written yet names no model. Raises UsageError."""
-    worker = options.worker or call.settings.configured.worker
-    if worker == "agent" and call.settings.pick("model") is None:
-        raise NoModel
 
 
 async def _refuse_other_models(call: Call, runs: Runs) -> None:
@@ -174,27 +165,14 @@ def checked_options(call: Call) -> StartOptions:
     return options
 
 
-async def _resumed(
-    call: Call,
-    runs: Runs,
-    run_id: str | None,
-    limits: LimitChanges,
-    options: StartOptions,
-    halt: HaltAnswer | None = None,
-) -> int:
-    async def begin() -> RunView:
-        return await runs.resume(run_id, limits, options, halt)
-
-    return await Pursuit(call, runs, display_for(call)).follow(begin)
-
-
 async def _verb(call: Call, verb: Verb) -> int:
     """`/goal status|pause|resume|stop|clear` for the newest run of the workspace."""
     if verb == "status":
         return await show_status(call, None)
     async with call.runs() as runs:
         if verb == "resume":
-            return await _resumed(call, runs, None, limit_changes(call.settings), resume_options(call))
+            resumed = runs.resume(None, limit_changes(call.settings), resume_options(call))
+            return await Pursuit(call, runs, display_for(call)).follow(resumed)
         view = await newest(call, runs)
         if view is None:
             raise UsageError(f"there is no run in {call.root}: nothing to {verb}")
@@ -203,33 +181,25 @@ async def _verb(call: Call, verb: Verb) -> int:
             call.terminal.message(f"{view.state.goal.path}: results of ended runs are no longer shown")
             return 0
         asked = runs.pause if verb == "pause" else runs.stop
-        after = await asked(view.state.run_id, "asked for on the command line")
+        after = await asked(view.state.run_id, ASKED)
         call.show(after) if call.json else call.terminal.result(f"{after.state.run_id} {after.state.status}")
         return 0
 
 
-def _say_summary(call: Call, view: RunView) -> None:
-    """Shows what is already accepted; questions show their own summary."""
-    if view.state.options.summary and view.state.started is not None:
-        call.terminal.message(plain(view.state.options.summary))
-
-
-def _say_undecidable(call: Call, view: RunView) -> None:
-    """Better now than when everything else is done."""
+def _say_what_to_know(call: Call, view: RunView) -> None:
+    """As a run begins: that the person is its worker, what nothing decides, and what is already accepted."""
     state = view.state
+    if state.options.worker == "human" and state.active:
+        if call.settings.given.worker is None and state.goal.worker is None:
+            call.terminal.message("no worker is set and no model is configured: you are the worker (--worker human)")
+        call.terminal.message("edit and save; the goal is checked after each change (Ctrl-C pauses)")
     if state.options.judge is None:
-        labels = [
-            one.label for one in state.goal.requirements if undecidable(state, one) and one.id not in state.waived
-        ]
+        # Better now than when everything else is done.
+        waived = state.waived
+        labels = [one.label for one in state.goal.requirements if undecidable(state, one) and one.id not in waived]
         say_undecided(call, labels, state.goal.path or "the goal")
-
-
-def _say_who_works(call: Call, view: RunView) -> None:
-    if view.state.options.worker != "human" or not view.state.active:
-        return
-    if call.settings.given.worker is None and view.state.goal.worker is None:
-        call.terminal.message("no worker is set and no model is configured: you are the worker (--worker human)")
-    call.terminal.message("edit and save; the goal is checked after each change (Ctrl-C pauses)")
+    if state.options.summary and state.started is not None:  # questions show their own summary
+        call.terminal.message(plain(state.options.summary))
 
 
 # `guard`: keeps a complete goal complete as long as this command runs.
@@ -252,7 +222,8 @@ async def guard(call: Call) -> int:
         display = display_for(call)
         try:
             with ending_signals() as ending:
-                await _show_changes(runs, run_id, display, ending)
+                await runs.watch()
+                await ending.unless_set(_show_guarded(runs, run_id, display))
             last = await runs.view(run_id)
         finally:
             if run_id not in known:  # whoever set it earlier wants it to continue
@@ -262,20 +233,8 @@ async def guard(call: Call) -> int:
         return COMPLETE if all(one.status in ("met", "waived") for one in last.views) else NOT_COMPLETE
 
 
-async def _show_changes(runs: Runs, run_id: str, display: Display, ending: Ending) -> None:
-    """Shows every change, until a signal comes or somebody else lifts the guard. Raises RecordGone."""
-    await runs.watch()
-    shown = asyncio.ensure_future(_show_guarded(runs, run_id, display))
-    signalled = asyncio.create_task(ending.wait())
-    try:
-        await asyncio.wait({shown, signalled}, return_when=asyncio.FIRST_COMPLETED)
-        if shown.done():
-            shown.result()
-    finally:
-        await cancel_all(shown, signalled)
-
-
 async def _show_guarded(runs: Runs, run_id: str, display: Display) -> None:
+    """Shows every change, until somebody lifts the guard. Raises RecordGone."""
     async for view in runs.follow(run_id, guarded=True):
         with suppress(OutputClosed):
             display.show(view)

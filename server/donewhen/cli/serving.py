@@ -19,22 +19,16 @@ def serve(call: Call) -> int:
     given = call.arguments
     if call.terminal.interactive and given.tcp is None and not given.stdio:
         raise UsageError(STARTED_BY_AN_EDITOR)
+    port: str | None = given.tcp
+    if port is not None and (not port.isdecimal() or int(port) > MAX_PORT):
+        raise UsageError(f"--tcp takes a port from 0 to {MAX_PORT}; it is {port!r}")
+    # A text that can't be a process id counts for nothing: a client also sends its id in `initialize`.
+    client = given.client_process_id or ""
+    number = int(client) if client.isdecimal() and len(client) <= len(str(MAX_PROCESS_ID)) else 0
     return call.serve(
         ServeOptions(
-            tcp=_port(given.tcp) if given.tcp is not None else None,
+            tcp=int(port) if port is not None else None,
             state_dir=call.state_dir,
-            client_process_id=_process_id(given.client_process_id or ""),
+            client_process_id=number if 0 < number <= MAX_PROCESS_ID else None,
         )
     )
-
-
-def _process_id(text: str) -> int | None:
-    """None for a text that can't be a process id; a client also sends its id in `initialize`."""
-    number = int(text) if text.isdecimal() and len(text) <= len(str(MAX_PROCESS_ID)) else 0
-    return number if 0 < number <= MAX_PROCESS_ID else None
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > MAX_PORT:
-        raise UsageError(f"--tcp takes a port from 0 to {MAX_PORT}; it is {text!r}")
-    return int(text)

@@ -15,6 +15,7 @@ from donewhen.cli.outcome import COMPLETE
 from donewhen.core.errors import UsageError
 from donewhen.core.feedback import MASK
 from donewhen.core.goal import Goal, Limits
+from donewhen.core.words import sentence
 from donewhen.settings.kinds import UNLIMITED, Kind
 from donewhen.settings.loading import LIMITS, Settings, limits_with_settings
 from donewhen.settings.table import BY_NAME, GROUPS, KEYS, TABLES, Setting, nearest_name
@@ -47,7 +48,10 @@ def settings(call: Call) -> int:
     named: str | None = call.arguments.setting
     held = (one for name, one in ROWS.items() if name not in _HELD or any(_HELD[name](call.settings)))
     chosen = tuple(held) if named is None else (_setting(named),)
-    goal = _goal_of_run(call)
+    try:
+        goal = read_goal(call.root / the_goal(call.root)).goal  # the one that `run` would take
+    except (OSError, UsageError):
+        goal = None
     found = {one.name: _resolved(call, one, goal) for one in chosen}
     if call.json:
         warnings = [{"code": one.code, "message": one.message} for one in call.settings.warnings]
@@ -66,14 +70,6 @@ def _setting(name: str) -> Setting:
     near = nearest_name(name, ROWS)
     meant = f"did you mean `{near}`?" if near else "`donewhen settings` lists them"
     raise UsageError(f"there is no setting {name!r}: {meant}")
-
-
-def _goal_of_run(call: Call) -> Goal | None:
-    """The goal that `run` would take; None where there is none that can be read."""
-    try:
-        return read_goal(call.root / the_goal(call.root)).goal
-    except (OSError, UsageError):
-        return None
 
 
 def _resolved(call: Call, one: Setting, goal: Goal | None) -> tuple[_Said, tuple[_Said, ...]]:
@@ -136,7 +132,12 @@ def _written(call: Call, one: Setting, value: Any) -> Any:
     if isinstance(value, tuple):
         return [_without_keys(call, str(member)) for member in cast("tuple[object, ...]", value)]
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _with_unit(one, value)
+        units = _UNITS.get(one.kind.name)
+        if units is None:
+            return value
+        # In the largest unit that divides it.
+        factor, unit = next(((factor, unit) for factor, unit in units if value % factor == 0), units[-1])
+        return f"{value / factor:g}{unit}"
     return _without_keys(call, str(value)) if isinstance(value, str | Path) else value
 
 
@@ -149,15 +150,6 @@ _UNITS = {
     "age": ((86_400, "d"), (3600, "h")),
     "size": ((1024**4, "TB"), (1024**3, "GB"), (1024**2, "MB")),
 }
-
-
-def _with_unit(one: Setting, value: float) -> float | str:
-    """In the largest unit that divides it."""
-    units = _UNITS.get(one.kind.name)
-    if units is None:
-        return value
-    factor, unit = next(((factor, unit) for factor, unit in units if value % factor == 0), units[-1])
-    return f"{value / factor:g}{unit}"
 
 
 def _document(call: Call, one: Setting, force: _Said, said: tuple[_Said, ...]) -> dict[str, Any]:
@@ -217,5 +209,5 @@ def _setting_lines(call: Call, one: Setting, force: _Said, said: tuple[_Said, ..
     if top is not None:
         yield f"  your ceiling: {_value_in_words(call, one, top)}"
     reach = _reach(one) + ("; a goal file may set it" if one.own and one.goal_file else "")
-    yield f"  {reach[0].upper()}{reach[1:]}."
+    yield f"  {sentence(reach)}."
     yield f"  Write {one.expected}."

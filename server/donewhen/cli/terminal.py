@@ -11,11 +11,13 @@ import signal
 import sys
 import textwrap
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Awaitable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Protocol, TextIO
+from typing import Protocol, TextIO, TypeVar
+
+T = TypeVar("T")
 
 
 class OutputClosed(Exception):
@@ -46,9 +48,7 @@ class Terminal:
         try:
             self.stdout.write(text + "\n")
             self.stdout.flush()
-        except (BrokenPipeError, ValueError) as closed:
-            raise OutputClosed from closed
-        except OSError as closed:  # a terminal that is gone (EIO), a full disk
+        except (OSError, ValueError) as closed:  # a closed pipe, a terminal that is gone (EIO), a full disk
             raise OutputClosed from closed
 
     def document(self, value: object) -> None:
@@ -102,16 +102,13 @@ class TypedLines:
             if not part and pending:
                 lines.append(pending)
             texts: list[str | None] = [line.decode(errors="replace").rstrip("\r") for line in lines]
-            if not self._hand_over(loop, texts if part else [*texts, None]) or not part:
+            try:
+                for text in texts if part else [*texts, None]:
+                    loop.call_soon_threadsafe(self._queue.put_nowait, text)
+            except RuntimeError:  # the loop is closed: nobody asks any more
                 return
-
-    def _hand_over(self, loop: asyncio.AbstractEventLoop, lines: list[str | None]) -> bool:
-        try:
-            for line in lines:
-                loop.call_soon_threadsafe(self._queue.put_nowait, line)
-        except RuntimeError:  # the loop is closed: nobody asks any more
-            return False
-        return True
+            if not part:
+                return
 
 
 def process_terminal() -> Terminal:
@@ -182,6 +179,17 @@ class Ending:
 
     async def wait(self) -> None:
         await self._event.wait()
+
+    async def unless_set(self, work: Awaitable[T]) -> T | None:
+        """Its result; None if a signal came first, by which it is cancelled."""
+        working, signalled = asyncio.ensure_future(work), asyncio.create_task(self.wait())
+        try:
+            await asyncio.wait({working, signalled}, return_when=asyncio.FIRST_COMPLETED)
+            return working.result() if working.done() else None
+        finally:
+            working.cancel()
+            signalled.cancel()
+            await asyncio.gather(working, signalled, return_exceptions=True)
 
 
 @contextmanager

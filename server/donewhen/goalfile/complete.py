@@ -89,23 +89,23 @@ class _Place:
 
 def _in_front_matter(place: _Place, files: Iterable[str]) -> Iterator[CompletionChoice]:
     if _KEY_TYPED.match(place.before):
-        yield from _keys(place)
+        used = {found[1] for row in place.lines[1:] if (found := _VALUE_TYPED.match(row))}
+        colon = "" if place.after.lstrip().startswith(":") else ": "
+        for name, key in KEYS.items():
+            if name not in used:
+                yield CompletionChoice(name, name + colon, place.typed(len(place.before)), "key", key.sentence)
     elif value := _VALUE_TYPED.match(place.before):
         key = KEYS.get(value[1])
         if key is not None and key.kind is GLOBS and (member := _FLOW_TYPED.search(place.before)):
             yield from _yaml_globs(place, member, files)
         elif key is not None:
             yield from _values(place, key, value[2])
-    elif (member := _MEMBER_TYPED.match(place.before)) and _takes_globs(_key_above(place)):
-        yield from _yaml_globs(place, member, files)
-
-
-def _keys(place: _Place) -> Iterator[CompletionChoice]:
-    used = {found[1] for row in place.lines[1:] if (found := _VALUE_TYPED.match(row))}
-    colon = "" if place.after.lstrip().startswith(":") else ": "
-    for name, key in KEYS.items():
-        if name not in used:
-            yield CompletionChoice(name, name + colon, place.typed(len(place.before)), "key", key.sentence)
+    elif member := _MEMBER_TYPED.match(place.before):
+        # The key of the list that the cursor is in.
+        above = (found[1] for row in reversed(place.lines[1 : place.line]) if (found := _VALUE_TYPED.match(row)))
+        key = KEYS.get(next(above, ""))
+        if key is not None and key.kind is GLOBS:
+            yield from _yaml_globs(place, member, files)
 
 
 def _values(place: _Place, key: Setting, typed: str) -> Iterator[CompletionChoice]:
@@ -113,19 +113,6 @@ def _values(place: _Place, key: Setting, typed: str) -> Iterator[CompletionChoic
     for value in key.offered:
         meaning = "No limit, which shows a warning." if value == UNLIMITED else key.sentence
         yield CompletionChoice(value, value, span, "value", meaning)
-
-
-def _takes_globs(name: str | None) -> bool:
-    key = KEYS.get(name or "")
-    return key is not None and key.kind is GLOBS
-
-
-def _key_above(place: _Place) -> str | None:
-    """The key of the list that the cursor is in."""
-    for row in reversed(place.lines[1 : place.line]):
-        if found := _VALUE_TYPED.match(row):
-            return found[1]
-    return None
 
 
 def _yaml_globs(place: _Place, member: re.Match[str], files: Iterable[str]) -> Iterator[CompletionChoice]:

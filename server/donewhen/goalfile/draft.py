@@ -13,7 +13,7 @@ from donewhen.core.errors import InvalidGoal
 from donewhen.goalfile.files import GOAL_FILE, GOAL_SUFFIX
 from donewhen.goalfile.issue import Issue, Taken
 from donewhen.goalfile.parse import parse
-from donewhen.goalfile.stated import StatedCommand, stated_commands
+from donewhen.goalfile.stated import stated_commands
 from donewhen.goalfile.statements import code_span, one_line
 from donewhen.goalfile.survey import Survey
 
@@ -54,14 +54,18 @@ def draft(
     own = not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements)
     if own and judged:
         wanted = own_words
-    unbound = _assembled(title, prose, {}, wanted)
-    stated = {_writable_line(one.command): one.exit_code for one in _stated(objective, unbound)}
+    # The commands of sentences like "until `pytest` passes", except those that the goal's text already binds.
+    boxes = [one.requirement for one in parse(_assembled(title, prose, {}, wanted)).requirements if one.checkbox]
+    bound = {check.command for requirement in boxes for check in requirement.checks}
+    said = {_writable_line(one.command): one.exit_code for one in stated_commands(objective)}
+    stated = {command: code for command, code in said.items() if command not in bound}
     plain = [command for command in map(_writable_line, checks) if command]
     commands = {**stated, **{command: 0 for command in plain if command not in stated}}
     filled_in = ""
     if own and not judged and not commands:
         wanted, filled_in = own_words, "\n  - check:"
-    return _front_matter(worker) + _body(title, prose, commands, wanted, filled_in)
+    front_matter = "" if worker is None else f"---\nworker: {worker}\n---\n"
+    return front_matter + _body(title, prose, commands, wanted, filled_in)
 
 
 def draft_notes(
@@ -148,10 +152,6 @@ def draft_without_objective(folder: str, checks: Sequence[str]) -> str:
     return _body(title, "", dict.fromkeys(filter(None, map(_writable_line, checks)), 0), (), "")
 
 
-def _front_matter(worker: str | None) -> str:
-    return "" if worker is None else f"---\nworker: {worker}\n---\n"
-
-
 def _body(title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[str], filled_in: str) -> str:
     text = _assembled(title, prose, commands, wanted, filled_in)
     if not _keeps(text, title, commands, wanted):
@@ -199,13 +199,6 @@ def _title_and_prose(objective: str) -> tuple[str, str]:
     if len(sentence) > _TITLE_LENGTH:
         sentence = sentence[:_TITLE_LENGTH].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
     return _without_closing_hashes(sentence), f"{first}\n\n{rest}".strip()
-
-
-def _stated(objective: str, text: str) -> list[StatedCommand]:
-    """The commands of sentences like "until `pytest` passes", except those that the goal's text already binds."""
-    boxes = [source.requirement for source in parse(text).requirements if source.checkbox]
-    bound = {check.command for requirement in boxes for check in requirement.checks}
-    return [one for one in stated_commands(objective) if _writable_line(one.command) not in bound]
 
 
 def _without_closing_hashes(title: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from donewhen.core.errors import GoalFileError
 from donewhen.core.goal import Goal
-from donewhen.goalfile.parse import SIZE_LIMIT
+from donewhen.goalfile.parse import SIZE_LIMIT, parse
 from donewhen.goalfile.source import ParsedGoalFile
 from donewhen.regular import LeadsOut, read_start
 
@@ -38,9 +38,20 @@ class WorkspaceGoalFiles:
     def read(self, path: str) -> ParsedGoalFile:
         """Reads and parses; raises GoalFileError only if there is no such file in the workspace."""
         relative = self.relative(path)
-        from donewhen.goalfile.parse import parse  # lazy: Markdown and YAML take 3 MB, and an idle server needs neither
-
-        content = _content(self._root, relative)
+        try:
+            # One byte more than is allowed shows that it is too large, whatever its size.
+            content = read_start(relative, SIZE_LIMIT + 1, within=self._root)
+        except LeadsOut:
+            raise GoalFileError(
+                f"{relative} is a link that leads out of the workspace: copy the file here instead"
+            ) from None
+        except FileNotFoundError:
+            init = ": `donewhen init` drafts one" if relative == GOAL_FILE else ""
+            raise GoalFileError(f"there is no {relative} here", typed=init) from None
+        except (OSError, ValueError) as error:
+            if (self._root / relative).is_dir():
+                raise GoalFileError(f"{relative} is a folder: name the goal file in it") from None
+            raise GoalFileError(f"{relative} can't be read: {getattr(error, 'strerror', None) or error}") from error
         return parse(content, path=relative, name=goal_name(relative), plugged=self._plugged)
 
     def relative(self, path: str) -> str:
@@ -72,28 +83,7 @@ def find_goals(root: Path) -> list[str]:
     Hidden folders and those of dependencies and build results are skipped; links to folders are not followed.
     """
     found = (path for path in walk_files(root) if is_goal_file(path.rsplit("/", 1)[-1]))
-    return sorted(found, key=_rank)[:_MOST_GOALS]
-
-
-def _rank(path: str) -> tuple[bool, int, str]:
-    return path.rsplit("/", 1)[-1] != GOAL_FILE, path.count("/"), path
-
-
-def _content(root: Path, relative: str) -> bytes:
-    try:
-        # One byte more than is allowed shows that it is too large, whatever its size.
-        return read_start(relative, SIZE_LIMIT + 1, within=root)
-    except LeadsOut:
-        raise GoalFileError(
-            f"{relative} is a link that leads out of the workspace: copy the file here instead"
-        ) from None
-    except FileNotFoundError:
-        init = ": `donewhen init` drafts one" if relative == GOAL_FILE else ""
-        raise GoalFileError(f"there is no {relative} here", typed=init) from None
-    except (OSError, ValueError) as error:
-        if (root / relative).is_dir():
-            raise GoalFileError(f"{relative} is a folder: name the goal file in it") from None
-        raise GoalFileError(f"{relative} can't be read: {getattr(error, 'strerror', None) or error}") from error
+    return sorted(found, key=lambda path: (path.rsplit("/", 1)[-1] != GOAL_FILE, path.count("/"), path))[:_MOST_GOALS]
 
 
 # Walks a workspace without the folders that nobody wrote: dependencies, build results, hidden folders.
@@ -112,11 +102,8 @@ def walk_files(root: Path) -> Iterator[str]:
     for number, (folder, folders, names) in enumerate(os.walk(root)):
         relative = Path(folder).relative_to(root)
         depth = len(relative.parts)
-        folders[:] = sorted(filter(_is_ours, folders)) if depth < _DEEPEST else []
+        ours = sorted(one for one in folders if not one.startswith(".") and one not in SKIPPED_FOLDERS)
+        folders[:] = ours if depth < _DEEPEST else []
         yield from ((relative / name).as_posix() for name in sorted(names))
         if number >= _MOST_FOLDERS:
             return
-
-
-def _is_ours(folder: str) -> bool:
-    return not folder.startswith(".") and folder not in SKIPPED_FOLDERS

@@ -68,7 +68,12 @@ def read_front_matter(layout: Layout) -> RawFrontMatter:
         return RawFrontMatter()
     closing = next((n for n in range(1, len(lines)) if lines[n].rstrip() in _FENCES), None)
     if closing is None:
-        return _unclosed(layout)
+        # The outline below it is still shown: it begins at the first line that is clearly Markdown.
+        outline = ("# ", "- [", "* [", "1. [")
+        begins = next((n for n, line in enumerate(lines) if n and line.lstrip().startswith(outline)), len(lines))
+        message = "the front matter is never closed: write a line `---` after its last key"
+        problem = _error(layout.line_span(0), "unclosed-front-matter", message)
+        return RawFrontMatter(begins, layout.line_span(0), (), (problem,))
     span = layout.span((0, 0), (closing, len(lines[closing].rstrip())))
     text = "\n".join(lines[1:closing])
     if len(text) > LIMIT:
@@ -81,21 +86,15 @@ def read_front_matter(layout: Layout) -> RawFrontMatter:
     return RawFrontMatter(closing + 1, span, entries, problems)
 
 
-def _unclosed(layout: Layout) -> RawFrontMatter:
-    # The outline below it is still shown: it begins at the first line that is clearly Markdown.
-    starts = (n for n, line in enumerate(layout.lines) if n and line.lstrip().startswith(("# ", "- [", "* [", "1. [")))
-    message = "the front matter is never closed: write a line `---` after its last key"
-    problem = _error(layout.line_span(0), "unclosed-front-matter", message)
-    return RawFrontMatter(next(starts, len(layout.lines)), layout.line_span(0), (), (problem,))
-
-
 def _compose(layout: Layout, text: str) -> tuple[tuple[RawEntry, ...], tuple[FileProblem, ...]]:
     try:
         root = compose(text)
     except RecursionError:
         return (), (_error(layout.line_span(0), "bad-front-matter", "the front matter is nested too deeply"),)
     except BadYaml as error:
-        return (), (_yaml_problem(layout, text, error),)
+        line, column = _position(text, min(error.index, len(text)))
+        span = layout.span((line, column), (line, max(len(layout.lines[line].rstrip()), column)))
+        return (), (_error(span, "bad-front-matter", f"the front matter is not valid YAML: {error}"),)
     if root is None:
         return (), ()
     if not isinstance(root, yaml.MappingNode):
@@ -134,12 +133,6 @@ def _written(layout: Layout, text: str, node: yaml.Node) -> Value:
     start = cast("int", node.start_mark.index)
     written = text[start : cast("int", node.end_mark.index)].rstrip()
     return Value(written, layout.span(_position(text, start), _position(text, start + len(written))))
-
-
-def _yaml_problem(layout: Layout, text: str, error: BadYaml) -> FileProblem:
-    line, column = _position(text, min(error.index, len(text)))
-    span = layout.span((line, column), (line, max(len(layout.lines[line].rstrip()), column)))
-    return _error(span, "bad-front-matter", f"the front matter is not valid YAML: {error}")
 
 
 def _position(text: str, index: int) -> tuple[int, int]:

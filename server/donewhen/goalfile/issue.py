@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
 from donewhen.core.errors import UsageError
-from donewhen.core.words import counted
+from donewhen.core.words import counted, shortened
 from donewhen.goalfile.detect.checks import check_of
 from donewhen.goalfile.parse import LINE_LIMIT, MOST_REQUIREMENTS, SIZE_LIMIT
 from donewhen.goalfile.stated import stated_commands
@@ -154,23 +154,19 @@ def _unpacked(text: str) -> tuple[str, str, int]:
 def _visible(text: str) -> tuple[str, str]:
     """The text without what is hidden from whoever reads it as a page, with the same lines; and what that was."""
     found: list[str] = []
-    text, comments = _without_comments(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    parts: list[str] = []
+    at = comments = 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        parts += [text[at:start], "\n" * text.count("\n", start, end)]
+        at, comments = end + 3, comments + 1
+    text = "".join([*parts, text[at:]])
     if comments:
         found.append(counted(comments, "comment"))
     kept = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     if len(kept) < len(text):
         found.append(f"{len(text) - len(kept)} characters that can't be seen")
     return kept, " and ".join(found)
-
-
-def _without_comments(text: str) -> tuple[str, int]:
-    """The text with the ends of lines alone in place of each comment, and how many there were."""
-    parts: list[str] = []
-    at = count = 0
-    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
-        parts += [text[at:start], "\n" * text.count("\n", start, end)]
-        at, count = end + 3, count + 1
-    return "".join([*parts, text[at:]]), count
 
 
 @dataclass(slots=True)
@@ -194,6 +190,13 @@ class _Scenario:
         """A further Given is the next scenario's."""
         return not self.background and any(one.startswith("then") for one in self.steps)
 
+    def go_on(self, row: str) -> None:
+        """A row of a table, or more of the last step; comments and tags are neither."""
+        if row.startswith("|"):
+            self.rows.append(one_line(row))
+        elif row and not row.startswith(("#", "@")):
+            self.steps[-1] += f" {one_line(row)}"
+
 
 def _scenarios_in(content: str, line: int) -> Iterator[_Scenario]:
     """Given, when, then on lines of their own; `Scenario:` begins another one, `Background:` comes before each."""
@@ -213,17 +216,9 @@ def _scenarios_in(content: str, line: int) -> Iterator[_Scenario]:
         if step is not None:
             current.steps.append(f"{step[1].casefold()} {one_line(step[2])}")
         elif keyword is None and current.steps:
-            _continue(current, row.strip())
+            current.go_on(row.strip())
     if current.steps and not current.background:
         yield current
-
-
-def _continue(scenario: _Scenario, row: str) -> None:
-    """A row of a table, or more of the last step; comments and tags are neither."""
-    if row.startswith("|"):
-        scenario.rows.append(one_line(row))
-    elif row and not row.startswith(("#", "@")):
-        scenario.steps[-1] += f" {one_line(row)}"
 
 
 @dataclass(slots=True)
@@ -231,7 +226,6 @@ class _Item:
     """An item of a list: its first paragraph, its other paragraphs, its nested items, its blocks of code."""
 
     line: int
-    ordered: bool
     text: str = ""
     more: list[str] = field(default_factory=list[str])
     code: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
@@ -243,8 +237,9 @@ class _Reader:
 
     def __init__(self, text: str, shift: int, known: Collection[str]) -> None:
         self._known = known
-        self._lines = text.split("\n")
-        self._tokens = MarkdownIt("commonmark").parse(text)
+        # Without inline content, which may be nested as deep as a stranger likes.
+        markdown = MarkdownIt("commonmark").disable(["inline", "text_join"])
+        self._blocks = SyntaxTreeNode(markdown.parse(text)).children
         self._shift = shift
         self._sections: list[tuple[int, Section, str]] = []
         self._lead: tuple[Section, str] | None = None
@@ -259,42 +254,35 @@ class _Reader:
         return "\n\n".join(self._prose)[:MAX_PROSE].rstrip()
 
     def read(self) -> None:
-        at = 0
-        while at < len(self._tokens):
-            token = self._tokens[at]
-            end = _closing(self._tokens, at)
-            inside = self._tokens[at + 1 : end]
-            match token.type:
-                case "heading_open":
-                    self._heading(token, inside)
-                case "bullet_list_open" | "ordered_list_open":
-                    self._take_list(_items(self._tokens, at, end))
-                case "paragraph_open":
-                    self._paragraph(inside[0].content, self._line_of(token))
+        for block in self._blocks:
+            line = _line_of(block) + self._shift
+            match block.type:
+                case "heading":
+                    self._heading(block)
+                case "bullet_list" | "ordered_list":
+                    self._take_list([_item(one) for one in block.children])
+                case "paragraph":
+                    self._paragraph(block.children[0].content, line)
                 case "fence" | "code_block":
-                    self._take_code(token.content, self._line_of(token) + (token.type == "fence"), token.info)
-                case "blockquote_open":
-                    if any(TASK.match(one.content) for one in inside if one.type == "inline"):
-                        self.leave_out("a quotation", self._line_of(token), "it says what others said")
+                    self._take_code(block.content, line + (block.type == "fence"), block.info)
+                case "blockquote":
+                    if any(TASK.match(one.content) for one in block.walk() if one.type == "inline"):
+                        self.leave_out("a quotation", line, "it says what others said")
                 case _:
                     pass
-            at = end + 1
 
     def leave_out(self, text: str, line: int, why: str) -> None:
-        said = one_line(text)
-        self.left.append(Left(said if len(said) <= 200 else f"{said[:199]}…", line, why))
-
-    def _line_of(self, token: Token) -> int:
-        return (token.map[0] if token.map else 0) + 1 + self._shift
+        self.left.append(Left(shortened(one_line(text), 200), line, why))
 
     # -------------------------------------------------------------------------------- where it stands
 
-    def _heading(self, token: Token, inside: Sequence[Token]) -> None:
-        text = one_line(inside[0].content) if inside else ""
-        level = int(token.tag[1:])
+    def _heading(self, block: SyntaxTreeNode) -> None:
+        text = one_line(block.children[0].content) if block.children else ""
+        level = int(block.tag[1:])
         if not self.title and not self.taken:
             self.title = text
-            if level == 1 and not _is_whole_heading(text):
+            bare = text.strip(" :*_")
+            if level == 1 and not (_WANTED.fullmatch(bare) or _UNWANTED.fullmatch(bare)):
                 return  # a title may hold any word
         self._sections = [one for one in self._sections if one[0] < level]
         above: Section = self._sections[-1][1] if self._sections else "other"
@@ -455,11 +443,6 @@ def _is_struck(text: str) -> bool:
     return len(bare) > 4 and bare.startswith("~~") and bare.endswith("~~")
 
 
-def _is_whole_heading(text: str) -> bool:
-    bare = text.strip(" :*_")
-    return _WANTED.fullmatch(bare) is not None or _UNWANTED.fullmatch(bare) is not None
-
-
 def _starts_steps(content: str) -> bool:
     """Whether its lines are steps: a Given or When, and a Then."""
     words = {step[1].casefold() for row in content.split("\n") if (step := _STEP.match(row.strip()))}
@@ -479,7 +462,7 @@ def _details(item: _Item) -> tuple[str, ...]:
     found = [one_line(one) for one in item.more]
     for one in item.items:
         found += [one_line(TASK.sub("", one.text, count=1)), *_details(one)]
-    return tuple(one if len(one) <= MAX_TEXT else f"{one[: MAX_TEXT - 1]}…" for one in found if one)
+    return tuple(shortened(one, MAX_TEXT) for one in found if one)
 
 
 def _commands(texts: Sequence[str], known: Collection[str]) -> tuple[tuple[TakenCheck, ...], tuple[str, ...]]:
@@ -498,43 +481,22 @@ def _commands(texts: Sequence[str], known: Collection[str]) -> tuple[tuple[Taken
     return tuple(checks.values()), tuple(one for one in named if one not in checks)
 
 
-def _closing(tokens: Sequence[Token], at: int) -> int:
-    """The index of the token that closes the one at `at`; `at` itself if it stands alone."""
-    depth = 0
-    for index in range(at, len(tokens)):
-        depth += tokens[index].nesting
-        if depth <= 0:
-            return index
-    return len(tokens) - 1
+def _line_of(block: SyntaxTreeNode) -> int:
+    """Where it begins, from 1."""
+    return (block.map[0] if block.map else 0) + 1
 
 
-def _items(tokens: Sequence[Token], at: int, end: int) -> list[_Item]:
-    """The items of the list that begins at `at`."""
-    ordered = tokens[at].type == "ordered_list_open"
-    return [_item(tokens, start, close, ordered) for start, close in _children(tokens, at + 1, end)]
-
-
-def _children(tokens: Sequence[Token], start: int, end: int) -> Iterator[tuple[int, int]]:
-    while start < end:
-        close = _closing(tokens, start)
-        yield start, close
-        start = close + 1
-
-
-def _item(tokens: Sequence[Token], at: int, end: int, ordered: bool) -> _Item:
-    mapped = tokens[at].map
-    item = _Item((mapped[0] if mapped else 0) + 1, ordered)
-    for start, close in _children(tokens, at + 1, end):
-        token = tokens[start]
-        line = (token.map[0] if token.map else 0) + 1
-        if token.type == "paragraph_open":
-            content = tokens[start + 1].content
+def _item(node: SyntaxTreeNode) -> _Item:
+    item = _Item(_line_of(node))
+    for block in node.children:
+        if block.type == "paragraph":
+            content = block.children[0].content
             if item.text:
                 item.more.append(content)
             else:
                 item.text = content
-        elif token.type in ("bullet_list_open", "ordered_list_open"):
-            item.items += _items(tokens, start, close)
-        elif token.type in ("fence", "code_block"):
-            item.code.append((line + (token.type == "fence"), token.content))
+        elif block.type in ("bullet_list", "ordered_list"):
+            item.items += [_item(one) for one in block.children]
+        elif block.type in ("fence", "code_block"):
+            item.code.append((_line_of(block) + (block.type == "fence"), block.content))
     return item

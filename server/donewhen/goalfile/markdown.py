@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -73,8 +73,12 @@ class Passage:
     @classmethod
     def of(cls, layout: Layout, first_line: int, content: str) -> Passage:
         rows = tuple(row.strip() for row in content.split("\n"))
-        raws = layout.lines[first_line : first_line + len(rows)]
-        return cls(layout, first_line, rows, tuple(map(_column_of, rows, _padded(raws, len(rows)))))
+        columns: list[int] = []
+        for row, raw in zip_longest(rows, layout.lines[first_line : first_line + len(rows)], fillvalue=""):
+            bare = raw.rstrip()
+            # Markdown removes prefixes (list markers, indentation): what remains ends at the end of the line.
+            columns.append(len(bare) - len(row) if bare.endswith(row) else max(bare.find(row), 0))
+        return cls(layout, first_line, rows, tuple(columns))
 
     def span(self, start: int, end: int) -> Span:
         """The position of text[start:end]."""
@@ -86,16 +90,6 @@ class Passage:
     def _position(self, offset: int) -> tuple[int, int]:
         row = bisect_right(self._starts, offset) - 1
         return self.first_line + row, self.columns[row] + offset - self._starts[row]
-
-
-def _column_of(row: str, raw: str) -> int:
-    bare = raw.rstrip()
-    # Markdown removes prefixes (list markers, indentation): what remains ends at the end of the line.
-    return len(bare) - len(row) if bare.endswith(row) else max(bare.find(row), 0)
-
-
-def _padded(raws: Sequence[str], length: int) -> list[str]:
-    return [*raws, *[""] * (length - len(raws))]
 
 
 # The blocks.
@@ -178,14 +172,17 @@ def _read_blocks(lines: tuple[str, ...], shift: int, next_marker: str | None) ->
             return None
         tokens = tokens[:last]
     layout = Layout(lines, shift)
-    headings = tuple(_headings(layout, tokens))
-    items = tuple(_item(layout, span) for span in _top_items(tokens))
-    return Blocks(layout, headings, items, tuple(_rows_of(token) for token in tokens if _is_silent(token)))
-
-
-def _is_silent(token: Token) -> bool:
-    comment = token.type == "html_block" and token.content.lstrip().startswith("<!--")
-    return comment or (token.type == "hr" and token.level == 0)
+    headings: list[Heading] = []
+    silent: list[tuple[int, int]] = []
+    for number, token in enumerate(tokens):
+        comment = token.type == "html_block" and token.content.lstrip().startswith("<!--")
+        if token.type == "heading_open" and token.level == 0:
+            first, end = _rows_of(token)
+            headings.append(Heading(Passage.of(layout, first, tokens[number + 1].content), first, end))
+        elif comment or (token.type == "hr" and token.level == 0):
+            silent.append(_rows_of(token))
+    items = tuple(Item(*_rows_of(inside[0]), tuple(_parts(layout, inside))) for inside in _top_items(tokens))
+    return Blocks(layout, tuple(headings), items, tuple(silent))
 
 
 @lru_cache(maxsize=1)
@@ -193,13 +190,6 @@ def _markdown() -> MarkdownIt:
     # Only blocks matter here: their inline content is read from the source text, which keeps positions exact. Link
     # definitions stay text, so that no line disappears.
     return MarkdownIt("commonmark").disable(["inline", "text_join", "reference"])
-
-
-def _headings(layout: Layout, tokens: Sequence[Token]) -> Iterator[Heading]:
-    for number, token in enumerate(tokens):
-        if token.type == "heading_open" and token.level == 0:
-            first, end = _rows_of(token)
-            yield Heading(Passage.of(layout, first, tokens[number + 1].content), first, end)
 
 
 def _top_items(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
@@ -213,11 +203,6 @@ def _top_items(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
             start = number
         elif inside and token.level == 1 and token.type == "list_item_close":
             yield tokens[start : number + 1]
-
-
-def _item(layout: Layout, tokens: Sequence[Token]) -> Item:
-    first, end = _rows_of(tokens[0])
-    return Item(first, end, tuple(_parts(layout, tokens)))
 
 
 def _parts(layout: Layout, tokens: Sequence[Token]) -> Iterator[Part]:

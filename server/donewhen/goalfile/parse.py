@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
 from donewhen.core.changing import replace
-from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
+from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.goalfile.front_matter import read_front_matter, read_settings
 from donewhen.goalfile.markdown import Blocks, Item, Layout, Passage, Section, read_sections
 from donewhen.goalfile.preflight import preflight
@@ -18,7 +18,6 @@ from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSou
 from donewhen.goalfile.statements import (
     TASK,
     Bound,
-    StatedCheck,
     almost_task,
     editor_statement,
     is_labelled,
@@ -55,7 +54,12 @@ def parse(
     return ParsedGoalFile(
         text=decoded.original,
         goal=None if broken else _goal_of(body, said, path, name),
-        problems=_in_order([*problems, *preflight(body.requirements)]),
+        problems=tuple(
+            sorted(
+                [*problems, *preflight(body.requirements)],
+                key=lambda problem: (problem.span.start_line, problem.span.start_column),
+            )
+        ),
         requirements=body.requirements,
         front_matter=front.located,
         title=body.objective.title,
@@ -88,8 +92,10 @@ def _read_body(layout: Layout, first_line: int) -> _Body:
 
 def _goal_of(body: _Body, said: Choices, path: str | None, name: str) -> Goal:
     first_line = body.objective.prose.split("\n", 1)[0].strip()
+    if len(first_line) > _TITLE_LENGTH:
+        first_line = first_line[: _TITLE_LENGTH - 1].rstrip() + "…"
     return Goal(
-        title=body.objective.title or _shortened(first_line) or name.strip() or "Goal",
+        title=body.objective.title or first_line or name.strip() or "Goal",
         objective=body.objective.text,
         requirements=tuple(source.requirement for source in body.requirements),
         path=path,
@@ -104,14 +110,6 @@ def _front(said: Choices) -> dict[str, Any]:
     explicit = frozenset(limits)
     limits.update({name: None for name, value in limits.items() if value == UNLIMITED})
     return {"limits": Limits(**limits), "explicit_limits": explicit, **values}
-
-
-def _shortened(line: str) -> str:
-    return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
-
-
-def _in_order(problems: Iterable[FileProblem]) -> tuple[FileProblem, ...]:
-    return tuple(sorted(problems, key=lambda problem: (problem.span.start_line, problem.span.start_column)))
 
 
 # Turns a file's content into text that can be parsed: encoding, size and binary content.
@@ -147,21 +145,16 @@ def decode(content: str | bytes) -> Decoded:
             return _refused("encoding", "the file is UTF-16: save it as UTF-8")
         if b"\0" in content:
             return _binary(content.count(b"\n", 0, content.index(b"\0")))
-        return _from_bytes(content)
+        try:
+            return _from_text(content.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start)
+            message = f"the file is not UTF-8 (byte {error.start + 1}, line {line + 1}): save it as UTF-8"
+            text = content.decode("utf-8-sig", errors="replace")
+            return Decoded(text, text, True, (_error(Span(line, 0, line, 1), "encoding", message),))
     if "\0" in content:
         return _binary(content.count("\n", 0, content.index("\0")))
     return _from_text(content)
-
-
-def _from_bytes(content: bytes) -> Decoded:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start)
-        message = f"the file is not UTF-8 (byte {error.start + 1}, line {line + 1}): save it as UTF-8"
-        text = content.decode("utf-8-sig", errors="replace")
-        return Decoded(text, text, True, (_error(Span(line, 0, line, 1), "encoding", message),))
-    return _from_text(text)
 
 
 def _from_text(text: str) -> Decoded:
@@ -266,18 +259,14 @@ class _Task:
 @lru_cache(maxsize=4096)
 def _read_tasks(blocks: Blocks) -> tuple[_Task, ...]:
     """The items that are requirements: those whose first paragraph begins with a box."""
-    return tuple(_task(blocks.layout, item) for item in blocks.items if _is_task(item))
-
-
-def _is_task(item: Item) -> bool:
-    first = _opening(item)
-    return first is not None and TASK.match(first.text) is not None
-
-
-def _task(layout: Layout, item: Item) -> _Task:
-    bound = Bound()
-    source = _requirement_source(layout, item, bound)
-    return _Task(item.first_line, source, tuple(bound.faults))
+    tasks: list[_Task] = []
+    for item in blocks.items:
+        first = _opening(item)
+        if first is not None and TASK.match(first.text):
+            bound = Bound()
+            source = _requirement_source(blocks.layout, item, bound)
+            tasks.append(_Task(item.first_line, source, tuple(bound.faults)))
+    return tuple(tasks)
 
 
 def read_requirements(
@@ -342,31 +331,21 @@ def _requirement_source(layout: Layout, item: Item, bound: Bound) -> Requirement
     commands = [*([sole] if sole else []), *bound.checks]
     requirement = Requirement(
         id=requirement_id(text), number=0, text=text,
-        checks=_once(commands), sole_check=sole is not None or shown is not None,
+        checks=tuple({one.check.id: one.check for one in commands}.values()),
+        sole_check=sole is not None or shown is not None,
         files=tuple(dict.fromkeys(value.text for value in bound.files)),
         problems=tuple(dict.fromkeys(value.text for value in bound.problems)),
         details=tuple(filter(None, bound.details)), ticked=not box[1].isspace(), line=checkbox.start_line,
         external=bound.external,
     )  # fmt: skip
-    text_span = passage.span(box.end(), len(passage.text))
-    return _located(requirement, layout, item, text_span, checkbox, commands, bound)
-
-
-def _located(
-    requirement: Requirement, layout: Layout, item: Item, text_span: Span, checkbox: Span,
-    commands: Sequence[StatedCheck], bound: Bound,
-) -> RequirementSource:  # fmt: skip
     last = layout.last_filled(item.first_line, item.end_line)
     return RequirementSource(
-        requirement=requirement, span=layout.line_span(item.first_line, last), text_span=text_span, checkbox=checkbox,
+        requirement=requirement, span=layout.line_span(item.first_line, last),
+        text_span=passage.span(box.end(), len(passage.text)), checkbox=checkbox,
         commands=tuple(command.value for command in commands),
         checks=tuple(command.value for command in bound.checks),
         files=tuple(bound.files), problems=tuple(bound.problems),
     )  # fmt: skip
-
-
-def _once(commands: Sequence[StatedCheck]) -> tuple[Check, ...]:
-    return tuple({command.check.id: command.check for command in commands}.values())
 
 
 def _read_parts(item: Item, bound: Bound) -> None:

@@ -85,32 +85,23 @@ def preflight(requirements: Sequence[RequirementSource]) -> tuple[FileProblem, .
 
 
 def _about(source: RequirementSource, all_of_them: Sequence[RequirementSource]) -> Iterator[FileProblem]:
-    yield from _masked(source)
-    yield from _repeated(source, all_of_them)
-    if source.requirement.checks:
-        return  # a check decides: words are only its label
-    for rule in (_almost_sole, _almost_editor, _vague, _too_short, _without_evidence):
-        if message := rule(source):
-            severity = "warning" if rule is _almost_sole else "hint"
-            yield FileProblem(source.text_span, severity, _CODES[rule], message)
-            return  # one hint per requirement: the first one helps most
-
-
-def _masked(source: RequirementSource) -> Iterator[FileProblem]:
     for command in source.commands:
-        for mask, why in _MASKS:
-            if mask.search(command.text):
-                yield FileProblem(command.span, "warning", "exit-masked", f"this check proves little: {why}")
-                break
-
-
-def _repeated(source: RequirementSource, all_of_them: Sequence[RequirementSource]) -> Iterator[FileProblem]:
+        why = next((why for mask, why in _MASKS if mask.search(command.text)), None)
+        if why is not None:
+            yield FileProblem(command.span, "warning", "exit-masked", f"this check proves little: {why}")
     # Ids of repeated texts end with a number: r-DIGEST-2.
     if source.id.count("-") > 1:
         plain = source.id.rsplit("-", 1)[0]
         first = next(other for other in all_of_them if other.id == plain)
         message = f"the same as {first.requirement.label}: remove one, or say how they differ"
         yield FileProblem(source.text_span, "hint", "duplicate-requirement", message)
+    if source.requirement.checks:
+        return  # a check decides: words are only its label
+    for rule, code in _RULES.items():
+        if message := rule(source):
+            severity = "warning" if rule is _almost_sole else "hint"
+            yield FileProblem(source.text_span, severity, code, message)
+            return  # one hint per requirement: the first one helps most
 
 
 def _almost_sole(source: RequirementSource) -> str | None:
@@ -151,7 +142,8 @@ def _without_evidence(source: RequirementSource) -> str | None:
     return "names neither a check nor a file: a nested `check:` or `file:` line makes it provable"
 
 
-_CODES: dict[Callable[[RequirementSource], str | None], str] = {
+_RULES: dict[Callable[[RequirementSource], str | None], str] = {
     _almost_sole: "almost-check", _almost_editor: "almost-problems", _vague: "vague", _too_short: "too-short",
     _without_evidence: "no-evidence",
 }  # fmt: skip
+"""What is said of words that nothing may prove, each with its code, the most helpful first."""

@@ -5,7 +5,7 @@ Lines and columns are 0-based; columns count Unicode code points. A span's end i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from donewhen.core.goal import Goal, Requirement
@@ -25,10 +25,6 @@ class Span:
     def down(self, lines: int) -> Span:
         """The same so many lines further down."""
         return Span(self.start_line + lines, self.start_column, self.end_line + lines, self.end_column)
-
-    def holds(self, line: int, column: int) -> bool:
-        """True if the position is in the span, including its end."""
-        return (self.start_line, self.start_column) <= (line, column) <= (self.end_line, self.end_column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +123,7 @@ class ParsedGoalFile:
     title: str = ""
     title_span: Span | None = None
     objective: str = ""
-    path: str | None = field(default=None)
+    path: str | None = None
 
     @property
     def outline(self) -> tuple[Requirement, ...]:

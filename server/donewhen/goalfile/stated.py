@@ -155,16 +155,10 @@ def stated_files(text: str) -> tuple[str, ...]:
     (“the answer mentions `setup.py`”) doesn't count."""
     found: list[str] = []
     for sentence in _SENTENCE.split(text):
-        found += [name for start, end, name in _paths(sentence) if not _spoken_of(sentence, start, end)]
+        paths = [(one.start(), one.end(), one[0]) for one in _FILE.finditer(sentence) if not _BRANDS.fullmatch(one[0])]
+        paths += [(one.start(1), one.end(1), one[1]) for one in _FOLDER.finditer(sentence)]
+        found += [name for start, end, name in paths if not _spoken_of(sentence, start, end)]
     return tuple(dict.fromkeys(found))
-
-
-def _paths(sentence: str) -> Iterator[tuple[int, int, str]]:
-    for match in _FILE.finditer(sentence):
-        if not _BRANDS.fullmatch(match[0]):
-            yield match.start(), match.end(), match[0]
-    for match in _FOLDER.finditer(sentence):
-        yield match.start(1), match.end(1), match[1]
 
 
 def _spoken_of(sentence: str, start: int, end: int) -> bool:

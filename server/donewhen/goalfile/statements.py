@@ -77,7 +77,8 @@ def sole_command(passage: Passage, start: int, bound: Bound) -> StatedCheck | No
     if exit_code > _LARGEST_EXIT:
         span = passage.span(*outcome.span(1))
         bound.fault(span, "error", "bad-value", f"no command exits with {exit_code}: write a number up to 255")
-    return _command_value(passage, code, exit_code)
+    command = _code_text(code[2])
+    return StatedCheck(passage.value(code.start(2), code.end(2), command), Check.of(command, exit_code))
 
 
 def editor_statement(passage: Passage, start: int, bound: Bound) -> list[Value] | None:
@@ -133,7 +134,9 @@ def read_line(passage: Passage, bound: Bound) -> None:
         example = {"check": "`python -m pytest -q`", "external": "true"}.get(name, "`src/**`")
         bound.fault(passage.span(0, label.end()), "error", f"empty-{name}", f"`{name}:` has no value: write {example}")
     elif name == "check":
-        bound.checks.extend(_checks(passage, label.end(), bound))
+        sole = sole_command(passage, label.end(), bound)
+        values = _values(passage, label.end(), bound, "check") if sole is None else ()
+        bound.checks += [sole] if sole is not None else [StatedCheck(one, Check.of(one.text)) for one in values]
     elif name == "external":
         _read_external(passage, label.end(), words[0].strip("`."), bound)
     else:
@@ -155,14 +158,6 @@ def warn_of_rows(passage: Passage, start: int, bound: Bound) -> None:
     for row in _ROW.finditer(passage.text, start):
         message = "this is read as part of the sentence above: make it a nested item with `- ` before it"
         bound.fault(passage.span(*row.span(1)), _lost(row[1]), "not-nested", message)
-
-
-def _checks(passage: Passage, start: int, bound: Bound) -> Iterator[StatedCheck]:
-    if single := sole_command(passage, start, bound):
-        yield single
-        return
-    for value in _values(passage, start, bound, "check"):
-        yield StatedCheck(value, Check.of(value.text))
 
 
 def _globs(passage: Passage, start: int, bound: Bound) -> Iterator[Value]:
@@ -204,11 +199,6 @@ def _unquoted(passage: Passage, start: int, bound: Bound, what: str) -> Iterator
     message = f"put the {what} between backticks, so that Markdown leaves it as it is"
     bound.fault(value.span, "hint", "no-backticks", message, f"`{value.text}`")
     yield value
-
-
-def _command_value(passage: Passage, code: re.Match[str], exit_code: int) -> StatedCheck:
-    text = _code_text(code[2])
-    return StatedCheck(passage.value(code.start(2), code.end(2), text), Check.of(text, exit_code))
 
 
 def _code_text(raw: str) -> str:

@@ -56,14 +56,12 @@ class Survey:
 
     def notes(self) -> tuple[str, ...]:
         """What a person should know about a draft, a line each."""
-        tried = (_trial_line(one) for one in self.checks if one.drafted and one.standing)
-        return (*tried, *_left_out(self.checks), *map("not drafted: {}".format, self.unknown))
-
-
-def _trial_line(check: FoundCheck) -> str:
-    took = "" if check.seconds is None or check.standing == "slow" else f" ({check.seconds:.1f} s)"
-    return f"{check.standing}: `{check.command}`: {check.reason}{took}"
-
-
-def _left_out(checks: Sequence[FoundCheck]) -> list[str]:
-    return [f"not drafted: `{one.command}` ({one.why}): {one.left_out}" for one in checks if one.left_out is not None]
+        notes: list[str] = []
+        for one in self.checks:
+            if one.drafted and one.standing:
+                took = "" if one.seconds is None or one.standing == "slow" else f" ({one.seconds:.1f} s)"
+                notes.append(f"{one.standing}: `{one.command}`: {one.reason}{took}")
+        left_out = [one for one in self.checks if one.left_out is not None]
+        notes += [f"not drafted: `{one.command}` ({one.why}): {one.left_out}" for one in left_out]
+        notes += [f"not drafted: {one}" for one in self.unknown]
+        return tuple(notes)

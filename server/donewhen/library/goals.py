@@ -66,10 +66,16 @@ def wanted_goal(
     draft = _drafted(given, judged, workspace)
     validators = validators_of(one for one in checks if not isinstance(one, str))
     names = iter(validators)
-    bound = [Check.of(_checked_command(one)) if isinstance(one, str) else _validator(next(names)) for one in checks]
     known = {check.id for requirement in draft.requirements for check in requirement.checks}
     requirements = list(draft.requirements)
-    for check in bound:
+    for one in checks:
+        if isinstance(one, str):
+            if not one.strip():
+                raise InvalidGoal("checks must not contain a blank command")
+            check = Check.of(one)
+        else:
+            identity = next(names)
+            check = Check(identity, identity.removeprefix("v-"), kind="validator")
         if check.id not in known:
             requirements.append(_requiring(check, len(requirements) + 1))
     if not requirements:
@@ -216,26 +222,13 @@ def _from_file(path: Path, root: Path | None) -> Goal:
 
     if root is None:
         raise UsageError(f"the goal file {path} is not in a workspace: give workspace=FOLDER")
-    inside = path if not path.is_absolute() else _goal_path(path, root)
+    if path.is_absolute():
+        found = path.parent.resolve() / path.name
+        if not found.is_relative_to(root):
+            raise UsageError(f"the goal file {path} is not in the workspace {root}")
+        path = found.relative_to(root)
     # The program provides the worker: the file's own choice is ignored.
-    return WorkspaceGoalFiles(root, lambda: True).load(inside.as_posix())
-
-
-def _goal_path(path: Path, root: Path) -> Path:
-    found = path.parent.resolve() / path.name
-    if not found.is_relative_to(root):
-        raise UsageError(f"the goal file {path} is not in the workspace {root}")
-    return found.relative_to(root)
-
-
-def _checked_command(text: str) -> str:
-    if not text.strip():
-        raise InvalidGoal("checks must not contain a blank command")
-    return text
-
-
-def _validator(identity: str) -> Check:
-    return Check(identity, identity.removeprefix("v-"), kind="validator")
+    return WorkspaceGoalFiles(root, lambda: True).load(path.as_posix())
 
 
 def _refuse_undecidable(goal: Goal, judged: bool, root: Path | None) -> None:

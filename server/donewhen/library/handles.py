@@ -14,7 +14,7 @@ from donewhen.core.errors import UsageError
 from donewhen.core.state import RunState
 from donewhen.core.work import Answer, Interrupt
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView
-from donewhen.library.arguments import callback, duration
+from donewhen.library.arguments import duration
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session
 from donewhen.workers.callables.threads import called
@@ -217,12 +217,6 @@ async def answered(session: Session, interrupt: Interrupt, ask: OnInterrupt) -> 
         await session.runs.answer(state.run_id, interrupt.id, answer)
     elif state.active:
         await session.runs.pause(state.run_id, f"{WAITS}: {interrupt.title}", "run")
-
-
-def callbacks_of(on_event: Any, on_interrupt: Any) -> None:
-    """Raises UsageError for a value that can't be called."""
-    callback("on_event", on_event)
-    callback("on_interrupt", on_interrupt)
 
 
 def answer_of(said: Any, asked: Interrupt | None, what: str = "an answer is") -> Answer:

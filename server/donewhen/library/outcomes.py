@@ -142,7 +142,10 @@ def outcome_of(state: RunState, response: Any = None) -> GoalOutcome:
     """A run as it stands."""
     views = assess(state)
     still = not state.active
-    iterations = _rounds(state)
+    # A turn in progress is not a round yet.
+    iterations = state.iteration - 1 if state.active and state.turn is not None else state.iteration
+    if state.status == "complete":
+        iterations = max(1, state.iteration)
     held = state.last_turn.response.observation if state.last_turn.response is not None else None
     return GoalOutcome(
         status=GoalStatus(state.status or "complete"),
@@ -165,13 +168,6 @@ def outcome_of(state: RunState, response: Any = None) -> GoalOutcome:
     )
 
 
-def _rounds(state: RunState) -> int:
-    """A turn in progress is not a round yet."""
-    if state.status == "complete":
-        return max(1, state.iteration)
-    return state.iteration - 1 if state.active and state.turn is not None else state.iteration
-
-
 def verdict_of(state: RunState, views: tuple[RequirementView, ...]) -> GoalVerdict:
     """The verdict for the whole goal. The score is the share that is proven; for requirements that the judge decides,
     it is the judge's score, if given. If there are several requirements, `missing` says which one it means."""
@@ -180,25 +176,21 @@ def verdict_of(state: RunState, views: tuple[RequirementView, ...]) -> GoalVerdi
     complete = state.status == "complete" if not state.active else not left and not open_findings
     missing = [f"{f'R{view.number}: ' if len(views) > 1 else ''}{view.reason or view.status}" for view in left]
     missing += [f"{finding.path}: {finding.message}" for finding in open_findings]
+    score = state.judge.score
+    shares: list[float] = []
+    findings: list[RequirementVerdict] = []
+    for view in views:
+        proven = view.status in PROVEN
+        finding = "met" if proven else ("unmet" if view.status == "unmet" else "unverified")
+        findings.append(RequirementVerdict(view.requirement_id, finding, view.reason, view.evidence_ids))
+        shares.append(score if view.decided_by == "judge" and score is not None else float(proven))
     return GoalVerdict(
-        score=sum(_share(view, state.judge.score) for view in views) / len(views),
+        score=sum(shares) / len(views),
         complete=complete,
         missing="" if complete else "\n".join(missing) or state.lifecycle.reason,
-        findings=tuple(_verdict_of_view(view) for view in views),
+        findings=tuple(findings),
         usage=state.spend.judge,
     )
-
-
-def _share(view: RequirementView, judge_score: float | None) -> float:
-    if view.decided_by == "judge" and judge_score is not None:
-        return judge_score
-    return 1.0 if view.status in PROVEN else 0.0
-
-
-def _verdict_of_view(view: RequirementView) -> RequirementVerdict:
-    proven = view.status in PROVEN
-    finding = "met" if proven else ("unmet" if view.status == "unmet" else "unverified")
-    return RequirementVerdict(view.requirement_id, finding, view.reason, view.evidence_ids)
 
 
 def _requirement_outcome(state: RunState, view: RequirementView) -> RequirementOutcome:

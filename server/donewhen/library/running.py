@@ -16,7 +16,7 @@ from donewhen.engine.runs import changed_limits
 from donewhen.library import arguments
 from donewhen.library.arguments import Time, duration
 from donewhen.library.goals import CheckLike, GoalLike, refuse_missing, validators_of, wanted_goal
-from donewhen.library.handles import GoalRun, OnEvent, OnInterrupt, answer_of, callbacks_of
+from donewhen.library.handles import GoalRun, OnEvent, OnInterrupt, answer_of
 from donewhen.library.models import AgentConfig, JudgeLike, WorkerLike, judge_of, keys_of, options_of
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session, open_session
@@ -189,8 +189,7 @@ async def start_goal(
     'complete'
     """
     given = _given(start_goal, options)
-    on_event, on_interrupt = given.pop("on_event"), given.pop("on_interrupt")
-    callbacks_of(on_event, on_interrupt)
+    on_event, on_interrupt = (arguments.callback(name, given.pop(name)) for name in ("on_event", "on_interrupt"))
     changes, stall_after, check_timeout = _limits(given), given.pop("stall_after"), given.pop("check_timeout")
     parts = parts_of(goal, worker, judge, attended=on_interrupt is not None, **given)
     return await started(limited(parts, changes, stall_after, check_timeout), on_event, on_interrupt)
@@ -275,8 +274,7 @@ async def _resumed(
 ) -> GoalRun:
     """The run that has just continued."""
     given = _given(resume_goal, options)
-    on_event, on_interrupt = given.pop("on_event"), given.pop("on_interrupt")
-    callbacks_of(on_event, on_interrupt)
+    on_event, on_interrupt = (arguments.callback(name, given.pop(name)) for name in ("on_event", "on_interrupt"))
     limits, checks = _limits(given), given.pop("checks")
     plugin, data = given.pop("plugin"), given.pop("data")
     answers: Mapping[str, Any] = given.pop("answers") or {}
@@ -342,6 +340,11 @@ def parts_of(
     template = None if own is None else PromptTemplate(own)
     made = worker if worker is None or isinstance(worker, AgentConfig) else worker_of(worker, template)
     wanted = None if goal is None else wanted_goal(goal, checks=checks, judged=judging is not None, workspace=root)
+    state = arguments.folder("state_dir", state_dir)
+    plugins = arguments.several("plugins", others.pop("plugins", ()))
+    for name in ("preserve_context", "durable"):
+        arguments.flag(name, others.get(name, True))
+    arguments.checked("approve", "approve", others.get("approve", "deny"))
     return RunParts(
         wanted.goal if wanted is not None else None,
         options_of(made),
@@ -351,18 +354,10 @@ def parts_of(
         workspace=root,
         template=template,
         said=made.said if isinstance(made, CallableWorker) else None,
-        state_dir=arguments.folder("state_dir", state_dir),
-        **_checked_arguments(others),
+        state_dir=state,
+        plugins=plugins,
+        **others,
     )
-
-
-def _checked_arguments(others: Mapping[str, Any]) -> dict[str, Any]:
-    """Raises UsageError that names the argument."""
-    found = {**others, "plugins": arguments.several("plugins", others.get("plugins", ()))}
-    for name in ("preserve_context", "durable"):
-        arguments.flag(name, others.get(name, True))
-    arguments.checked("approve", "approve", others.get("approve", "deny"))
-    return found
 
 
 def limited(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +31,13 @@ class Session:
         found = setup.plugins(NO_OPTIONS)
         self.plugins = found.names if found is not None else ()
         """The names of the plugins that the run has."""
-        self.runs = Supervisor(replace(setup, observe=self._observer(setup.observe)))
+
+        def observe(run_id: str, entry: Entry) -> None:
+            setup.observe(run_id, entry)
+            if isinstance(entry.event, InterruptOpened):
+                self.stirred.set()
+
+        self.runs = Supervisor(replace(setup, observe=observe))
         self._ledger = setup.ledger
         self._run: ActiveRun | None = None
         self._later: RunState | None = None
@@ -82,7 +87,10 @@ class Session:
     ) -> RunState:
         """Continues a run of this workspace. Raises NotResumable, UnknownRun, UsageError."""
         if run_id is not None and self.checker.response is NOTHING:
-            kept = _returned((await self.runs.view(run_id)).state)
+            # Validators must still examine the response from before the run stopped: nothing that ran runs again.
+            state = (await self.runs.view(run_id)).state
+            result = state.plugins.halt.result if state.plugins.halt is not None else None
+            kept = state.last_turn.returned if result is None else result.returned
             self.checker.response = NOTHING if kept is None else kept
         view = await self.runs.resume(run_id, limits, options, halt)
         self._run = self.runs.registry.active[view.state.run_id]
@@ -112,20 +120,6 @@ class Session:
             await self.runs.close(reason)
         finally:
             await self._ledger.close()
-
-    def _observer(self, also: Callable[[str, Entry], None]) -> Callable[[str, Entry], None]:
-        def observe(run_id: str, entry: Entry) -> None:
-            also(run_id, entry)
-            if isinstance(entry.event, InterruptOpened):
-                self.stirred.set()
-
-        return observe
-
-
-def _returned(state: RunState) -> str | None:
-    """The response that validators must still examine, from before the run stopped: nothing that ran runs again."""
-    result = state.plugins.halt.result if state.plugins.halt is not None else None
-    return state.last_turn.returned if result is None else result.returned
 
 
 async def open_session(parts: RunParts) -> Session:

@@ -28,7 +28,7 @@ class HookCall:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One agent. `events` are the names of its events. `marks` are fields that none of the others sends with these.
+    """One agent. `names` are those of its events. `marks` are fields that none of the others sends with these.
 
     `project` and `user` are its settings files, relative to the workspace and to the home folder. `entry` is what one
     hook is there, with `{command}`; `wrapped`: in a list of hooks of its own. `base` is what a new file holds besides.
@@ -37,7 +37,6 @@ class Form:
 
     name: str
     title: str
-    events: Mapping[str, Event]
     block: Mapping[str, Any]
     project: str
     user: str
@@ -52,6 +51,11 @@ class Form:
     refuses: Mapping[str, Sequence[Any]] = field(default_factory=dict[str, Sequence[Any]])
     """Fields and values with which there is nothing to send back for."""
     then: str = ""
+
+    @property
+    def events(self) -> Mapping[str, Event]:
+        """By the agent's own names."""
+        return {name: event for event, name in self.names.items()}
 
     def answer(self, text: str | None, note: str) -> dict[str, Any]:
         """What the hook prints: go on with this `text`, or None: stop, with a `note` for the person where the agent
@@ -84,7 +88,6 @@ FORMS: Mapping[str, Form] = {
         Form(
             "claude",
             "Claude Code",
-            {"Stop": "stop", "SessionStart": "start"},
             {"decision": "block", "reason": TEXT},
             ".claude/settings.json",
             ".claude/settings.json",
@@ -98,7 +101,6 @@ FORMS: Mapping[str, Form] = {
         Form(
             "codex",
             "Codex",
-            {"Stop": "stop", "SessionStart": "start"},
             {"decision": "block", "reason": TEXT},
             ".codex/hooks.json",
             ".codex/hooks.json",
@@ -115,7 +117,6 @@ FORMS: Mapping[str, Form] = {
         Form(
             "cursor",
             "Cursor",
-            {"stop": "stop", "sessionStart": "start"},
             {"followup_message": TEXT},
             ".cursor/hooks.json",
             ".cursor/hooks.json",
@@ -131,7 +132,6 @@ FORMS: Mapping[str, Form] = {
         Form(
             "gemini",
             "Gemini CLI",
-            {"AfterAgent": "stop", "SessionStart": "start"},
             {"decision": "deny", "reason": TEXT},
             ".gemini/settings.json",
             ".gemini/settings.json",
@@ -145,7 +145,6 @@ FORMS: Mapping[str, Form] = {
         Form(
             "copilot",
             "GitHub Copilot CLI",
-            {"agentStop": "stop", "sessionStart": "start"},
             {"decision": "block", "reason": TEXT},
             ".github/hooks/donewhen.json",
             ".copilot/hooks/donewhen.json",
@@ -163,7 +162,6 @@ FORMS: Mapping[str, Form] = {
         Form(
             "vscode",
             "VS Code's own agent",
-            {"Stop": "stop", "SessionStart": "start"},
             {
                 "decision": "block",
                 "reason": TEXT,
@@ -183,7 +181,6 @@ FORMS: Mapping[str, Form] = {
         Form(
             "openhands",
             "OpenHands",
-            {"Stop": "stop", "SessionStart": "start"},
             {"decision": "deny", "reason": TEXT},
             ".openhands/hooks.json",
             ".openhands/hooks.json",
@@ -239,7 +236,11 @@ def folders_of(sent: Mapping[str, Any]) -> tuple[str, ...]:
 def read_call(form: Form, sent: Mapping[str, Any]) -> HookCall:
     """What the hook says. Raises NotAHook."""
     name = event_of(sent)
-    event = form.events.get(name) if name is not None else _unnamed(form, sent)
+    event: Event | None = "start" if "source" in sent else None
+    if name is not None:
+        event = form.events.get(name)
+    elif any(key in sent for key in form.stops):  # only what stops says why
+        event = "stop"
     if event is None:
         known = " and ".join(form.names.values())
         named = f"names the event {name}" if name else "names no event"
@@ -260,10 +261,3 @@ def block_unread(named: str | None, text: str) -> dict[str, Any]:
     """The answer to a call that no form knows: what holds the agent that is named, or most of them."""
     own = FORMS[named or "vscode"].answer(text, "")
     return {**FORMS["vscode"].answer(text, ""), **own} if named is None or named in _READ_BY_VSCODE else own
-
-
-def _unnamed(form: Form, sent: Mapping[str, Any]) -> Event | None:
-    """The event of a call that doesn't name it: only what stops says why."""
-    if any(key in sent for key in form.stops):
-        return "stop"
-    return "start" if "source" in sent else None

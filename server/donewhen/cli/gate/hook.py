@@ -61,16 +61,12 @@ class Found:
 
 
 async def gate(call: Call) -> int:
-    """`donewhen gate`, and its two actions for settings."""
-    if call.arguments.action is None:
-        return await _answer_hook(call)
-    from donewhen.cli.gate import installing  # a hook's call needs none of it
+    """`donewhen gate` reads a hook's call and prints the answer; 0, or 1 where nothing could be read. Its two actions
+    are for settings."""
+    if call.arguments.action is not None:
+        from donewhen.cli.gate import installing  # a hook's call needs none of it
 
-    return await (installing.install if call.arguments.action == "install" else installing.uninstall)(call)
-
-
-async def _answer_hook(call: Call) -> int:
-    """Reads the call, prints the answer; 0, or 1 where nothing could be read."""
+        return await (installing.install if call.arguments.action == "install" else installing.uninstall)(call)
     named: str | None = call.arguments.agent
     sent = await _sent_by_hook(call)
     if isinstance(sent, str):

@@ -10,34 +10,32 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 from donewhen.cli.calling import Call
 from donewhen.cli.gate.forms import COMMAND, FORMS, Form
 from donewhen.cli.gate.json_edits import NotJson, with_item, without_items
 from donewhen.core.errors import UsageError
+from donewhen.core.words import sentence
 from donewhen.regular import expanded, homeless, read_text
-
-YES = ("y", "yes")
 
 
 async def install(call: Call) -> int:
     """Adds the hooks to the agent's settings; 0 where they are there, 1 where the person says no."""
     form, file = _chosen(call)
     before = _text_or_empty(file)
-    taken = _without(form, file, before)
-    after = taken
+    after = _without(form, file, before)
+    command = _gate_command(call, form)
+    entry = {key: command if value == COMMAND else value for key, value in form.entry.items()}
+    item = {"hooks": [entry]} if form.wrapped else entry
     try:
         for event in ("start", "stop"):
-            after = with_item(
-                after, ("hooks", form.names[event]), _hook_entry(form, _gate_command(call, form)), form.base
-            )
+            after = with_item(after, ("hooks", form.names[event]), item, form.base)
     except NotJson as wrong:
         raise UsageError(f"{file} can't be changed: {wrong}: fix it, and try again") from wrong
     if not await _written(call, file, before, after):
         return 1
     if form.then:
-        call.terminal.message(form.then[0].upper() + form.then[1:])
+        call.terminal.message(sentence(form.then))
     option = " --user" if call.arguments.user else ""
     call.terminal.message(f"to remove it again: donewhen gate uninstall {form.name}{option}")
     return 0
@@ -94,24 +92,15 @@ def _gate_command(call: Call, form: Form) -> str:
     """How an agent's shell calls the gate. By name where it is installed for every program, so that a project's file
     holds for everybody; as this installation in a person's own file, and where only an activated environment has the
     name: an editor that is started without it would not find the hook, and its agent would stop unheld."""
-    words = [sys.executable, "-m", "donewhen"] if call.arguments.user or not _installed() else ["donewhen"]
+    found = shutil.which("donewhen")
+    active = [os.environ[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if os.environ.get(name)]
+    own = [sys.prefix] if sys.prefix != sys.base_prefix else []
+    for_every_program = found is not None and not any(Path(found).is_relative_to(one) for one in (*active, *own))
+    words = ["donewhen"] if for_every_program and not call.arguments.user else [sys.executable, "-m", "donewhen"]
     named: Path | None = getattr(call.arguments, "state_dir", None)
     if named is not None:
         words += ["--state-dir", str(call.state_dir)]
     return shlex.join([*words, "gate", "--agent", form.name])
-
-
-def _installed() -> bool:
-    """Whether the name leads to a program that is not in an environment, this one or one that the terminal has."""
-    found = shutil.which("donewhen")
-    active = [os.environ[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if os.environ.get(name)]
-    own = [sys.prefix] if sys.prefix != sys.base_prefix else []
-    return found is not None and not any(Path(found).is_relative_to(one) for one in (*active, *own))
-
-
-def _hook_entry(form: Form, command: str) -> dict[str, Any]:
-    entry = {key: command if value == COMMAND else value for key, value in form.entry.items()}
-    return {"hooks": [entry]} if form.wrapped else entry
 
 
 async def _written(call: Call, file: Path, before: str, after: str) -> bool:
@@ -125,9 +114,7 @@ async def _written(call: Call, file: Path, before: str, after: str) -> bool:
     if not call.arguments.yes:
         if not call.interactive:
             raise UsageError("nothing was changed: there is no terminal to ask on; --yes accepts what is shown above")
-        call.terminal.message("write this? [y/N] ")
-        said = await call.terminal.lines.next()
-        if (said or "").strip().lower() not in YES:
+        if not await call.confirmed("write this? [y/N] "):
             call.terminal.message("nothing was changed")
             return False
     try:

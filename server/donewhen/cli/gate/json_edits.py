@@ -121,7 +121,7 @@ def _put(text: str, node: _Node, item: str) -> str:
     first, (_, last) = node.spans[0][0], node.spans[-1]
     rest = text[last : node.end - 1]
     comma = _comma(text, last)
-    said = rest.rstrip() if comma is None else text[last : node.end - 1].rstrip()
+    said = rest.rstrip()
     before = text[node.start + 1 : first]
     step = f"\n{_indent(text, first)}" if "\n" in before else " "
     put = f"{step}{item}" + ("" if comma is None else ",")

@@ -24,18 +24,17 @@ class DemoProject:
     script: Path
 
 
-def prepare(folder: Path, *, pytest: bool, python: str = "") -> DemoProject:
+def prepare(folder: Path, *, pytest: bool) -> DemoProject:
     """Copies the sample into `folder`, which is made where it is missing.
 
-    `pytest` says whether that interpreter can import it; without it, all checks of the goal use unittest. `python` is
-    the interpreter's name in the goal's commands; left out: `interpreter_name()`. Raises FileExistsError if a copy
-    is there already.
+    `pytest` says whether this interpreter can import it; without it, all checks of the goal use unittest. Raises
+    FileExistsError if a copy is there already.
     """
     workspace = folder / WORKSPACE
     workspace.mkdir(parents=True)
     _copy(files(__name__) / NAME, workspace)
     goal = workspace / "GOAL.md"
-    _write_file(goal, goal_text(goal.read_text(encoding="utf-8"), pytest=pytest, python=python or interpreter_name()))
+    _write_file(goal, goal_text(goal.read_text(encoding="utf-8"), pytest=pytest, python=interpreter_name()))
     script = folder / SCRIPT
     _write_file(script, (files(__name__) / f"{NAME}.demo.yaml").read_text(encoding="utf-8"))
     return DemoProject(workspace, goal, script)

@@ -17,7 +17,7 @@ from donewhen.goalfile.detect.checks import DetectedCheck, slots, suggested
 from donewhen.goalfile.detect.folder import Folder, shown_by
 from donewhen.goalfile.detect.node import node_checks
 from donewhen.goalfile.detect.own import left_of_tox, own_checks, recipes
-from donewhen.goalfile.detect.python import python_linters, python_tests, python_types
+from donewhen.goalfile.detect.python import python_tests, python_tools
 
 
 def detect(root: Path) -> tuple[DetectedCheck, ...]:
@@ -51,7 +51,7 @@ def _from_signs(folder: Folder) -> Iterator[DetectedCheck]:
 
 
 SOURCES: tuple[Callable[[Folder], Iterator[DetectedCheck]], ...] = (
-    own_checks, python_tests, node_checks, python_types, python_linters, recipes, _from_signs,
+    own_checks, python_tests, node_checks, python_tools, recipes, _from_signs,
 )  # fmt: skip
 """Where checks come from, in the order in which they are offered."""
 

@@ -73,7 +73,11 @@ class Folder:
 
     def file_text(self, name: str) -> str:
         if name not in self._texts:
-            self._texts[name] = self._read_start(name)
+            try:
+                text = read_start(name, _MOST_BYTES, within=self._root).decode("utf-8-sig", errors="replace")
+            except (OSError, ValueError):
+                text = ""
+            self._texts[name] = text
         return self._texts[name]
 
     def mentions(self, name: str, part: str) -> bool:
@@ -88,9 +92,9 @@ class Folder:
     def json(self, name: str) -> Mapping[str, object]:
         return json_object(self.file_text(name)) or {}
 
-    def section(self, dotted: str, name: str = "pyproject.toml") -> object:
-        """The value under that name in a TOML file; None if there is none."""
-        value: object = self.toml(name)
+    def section(self, dotted: str) -> object:
+        """The value under that name in pyproject.toml; None if there is none."""
+        value: object = self.toml("pyproject.toml")
         for key in dotted.split("."):
             value = as_table(value).get(key)
         return value
@@ -101,12 +105,6 @@ class Folder:
             return tuple(sorted(entry.name for entry in self._root.iterdir() if entry.is_file()))
         except OSError:
             return ()
-
-    def _read_start(self, name: str) -> str:
-        try:
-            return read_start(name, _MOST_BYTES, within=self._root).decode("utf-8-sig", errors="replace")
-        except (OSError, ValueError):
-            return ""
 
 
 def shown_by(sign: Sign, folder: Folder, tests: Sequence[str]) -> tuple[str, Mapping[str, object]] | None:

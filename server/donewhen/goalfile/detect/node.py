@@ -28,8 +28,12 @@ def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
     purposes: set[str] = set()
     for name, purpose in _SCRIPTS:
         script = scripts.get(name, "")
-        fetched = fetches([scripts.get(one, "") for one in (f"pre{name}", name, f"post{name}")])
-        if not script.strip() or _NO_TEST in script or not (fetched or _can_run(folder, name, scripts)):
+        around = [scripts.get(one, "") for one in (f"pre{name}", name, f"post{name}")]
+        fetched = fetches(around)
+        started = re.match(r"node (?:--?[\w-]+ )*([\w./-]+\.[cm]?js)\s*$", script)
+        # It installs and publishes nothing, and starts no missing file.
+        runs = all(map(is_harmless, around)) and (started is None or folder.has(started[1]) is not None)
+        if not script.strip() or _NO_TEST in script or not (fetched or runs):
             continue
         if purpose == "test" and purpose in purposes:
             continue  # `npm test` runs all of them
@@ -66,14 +70,6 @@ def _lacking(folder: Folder, package: Mapping[str, object], manager: Manager) ->
     if not needs or folder.is_folder("node_modules") or plug_and_play:
         return ""
     return f"its packages are not installed here: `{manager.name} install`"
-
-
-def _can_run(folder: Folder, name: str, scripts: Mapping[str, str]) -> bool:
-    """Whether the script, with its `pre` and `post` scripts, installs and publishes nothing and starts no missing
-    file."""
-    around = [scripts.get(one, "") for one in (f"pre{name}", name, f"post{name}")]
-    started = re.match(r"node (?:--?[\w-]+ )*([\w./-]+\.[cm]?js)\s*$", scripts.get(name, ""))
-    return all(map(is_harmless, around)) and (started is None or folder.has(started[1]) is not None)
 
 
 def _programs(folder: Folder, script: str) -> Iterator[str]:

@@ -44,8 +44,7 @@ def own_checks(folder: Folder) -> Iterator[DetectedCheck]:
 def no_fix(folder: Folder) -> str:
     """The option that ruff needs if its settings let it edit files."""
     file = folder.has("ruff.toml", ".ruff.toml")
-    tool = as_table(folder.toml("pyproject.toml").get("tool"))
-    settings = folder.toml(file) if file else as_table(tool.get("ruff"))
+    settings = folder.toml(file) if file else as_table(folder.section("tool.ruff"))
     return " --no-fix" if settings.get("fix") is True or settings.get("fix-only") is True else ""
 
 
@@ -123,9 +122,14 @@ class _ToxLine:
     @property
     def check(self) -> DetectedCheck | None:
         check = check_of(self.command, self.where)
-        if check is None and UNKNOWN in self.command:
-            check = _of_tox_alone(self.bare, self.command, self.where)
-        return check
+        if check is not None or UNKNOWN not in self.command:
+            return check
+        # A test that names what only tox knows: told, not drafted.
+        known = check_of(" ".join(word for word in self.command.split(" ") if UNKNOWN not in word), self.where)
+        if known is None or known.purpose != "test":
+            return None
+        lacking = "it names what only tox knows: write it out, or run it by tox"
+        return replace(known, command=self.bare, others=(), lacking=lacking)
 
 
 def _tox(folder: Folder) -> Iterator[DetectedCheck]:
@@ -143,7 +147,7 @@ def left_of_tox(folder: Folder) -> Iterator[str]:
 
 
 def _tox_lines(folder: Folder) -> Iterator[_ToxLine]:
-    table = as_table(as_table(folder.toml("pyproject.toml").get("tool")).get("tox"))
+    table = as_table(folder.section("tool.tox"))
     legacy = table.get("legacy_tox_ini")
     for file, text in (
         ("tox.ini", folder.file_text("tox.ini")),
@@ -169,16 +173,6 @@ def _tox_ini(text: str, file: str) -> Iterator[_ToxLine]:
         for line in lines[:_MOST_STEPS]:
             bare = "" if line.lstrip().startswith("#") else _FACTORS.sub("", line.strip()).lstrip("-! ")
             yield _ToxLine(f"[{section}] in {file}", bare, _substituted(bare, ini), not name or name in usual)
-
-
-def _of_tox_alone(line: str, command: str, where: str) -> DetectedCheck | None:
-    """A test that names what only tox knows: told, not drafted."""
-    known = check_of(" ".join(word for word in command.split(" ") if UNKNOWN not in word), where)
-    if known is None or known.purpose != "test":
-        return None
-    return replace(
-        known, command=line, others=(), lacking="it names what only tox knows: write it out, or run it by tox"
-    )
 
 
 def _substituted(line: str, ini: Mapping[str, Mapping[str, str]]) -> str:
@@ -273,7 +267,7 @@ def _words_of(call: ast.Call) -> Iterator[str]:
 
 
 def _scripts(folder: Folder) -> Iterator[DetectedCheck]:
-    tool = as_table(folder.toml("pyproject.toml").get("tool"))
+    tool = as_table(folder.section("tool"))
     for owner, names in (("pdm", "scripts"), ("rye", "scripts"), ("poe", "tasks"), ("taskipy", "tasks")):
         table = as_table(as_table(tool.get(owner)).get(names))
         yield from _scripts_in(table, f"[tool.{owner}.{names}]")
@@ -312,6 +306,7 @@ _RUNNERS = (
     ("just", _JUST_RECIPE, ("justfile", "Justfile", ".justfile")),
 )
 _DEEPEST = 4
+_SHELL = "if for while cd export set echo test exit true false case . : ["
 
 
 def recipes(folder: Folder) -> Iterator[DetectedCheck]:
@@ -370,24 +365,7 @@ def _lines_of(name: str, known: Mapping[str, tuple[list[str], list[str]]], depth
 def _program_of(line: str) -> str | None:
     """The program that a plain line starts."""
     first = line.split(" ", 1)[0]
-    shell = (
-        "if",
-        "for",
-        "while",
-        "cd",
-        "export",
-        "set",
-        "echo",
-        "test",
-        "exit",
-        "true",
-        "false",
-        "case",
-        ".",
-        ":",
-        "[",
-    )
-    return first if re.fullmatch(r"[A-Za-z][\w.+-]*", first) and first not in shell else None
+    return first if re.fullmatch(r"[A-Za-z][\w.+-]*", first) and first not in _SHELL.split() else None
 
 
 # ------------------------------------------------------------------------------------------- pre-commit

@@ -12,7 +12,7 @@ from typing import cast
 
 from donewhen.core.ecosystems.python import PYTHON
 from donewhen.core.words import listed
-from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
+from donewhen.goalfile.detect.checks import DetectedCheck
 from donewhen.goalfile.detect.folder import Folder, as_table, read_ini, shown_by
 from donewhen.goalfile.detect.own import no_fix
 
@@ -40,7 +40,7 @@ class PytestSettings:
 
 def pytest_settings(folder: Folder) -> PytestSettings:
     """The settings in the first of pytest's own files that has any, in pytest's order."""
-    tool = as_table(as_table(folder.toml("pyproject.toml").get("tool")).get("pytest"))
+    tool = as_table(folder.section("tool.pytest"))
     found = (
         as_table(folder.toml("pytest.toml").get("pytest")),
         *(as_table(read_ini(folder.file_text(file)).get("pytest")) for file in ("pytest.ini", ".pytest.ini")),
@@ -76,7 +76,8 @@ def python_tests(folder: Folder) -> Iterator[DetectedCheck]:
     unittest = DetectedCheck(
         _unittest_command(folder, tests[0]), f"tests: {why}", "test", "python", tool="unittest", programs=("python",)
     )
-    if settings.configured or _uses_pytest(folder) or any(map(_has_plain_tests, texts)):
+    named = any(folder.has(file) and (not sign or folder.mentions(file, sign)) for file, sign in _PYTEST_SIGNS)
+    if settings.configured or named or any(map(_has_plain_tests, texts)):
         # If all of them are unittest's, its own runner works as well.
         other = cases and not any(map(_has_plain_tests, texts))
         yield replace(pytest, others=(unittest,) if other else ())
@@ -99,10 +100,6 @@ def _is_named(file: str, settings: PytestSettings) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in settings.python_files[:20])
 
 
-def _uses_pytest(folder: Folder) -> bool:
-    return any(folder.has(file) and (not sign or folder.mentions(file, sign)) for file, sign in _PYTEST_SIGNS)
-
-
 def _has_plain_tests(text: str) -> bool:
     # Methods named test_... of a TestCase are unittest's.
     return bool(_PYTEST.search(text)) and not _UNITTEST.search(text)
@@ -121,18 +118,11 @@ def _unittest_command(folder: Folder, test: str) -> str:
 # ------------------------------------------------------------------------------------- types and linters
 
 
-def python_types(folder: Folder) -> Iterator[DetectedCheck]:
-    """With the targets that the project names, else with the existing package: `.` would include code that isn't meant
-    to be type-checked, such as the documentation's examples."""
-    return (check for check in _guesses(folder) if check.purpose == "types")
-
-
-def python_linters(folder: Folder) -> Iterator[DetectedCheck]:
-    return (check for check in _guesses(folder) if check.purpose != "types")
-
-
-def _guesses(folder: Folder) -> Iterator[DetectedCheck]:
-    """From the signs of Python's tools, each as a program or as a module."""
+def python_tools(folder: Folder) -> Iterator[DetectedCheck]:
+    """Type checkers, then linters, from the signs of Python's tools, each as a program or as a module. With the targets
+    that the project names, else with the existing package: `.` would include code that isn't meant to be type-checked,
+    such as the documentation's examples."""
+    found: list[DetectedCheck] = []
     for tool in PYTHON.tools:
         for sign in tool.signs:
             shown = shown_by(sign, folder, PYTHON.tests) if not sign.group else None
@@ -141,15 +131,11 @@ def _guesses(folder: Folder) -> Iterator[DetectedCheck]:
                 package = "" if any(settings.get(key) for key in sign.targets) else _package(folder)
                 beside = "" if package == "." else package
                 command = sign.command.format(package=package, beside=beside, no_fix=no_fix(folder)).rstrip()
-                yield _of_tool(command, why, sign.purpose or tool.purpose)
-
-
-def _of_tool(command: str, why: str, purpose: CheckPurpose) -> DetectedCheck:
-    program = command.split(" ")[0]
-    return DetectedCheck(command, why, purpose, "python", tool=program, programs=(program,), others=(
-        DetectedCheck(f"python -m {command}", why, purpose, "python", tool=program, programs=("python",),
-                      modules=(program,)),
-    ))  # fmt: skip
+                program, purpose = command.split(" ")[0], sign.purpose or tool.purpose
+                direct = DetectedCheck(command, why, purpose, "python", tool=program, programs=(program,))
+                module = replace(direct, command=f"python -m {command}", programs=("python",), modules=(program,))
+                found.append(replace(direct, others=(module,)))
+    yield from sorted(found, key=lambda check: check.purpose != "types")
 
 
 def _package(folder: Folder) -> str:
