@@ -69,6 +69,7 @@ def test_a_lie_by_any_other_command_is_refused(site: Site) -> None:
 # What a person sees of an agent over ACP.
 
 
+@pytest.mark.slow
 def test_a_permission_is_an_interrupt_of_the_run(site: Site, tmp_path: Path) -> None:
     command = shlex.join([sys.executable, str(ACP_AGENT), "asks"])
     site.goal("# Deployed\n\n- [ ] it is deployed\n  - check: `test -e deployed`\n")

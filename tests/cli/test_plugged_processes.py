@@ -234,6 +234,7 @@ def _until(master: int, wanted: bytes) -> bytes:
     return shown
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A3")
 @pytest.mark.parametrize("count", [2, 5])
 async def test_of_answers_at_the_same_moment_only_one_is_said_to_count(count: int, place: Plugged) -> None:

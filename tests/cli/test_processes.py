@@ -149,6 +149,7 @@ def test_the_exit_code_of_a_check(place: Place) -> None:
     assert "donewhen: error: " in empty.stderr
 
 
+@pytest.mark.slow
 @posix
 def test_the_check_that_still_runs_is_the_one_that_is_named(place: Place) -> None:
     place.goal("`sleep 1; true` passes", "`true` passes")
@@ -409,6 +410,7 @@ def test_a_run_ends_at_once_where_its_record_is_taken_away(place: Place) -> None
     assert not (place.root.parent / "state").exists(), "what is put back would be put into it"
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("verb", ["run", "guard"])
 def test_what_waits_for_an_edit_ends_where_its_record_is_taken_away(verb: str, place: Place) -> None:
@@ -426,6 +428,7 @@ def test_what_waits_for_an_edit_ends_where_its_record_is_taken_away(verb: str, p
     assert not state.exists()
 
 
+@pytest.mark.slow
 @posix
 def test_a_workspace_that_is_moved_away_in_a_run_is_one_message(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     place.goal("`test -f done.txt` passes")
@@ -580,7 +583,7 @@ def test_a_server_that_a_person_starts_says_who_starts_it(place: Place) -> None:
     os.close(master)
 
 
-@pytest.mark.parametrize("given", ["", "hello\n"])
+@pytest.mark.parametrize("given", ["hello\n", pytest.param("", marks=pytest.mark.slow)])
 def test_a_server_whose_input_is_no_editors_says_who_starts_it(given: str, place: Place) -> None:
     argv = [sys.executable, "-m", "donewhen", "serve"]
     done = subprocess.run(
@@ -592,6 +595,7 @@ def test_a_server_whose_input_is_no_editors_says_who_starts_it(given: str, place
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_what_nothing_can_decide_says_at_each_step_how_to_go_on(place: Place) -> None:
     place.goal("It is nice.", "`exit 0` passes")
     ran = place.run("run", "--worker", "human")
@@ -635,6 +639,7 @@ def test_what_a_person_lets_a_revert_overwrite_is_undone_with_the_rest(place: Pl
     assert ((place.root / "a.txt").read_text(), (place.root / "b.txt").exists()) == ("person", True)
 
 
+@pytest.mark.slow
 @posix
 def test_the_command_that_is_named_puts_back_a_goal_file_that_the_worker_deleted(place: Place) -> None:
     place.goal("`test -f done.txt` passes")

@@ -45,6 +45,7 @@ def test_a_fleet_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> None
     assert (code, "few: 1 complete" in printed) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_fleet_whose_worker_is_not_here_is_refused_and_begins_once_it_is(tmp_path: Path) -> None:
     goal(tmp_path, "w")
     manifest = "[settings]\nworker = 'command'\nsandbox = 'off'\nworker_command = '{}'\n[[goal]]\nworkspace = 'w'\n"

@@ -53,6 +53,7 @@ async def test_half_a_character_in_what_is_said_is_no_defect() -> None:
     assert (failed.status, unmet.status) == ("capped", "capped")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.conformance("C18")
 @pytest.mark.parametrize("how", ["exits", "never returns", "is cancelled"])

@@ -426,6 +426,7 @@ async def test_a_second_loop_on_one_worker_is_refused_until_the_first_lets_go() 
     assert other.attach(worker).loop is other
 
 
+@pytest.mark.slow
 def test_a_loop_and_its_workers_are_let_go_together() -> None:
     worker, loop = Answers("a"), GoalLoop(short)
     loop.attach(worker)

@@ -39,6 +39,7 @@ def test_a_human_run_from_start_to_complete(editor: Editor, goal: Path) -> None:
     assert "complete" in report["text"]
 
 
+@pytest.mark.slow
 def test_a_hover_lists_what_the_proof_rests_on(editor: Editor, goal: Path) -> None:
     (goal.parent / "tests").mkdir()
     (goal.parent / "tests/test_words.py").write_text("def test_words(): pass\n")
@@ -295,6 +296,7 @@ def test_cancelling_the_only_one_who_waits_ends_the_check(editor: Editor, tmp_pa
     wait_until(lambda: not runs(pid))
 
 
+@pytest.mark.slow
 def test_snapshots_are_in_order_and_at_most_ten_a_second(editor: Editor, goal: Path) -> None:
     uri = editor.open(goal)
     run_id = editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
@@ -420,6 +422,7 @@ def test_a_goal_file_is_followed_to_its_new_name_and_missed_where_it_is_gone(edi
     editor.execute("donewhen.run.stop", {"runId": run_id})
 
 
+@pytest.mark.slow
 def test_the_editors_own_diagnostics_are_evidence(editor: Editor, tmp_path: Path) -> None:
     goal, code = tmp_path / "GOAL.md", tmp_path / "a.py"
     goal.write_text("# G\n\n- [ ] The editor is content\n  - problems: `*.py`\n")

@@ -97,6 +97,7 @@ async def test_silence_is_limited_and_not_a_reply_that_goes_on(way: Transport) -
     assert len(server.requests) == 4
 
 
+@pytest.mark.slow
 @loop
 async def test_how_long_a_model_was_silent_is_said(way: Transport) -> None:
     async with scripted(hangs(0), hangs(3)) as server:

@@ -16,7 +16,8 @@ from tests.simulation.virtual_time import Stuck, VirtualLoop
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = 100
-ALL_SEEDS = 20_000
+ALL_SEEDS = int(os.environ.get("SIMULATION_SEEDS", "4000"))
+"""Of the slow suite; a person can ask for more."""
 
 
 @cache

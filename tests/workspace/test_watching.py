@@ -353,6 +353,7 @@ def _under_a_limit(limit: str, most: int, place: Path, what: str) -> str:
     return warning
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 @pytest.mark.parametrize(("limit", "most"), [("max_inotify_watches", 4), ("max_inotify_instances", 0)])
 def test_a_full_system_is_said_and_changes_are_found_by_looking(limit: str, most: int, tmp_path: Path) -> None:
