@@ -364,39 +364,6 @@ def test_a_check_that_is_held_out_is_tried_and_the_worker_learns_its_name(place:
         assert b"c,d fails" not in content
 
 
-@pytest.mark.conformance("C2")
-def test_a_worker_that_proves_nothing_is_capped_and_goes_on_with_more(place: Place) -> None:
-    place.goal("`test -f done.txt` passes")
-    capped = place.run("run", "--worker-command", "echo 5 passed", "--max-iterations", "1")
-    assert capped.returncode == 1
-    assert "capped: " in capped.stdout
-    run_id = place.newest()["runId"]
-    assert place.run("resume", run_id).returncode == 2
-    (place.root / "done.txt").touch()
-    raised = place.run("resume", run_id, "--max-iterations", "2")
-    assert raised.returncode == 0, raised.stderr
-
-
-@posix
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 3, marks=pytest.mark.slow)]
-)
-def test_a_signal_pauses_and_resume_goes_on(number: signal.Signals, code: int, place: Place) -> None:
-    place.goal("`test -f done.txt` passes")
-    process = place.start("run", "--json", "--worker-command", "test -f ../go && touch done.txt || sleep 60")
-    shown = first(process, working)
-    process.send_signal(number)
-    output, errors = process.communicate(timeout=DEADLINE)
-    assert process.returncode == code
-    last = json.loads(output.splitlines()[-1])
-    assert (last["status"], last["pausedBy"]) == ("paused", "person" if number == signal.SIGINT else "run")
-    assert f"donewhen resume {shown['runId']}" in errors
-    (place.root.parent / "go").touch()  # outside of the workspace: no edit of a person
-    resumed = place.run("resume", "--json")
-    assert resumed.returncode == 0, resumed.stderr
-    assert json.loads(resumed.stdout.splitlines()[-1])["runId"] == shown["runId"]
-
-
 @posix
 def test_a_run_ends_at_once_where_its_record_is_taken_away(place: Place) -> None:
     place.goal("`test -f done.txt` passes")
@@ -496,21 +463,6 @@ def test_a_home_that_nobody_has_is_one_sentence(argv: tuple[str, ...], code: int
     assert said in done.stderr
     assert "crashed" not in done.stderr
     assert not list(place.root.glob("~*"))
-
-
-def test_another_process_reaches_the_run(place: Place) -> None:
-    place.goal("`test -f done.txt` passes")
-    process = place.start("run", "--json")
-    run_id = first(process, working)["runId"]
-    second = place.run("run")
-    assert second.returncode == 2
-    assert run_id in second.stderr
-    stopped = place.run("stop", run_id, "--json")
-    assert stopped.returncode == 0, stopped.stderr
-    output, _ = process.communicate(timeout=DEADLINE)
-    assert process.returncode == 1
-    assert json.loads(output.splitlines()[-1])["status"] == "cancelled"
-    assert json.loads(stopped.stdout)["status"] == "cancelled"
 
 
 @pytest.mark.slow

@@ -61,6 +61,8 @@ def given(editor: Editor, tmp_path: Path) -> Forwarder:
 
 def test_what_was_forwarded_before_anything_was_opened_counts(given: Forwarder) -> None:
     given.say(ERROR)
+    for bad in ({}, {"uri": given.code.as_uri(), "diagnostics": [{}]}, {"uri": "untitled:1", "diagnostics": []}):
+        given.editor.notify("donewhen/editorDiagnostics", bad)
     given.editor.open(given.code)
     found = given.check()
     assert (found["status"], found["decidedBy"]) == ("unmet", "check")

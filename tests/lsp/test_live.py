@@ -422,28 +422,6 @@ def test_a_goal_file_is_followed_to_its_new_name_and_missed_where_it_is_gone(edi
     editor.execute("donewhen.run.stop", {"runId": run_id})
 
 
-@pytest.mark.slow
-def test_the_editors_own_diagnostics_are_evidence(editor: Editor, tmp_path: Path) -> None:
-    goal, code = tmp_path / "GOAL.md", tmp_path / "a.py"
-    goal.write_text("# G\n\n- [ ] The editor is content\n  - problems: `*.py`\n")
-    code.write_text("x = '🎯'; y\n", encoding="utf-8")
-    uri = editor.open(goal)
-    assert editor.execute("donewhen.goal.check", {"goalUri": uri})["counts"]["unverified"] == 1
-    where = {"start": {"line": 0, "character": 10}, "end": {"line": 0, "character": 11}}
-    mark = {"range": where, "message": "y is unknown", "severity": 1, "source": "Pylance", "tags": [1]}
-    ours = {"range": where, "message": "of ours", "severity": 1, "source": "donewhen"}
-    editor.notify("donewhen/editorDiagnostics", {"uri": code.as_uri(), "version": None, "diagnostics": [mark, ours]})
-    snapshot = editor.execute("donewhen.goal.check", {"goalUri": uri})
-    assert snapshot["requirements"][0]["status"] == "unmet"
-    (place,) = snapshot["requirements"][0]["locations"]
-    assert place["uri"] == code.as_uri()
-    assert place["range"]["start"] == {"line": 0, "character": 10}
-    editor.notify("donewhen/editorDiagnostics", {"uri": code.as_uri(), "diagnostics": []})
-    assert editor.execute("donewhen.goal.check", {"goalUri": uri})["counts"]["met"] == 1
-    for bad in ({}, {"uri": code.as_uri(), "diagnostics": [{}]}, {"uri": "untitled:1", "diagnostics": []}):
-        editor.notify("donewhen/editorDiagnostics", bad)
-
-
 def test_secrets_are_neither_stored_nor_traced(editor: Editor, goal: Path) -> None:
     editor.notify("donewhen/setSecret", {"name": "DONEWHEN_API_KEY", "value": "sk-very-secret"})
     editor.notify("donewhen/setSecret", {"name": "DONEWHEN_API_KEY", "value": 7, "extra": "sk-very-secret"})
