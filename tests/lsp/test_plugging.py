@@ -300,9 +300,6 @@ def test_what_an_interrupt_does_not_take_leaves_it_open(title: str, room: Room) 
     [
         pytest.param("Question", {"response": "text", "text": ""}, {"response": "text", "text": ""}, id="empty"),
         pytest.param(
-            "Question", {"response": "text", "text": "false"}, {"text": "false"}, marks=pytest.mark.slow, id="false"
-        ),
-        pytest.param(
             "Approve",
             {"response": "approve", "remember": "run"},
             {"response": "approve", "remember": "run"},
