@@ -166,6 +166,7 @@ def test_what_was_proven_in_a_copy_and_fails_here_is_not_met(bench: Bench, tmp_p
     assert len(bench.folders()) == 2
 
 
+@pytest.mark.slow
 def test_a_person_compares_looks_at_a_diff_and_chooses(bench: Bench) -> None:
     made = worker("echo one > done.txt", "echo two > done.txt; echo 2 >> done.txt")
     argv = ["run", "--worker-command", made, "--attempts", "2", "--keep", "ask", "--approve", "deny"]

@@ -147,6 +147,7 @@ def test_nothing_starts_before_the_summary_is_accepted(place: Plugged) -> None:
     assert "A person accepted" in place.run("report", shown["runId"]).stdout
 
 
+@pytest.mark.slow
 def test_a_start_that_is_not_accepted_does_nothing(place: Plugged) -> None:
     run_id = place.shown(place.run(*place.pursue("Start", "--approve", "ask")), 3)["runId"]
     answered = place.run("answer", run_id, "I1", "deny", "too", "dear")
@@ -158,6 +159,7 @@ def test_a_start_that_is_not_accepted_does_nothing(place: Plugged) -> None:
     assert not (place.root / "done.txt").exists()
 
 
+@pytest.mark.slow
 def test_what_is_accepted_by_an_option_is_shown_and_on_record(place: Plugged) -> None:
     done = place.run(*place.pursue("Start", "--approve", "auto"))
     shown = place.shown(done, 0)

@@ -94,6 +94,7 @@ def test_shells_complete_what_to_do_with_a_fleet_and_nothing_after_it() -> None:
     assert completed()["fleet"].words == (ACTIONS, ())
 
 
+@pytest.mark.slow
 def test_a_fleet_on_this_machine_loads_nothing_of_temporal(tmp_path: Path) -> None:
     modules, done = loaded(tmp_path, "--state-dir", str(tmp_path / "state"), "fleet", "status", "none")
     assert (done.returncode, "there is no fleet none here" in done.stderr) == (2, True)

@@ -27,6 +27,7 @@ async def test_an_async_worker_that_ends_as_if_it_was_cancelled_does_not_hang_th
     assert outcome.status in ("capped", "crashed")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("place", ["validator", "judge"])
 async def test_nor_does_an_async_validator_or_judge(place: str) -> None:

@@ -72,6 +72,7 @@ def test_a_change_of_one_requirement_among_many_is_a_small_message(own_editor: E
     assert editor.goodbye() == 0
 
 
+@pytest.mark.slow
 def test_other_clients_get_whole_snapshots(own_editor: Editor, tmp_path: Path) -> None:
     editor, root = own_editor, tmp_path / "w"
     run_id = opened(editor, root, {**FEATURES, "snapshotChanges": True}, 20)

@@ -163,6 +163,7 @@ def test_of_two_windows_that_take_it_over_one_does_and_the_other_follows(windows
         assert other.goodbye() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_question_is_answered_in_the_second_window_before_it_takes_over(windows: Windows, root: Path) -> None:
     (root / "GOAL.md").write_text(UNDECIDABLE)

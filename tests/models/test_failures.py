@@ -80,6 +80,7 @@ async def test_a_reply_that_does_not_come_in_time_is_asked_again(way: Transport)
     assert reply.message.text == "well"
 
 
+@pytest.mark.slow
 @loop
 async def test_silence_is_limited_and_not_a_reply_that_goes_on(way: Transport) -> None:
     """A stream takes longer than its limit, by text or by pieces of a call; one that stops is asked again."""

@@ -123,6 +123,7 @@ async def test_what_never_ends_is_ended(run: Run) -> None:
     assert result.seconds < 30
 
 
+@pytest.mark.slow
 async def test_what_ignores_the_request_to_end_is_killed(run: Run, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     step = asyncio.create_task(run(f"{script(tmp_path, STUBBORN)} {pid_file}", timeout=1.5))

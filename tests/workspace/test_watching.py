@@ -393,6 +393,7 @@ def test_a_process_that_never_closes_its_workspace_ends_quietly(tmp_path: Path) 
     assert not marks.exists() or list(marks.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems don't wake us")
 async def test_listening_wakes_nobody_while_nothing_happens(folder: Open) -> None:
     watching = Watching(folder)
