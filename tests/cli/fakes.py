@@ -20,13 +20,12 @@ from donewhen.cli.terminal import Terminal
 from donewhen.core.acts import ActOutcome
 from donewhen.core.answers import checked_answer
 from donewhen.core.errors import DoneWhenError, UnknownRun, WrongAnswer
-from donewhen.core.events import RunOptions
+from donewhen.core.events import PausedBy, RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.hints import ReadWhen
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import Auditing, CheckRecord, IterationRecord, KnownFinding, RunState
-from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import (

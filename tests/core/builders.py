@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +53,15 @@ def changed(state: RunState, **changes: Any) -> RunState:
     for part, fields in parts.items():
         changes[part] = replace(getattr(state, part), **fields)
     return replace(state, **changes)
+
+
+def fold_all(entries: Iterable[e.Entry]) -> RunState:
+    """The state that a run's entries add up to; the first one is its RunStarted."""
+    first, *others = entries
+    state = begin(first)
+    for entry in others:
+        state = fold(state, entry)
+    return state
 
 
 class Story:

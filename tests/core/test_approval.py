@@ -16,8 +16,8 @@ from donewhen.core.approval import (
     NOBODY,
     OWN_TOOLS,
     ApprovalRule,
+    Approve,
     Decision,
-    Mode,
     Permit,
     permit_for,
     remembered,
@@ -27,7 +27,7 @@ from donewhen.core.plugging import ToolUse
 from donewhen.workers.tools import TOOLS
 from tests.tools import each_row
 
-MODES: tuple[Mode, ...] = ("ask", "auto", "deny")
+MODES: tuple[Approve, ...] = ("ask", "auto", "deny")
 
 
 def command(text: str) -> ToolUse:
@@ -42,11 +42,11 @@ def rule(pattern: str, action: Permit, tool: str = "run_command") -> ApprovalRul
     return ApprovalRule(tool, pattern, action)
 
 
-def decided(use: ToolUse, approve: Mode = "ask", *rules: ApprovalRule, **more: Any) -> Decision:
+def decided(use: ToolUse, approve: Approve = "ask", *rules: ApprovalRule, **more: Any) -> Decision:
     return permit_for(use, approve, rules, lambda path: path == "tracked.py", **more)
 
 
-def action(use: ToolUse, approve: Mode = "ask", *rules: ApprovalRule) -> Permit:
+def action(use: ToolUse, approve: Approve = "ask", *rules: ApprovalRule) -> Permit:
     return decided(use, approve, *rules).action
 
 
@@ -59,7 +59,7 @@ def test_the_tools_that_are_known_are_the_agents() -> None:
 
 @each_row("approve", MODES)
 @each_row("tool", sorted(FILE_TOOLS))
-def test_reads_and_edits_inside_the_workspace_are_allowed(tool: str, approve: Mode) -> None:
+def test_reads_and_edits_inside_the_workspace_are_allowed(tool: str, approve: Approve) -> None:
     assert decided(edit("src/a.py", tool), approve) == Decision("allow")
 
 
@@ -137,7 +137,7 @@ def test_an_allow_rule_lets_nothing_else_through(text: str) -> None:
 
 @each_row("text", ["pytest", "pytest -q", "  pytest   'a b'  ", 'pytest "-k" x', "'pytest' x"])
 @each_row("approve", MODES)
-def test_an_allow_rule_lets_simple_commands_through_in_every_mode(text: str, approve: Mode) -> None:
+def test_an_allow_rule_lets_simple_commands_through_in_every_mode(text: str, approve: Approve) -> None:
     assert action(command(text), approve, rule("pytest *", "allow")) == "allow"
 
 
@@ -149,7 +149,7 @@ def test_a_pattern_without_a_star_is_exactly_that_command() -> None:
 
 @each_row("approve", MODES)
 @each_row("text", ["git push", "pip install x", "npm publish", "rm build", "cd x && git push"])
-def test_what_always_asks_is_let_through_by_nothing(text: str, approve: Mode) -> None:
+def test_what_always_asks_is_let_through_by_nothing(text: str, approve: Approve) -> None:
     rules = [rule("*", "allow"), rule("*", "allow", "*"), rule("git push", "allow"), rule("pip *", "allow")]
     decision = decided(command(text), approve, *rules)
     assert decision.action == ("deny" if approve == "deny" else "ask")
@@ -190,7 +190,7 @@ def test_a_deny_rule_comes_before_everything() -> None:
     ],
 )
 @each_row("approve", ["ask", "auto"])
-def test_what_tightens_holds_for_every_part_of_a_line(text: str, approve: Mode) -> None:
+def test_what_tightens_holds_for_every_part_of_a_line(text: str, approve: Approve) -> None:
     assert action(command(text), approve, rule("curl *", "deny"), rule("*", "allow")) == "deny"
     assert action(command(text), approve, rule("curl *", "ask"), rule("*", "allow")) == "ask"
     assert action(command("grep curl docs"), "auto", rule("curl *", "deny")) == "allow"
@@ -291,20 +291,22 @@ def test_a_rule_that_matches_nothing_has_a_problem() -> None:
 
 
 @pytest.mark.parametrize("approve", MODES)
-def test_a_contained_command_need_not_ask(approve: Mode) -> None:
+def test_a_contained_command_need_not_ask(approve: Approve) -> None:
     assert decided(command("make x && ./run > out"), approve, contained=True) == Decision("allow")
 
 
 @each_row("approve, said", [("ask", "ask"), ("auto", "ask"), ("deny", "deny")])
 @each_row("text", ["git push", "pip install x", "rm -rf ignored"])
-def test_what_always_asks_does_so_in_a_room_too_and_runs_outside_then(text: str, approve: Mode, said: Permit) -> None:
+def test_what_always_asks_does_so_in_a_room_too_and_runs_outside_then(
+    text: str, approve: Approve, said: Permit
+) -> None:
     found = decided(command(text), approve, rule("*", "allow"), contained=True)
     assert (found.action, found.remembers) == (said, False)
     assert found.outside == (said == "ask")
 
 
 @pytest.mark.parametrize(("approve", "said"), [("ask", "ask"), ("auto", "ask"), ("deny", "deny")])
-def test_a_command_outside_of_the_room_asks_each_time(approve: Mode, said: Permit) -> None:
+def test_a_command_outside_of_the_room_asks_each_time(approve: Approve, said: Permit) -> None:
     outside = ToolUse("c1", "run_command", {"command": "make x", "outside": True})
     found = decided(outside, approve, rule("make *", "allow"), rule("*", "allow", "*"), contained=True)
     assert (found.action, found.remembers) == (said, False)

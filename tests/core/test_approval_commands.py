@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.commands.risks import always_asks
-from donewhen.core.commands.wrapped import all_commands
+from donewhen.core.commands.wrapped import VALUE_OPTIONS, WRAPPERS, all_commands, segments
 from tests.tools import each_row, examples
 
 HIDDEN_IN_GIT = [
@@ -373,6 +373,22 @@ def test_the_reason_says_what_it_is() -> None:
 def test_any_text_is_read_to_its_end(text: str) -> None:
     always_asks(text, tracked)
     assert always_asks(f"rm x; {text}", tracked)
+
+
+WRAPPER_WORDS = sorted(
+    {word for words in VALUE_OPTIONS.values() for word in words.split()} | {"--", "-m", "A=1", "run", "exec", "x"}
+)
+
+
+@examples(1000, database=None)
+@given(st.sampled_from(sorted(WRAPPERS)), st.lists(st.sampled_from(WRAPPER_WORDS), max_size=4))
+def test_a_command_that_is_not_typed_to_its_end_is_read(program: str, words: list[str]) -> None:
+    segments(" ".join((program, *words)))
+
+
+def test_an_option_may_lack_its_value() -> None:
+    for command in ("env -u", "timeout -k", "uv run --with", "sudo -u"):
+        assert segments(command), command
 
 
 def test_long_and_deep_texts_are_read_quickly() -> None:

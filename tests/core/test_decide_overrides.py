@@ -10,7 +10,6 @@ from donewhen.core import events as e
 from donewhen.core.decide import Ask, AskJudge, AwaitPerson, Confirm, Pause, RunAudit, RunWorker, Stop, decide
 from donewhen.core.errors import NotResumable
 from donewhen.core.evidence import Evidence, ObservedResponse
-from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.goal import Limits
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.people import Person
@@ -19,7 +18,7 @@ from donewhen.core.resume import check_resumable
 from donewhen.core.state import MAX_RAISED, CheckRecord
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Answer, Claim, Interrupt, ResponseKind, TurnResult, Usage
-from tests.core.builders import R0, Story, failing, goal, passing, requirement
+from tests.core.builders import R0, Story, failing, fold_all, goal, passing, requirement
 from tests.tools import each_row
 
 CHECK = "pytest -q"

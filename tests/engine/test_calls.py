@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.core.approval import Approve
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import JudgeOutage, WorkerFailed, WorkspaceError
-from donewhen.core.events import Approve
 from donewhen.core.evidence import ObservedCommand, ObservedFile
 from donewhen.core.goal import Goal
 from donewhen.core.verdict import RequirementVerdict, Verdict

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, UnknownInterrupt
-from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.state import RunState
 from donewhen.core.work import Answer
 from donewhen.engine.runs import Supervisor
-from tests.core.builders import goal, requirement
+from tests.core.builders import fold_all, goal, requirement
 from tests.engine.tooling import Hooks, Tooling, gate, says
 from tests.engine.world import GOAL, World, contains
 from tests.tools import examples

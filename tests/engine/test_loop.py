@@ -14,14 +14,13 @@ from donewhen.core import changing
 from donewhen.core.errors import AlreadyRunning, NotResumable, UnknownInterrupt, UsageError, out_of_memory
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import CheckResult
-from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.work import Answer, Claim, TurnResult
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.judges.scripted import OutageJudge, gullible_judge
 from donewhen.ports import Live, TakeAct, Turn, TurnContext
 from donewhen.store.memory import MemoryLedger
-from tests.core.builders import goal, requirement
+from tests.core.builders import fold_all, goal, requirement
 from tests.engine.world import (
     GOAL,
     MemoryPeople,

@@ -9,11 +9,10 @@ import pytest
 
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.events import Entry, Event
-from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.state import RunState
 from donewhen.engine.api import StartOptions
 from donewhen.store.memory import MemoryLedger
-from tests.core.builders import goal, requirement
+from tests.core.builders import fold_all, goal, requirement
 from tests.engine.world import GOAL, World, contains, ended, idle, writes
 
 

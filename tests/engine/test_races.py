@@ -24,14 +24,13 @@ from donewhen.core.events import (
     TurnStarted,
     Warned,
 )
-from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.people import Person, Seen
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.ports import Owner, Workspace
 from donewhen.store.memory import MemoryLedger
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workspace.memory import MemoryWorkspace
-from tests.core.builders import goal, requirement
+from tests.core.builders import fold_all, goal, requirement
 from tests.engine.test_time import MemoryClock
 from tests.engine.world import GOAL, MemoryPeople, Player, World, contains, ended, idle, pursue, until, writes
 

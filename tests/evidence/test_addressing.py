@@ -10,7 +10,6 @@ import pytest
 
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, ObservedCommand, Outcome, TestCase, TestTotals
-from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import (
     BY_A_PERSON,
@@ -24,6 +23,7 @@ from donewhen.core.integrity import (
 from donewhen.evidence.addressing import Addressing
 from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.workspace.folder import FolderWorkspace
+from tests.core.builders import fold_all
 
 Write = Callable[[str, str], Path]
 CHECK = Check.of("python -m pytest -q")

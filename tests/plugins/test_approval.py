@@ -12,7 +12,7 @@ import pytest
 
 import donewhen.plugins
 from donewhen.app.plugins import FolderPolicy, approval_gate, tracked_among
-from donewhen.core.approval import ApprovalRule, Mode
+from donewhen.core.approval import ApprovalRule, Approve
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.events import RunOptions
 from donewhen.core.plugging import PluginState, ToolOutcome, ToolUse
@@ -27,7 +27,7 @@ from tests.plugins.hosts import Hands, MemoryHost, opened, use_of
 SOURCE = Path(donewhen.plugins.__file__).parent / "approval.py"
 
 
-def hosted(approve: Mode = "ask", *answers: Answer, rules: Sequence[ApprovalRule] = ()) -> MemoryHost:
+def hosted(approve: Approve = "ask", *answers: Answer, rules: Sequence[ApprovalRule] = ()) -> MemoryHost:
     return MemoryHost(options=RunOptions("agent", approve=approve, rules=tuple(rules)), answers=list(answers))
 
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core import events as e
-from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.work import Answer, Interrupt
 from donewhen.store.summary import RunRecord, updated
+from tests.core.builders import fold_all
 
 from .samples import GOAL, started
 

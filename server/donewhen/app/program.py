@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from donewhen.app.resolver import KnownFacts, judge_identity, refuse_unknown_price
 from donewhen.app.tracing import make_tracer
 from donewhen.app.workspace_context import WorkspaceContext
+from donewhen.core.approval import Approve
 from donewhen.core.calls import Message
 from donewhen.core.errors import AlreadyRunning, GoalFileError, UsageError
-from donewhen.core.events import AgentOptions, Approve, JudgeOptions, RunOptions
+from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import AddressingFact, IntegrityFacts

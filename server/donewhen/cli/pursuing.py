@@ -19,10 +19,10 @@ from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
 from donewhen.core.answers import WAITS, answer_example, answers_hint
 from donewhen.core.errors import DoneWhenError
+from donewhen.core.events import PausedBy
 from donewhen.core.proof import findings_alone
 from donewhen.core.resume import ending_once_resumed, goal_kept, putting_back
 from donewhen.core.state import RunState
-from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import PROVEN
 from donewhen.core.words import listed
 from donewhen.engine.api import Runs, RunView

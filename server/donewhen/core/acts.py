@@ -24,12 +24,12 @@ from donewhen.core.errors import (
     WorkspaceError,
     WrongAnswer,
 )
+from donewhen.core.events import PausedBy
 from donewhen.core.goal import Requirement
 from donewhen.core.hints import UNASKED, ReadWhen, hint
 from donewhen.core.people import Person, Where
 from donewhen.core.shapes import shape_of
 from donewhen.core.state import KnownFinding, RunState
-from donewhen.core.steering import PausedBy
 from donewhen.core.work import Answer
 
 

@@ -214,7 +214,8 @@ def acp_command(text: str) -> str:
 
 def agents_in(command: str) -> tuple[Agent, ...]:
     """The agents that a command line starts, behind wrappers such as `npx`, `uvx` or `env` too."""
-    programs = {_package_program(part.tool[0]) for part in segments(command) if part.tool}
+    # `@openai/codex@latest` is `codex`.
+    programs = {program_name(part.tool[0]).partition("@")[0] for part in segments(command) if part.tool}
     return tuple(agent for agent in AGENTS if programs & set(agent.programs))
 
 
@@ -223,7 +224,10 @@ def passed_names(command: str, named: Sequence[str], environment: Mapping[str, s
     none."""
     if tuple(named) == (NOTHING,):
         return ()
-    known = [name for agent in agents_in(command) for name in _needed(agent, environment)]
+    known: list[str] = []
+    for agent in agents_in(command):
+        known += agent.passes
+        known += (name for variable, names in agent.where.items() if environment.get(variable) for name in names)
     return tuple(dict.fromkeys((*named, *known)))
 
 
@@ -238,16 +242,6 @@ def held_back(names: Sequence[str], environment: Mapping[str, str], is_sensitive
     keys = {name for agent in AGENTS for name in agent.passes}
     looked_for = [name for name in environment if is_sensitive(name) and any(_means(one, name) for one in keys)]
     return sorted(set(looked_for) - set(variables_of(names, environment)))
-
-
-def _package_program(word: str) -> str:
-    """`@openai/codex@latest` is `codex`."""
-    return program_name(word).partition("@")[0]
-
-
-def _needed(agent: Agent, environment: Mapping[str, str]) -> tuple[str, ...]:
-    more = [name for variable, names in agent.where.items() if environment.get(variable) for name in names]
-    return (*agent.passes, *more)
 
 
 def _means(one: str, name: str) -> bool:

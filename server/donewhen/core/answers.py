@@ -162,7 +162,8 @@ def answer_example(asked: Interrupt) -> str:
 
 
 def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reason: str, remember: str = "") -> Answer:
-    """The answer, if the question takes one of that kind; a false-like text is an answer. Raises WrongAnswer."""
+    """The answer, if the question takes one of that kind, with what is kept of an approval; a false-like text is an
+    answer. Raises WrongAnswer."""
     kinds = form_of(asked).takes
     if response not in kinds:
         raise WrongAnswer(f"{asked.id} is answered with {', '.join(sorted(kinds))}, not {response!r}")
@@ -174,15 +175,10 @@ def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reaso
             f"{asked.id} contains a secret, which is shown as {MASK}; sending that back would replace the secret. "
             "Approve or deny it as it is, or put something else in the secret's place, such as a variable"
         )
-    return Answer(response, text, replaced, reason, _remembered(asked, response, remember))
-
-
-def _remembered(asked: Interrupt, response: str, remember: str) -> Remember:
-    """What is kept of an approval. Raises WrongAnswer if nothing can be."""
     if remember not in ("", "run", "workspace"):
         raise WrongAnswer(f"{asked.id} can be approved for the run or the workspace, not {remember!r}")
     if remember and response != "approve":
         raise WrongAnswer(f"only `approve` can be kept for the {remember}, not {response!r}: {asked.id} is still open")
     if remember and not asked.remembers:
         raise WrongAnswer(f"{asked.id} is asked each time: answer it without keeping the answer for the {remember}")
-    return remember
+    return Answer(response, text, replaced, reason, remember)

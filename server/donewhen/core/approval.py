@@ -14,8 +14,7 @@ from donewhen.core.globs import literal, matches
 from donewhen.core.plugging import ToolUse
 
 Permit = Literal["allow", "ask", "deny"]
-Mode = Literal["ask", "auto", "deny"]
-"""As `core.events.Approve`."""
+Approve = Literal["ask", "auto", "deny"]
 
 COMMAND_TOOL = "run_command"
 FILE_TOOLS = frozenset(("read_file", "list_files", "search", "write_file", "edit_file"))
@@ -54,7 +53,7 @@ class Decision:
 
 def permit_for(
     use: ToolUse,
-    approve: Mode,
+    approve: Approve,
     rules: Sequence[ApprovalRule],
     tracked: Tracked,
     *,
@@ -97,7 +96,7 @@ def rule_problem(rule: ApprovalRule) -> str | None:
 
 
 def _wanted(
-    use: ToolUse, approve: Mode, rules: Sequence[ApprovalRule], tracked: Tracked, windows: bool, contained: bool
+    use: ToolUse, approve: Approve, rules: Sequence[ApprovalRule], tracked: Tracked, windows: bool, contained: bool
 ) -> Decision:
     """What the person who started the run wants, as if there were somebody to ask."""
     always = always_asks(_command_text(use), tracked) if use.tool == COMMAND_TOOL else None
@@ -118,9 +117,14 @@ def _wanted(
 def _first(use: ToolUse, rules: Sequence[ApprovalRule], action: Permit, windows: bool) -> ApprovalRule | None:
     """The first rule with this action that is about the call. What loosens has to match exactly; what tightens matches
     any part of a command line, and where that can't be understood, a word of it."""
-    about = [rule for rule in rules if rule.action == action and rule.tool in (use.tool, "*")]
-    match = _allows if action == "allow" else _tightens
-    return next((rule for rule in about if rule.pattern.strip() == "*" or match(use, rule.pattern, windows)), None)
+    for rule in rules:
+        if rule.action != action or rule.tool not in (use.tool, "*"):
+            continue
+        fits = rule.pattern.strip() == "*"
+        fits = fits or (_allows(use, rule.pattern, windows) if action == "allow" else _tightens(use, rule.pattern))
+        if fits:
+            return rule
+    return None
 
 
 def _allows(use: ToolUse, pattern: str, windows: bool) -> bool:
@@ -131,22 +135,19 @@ def _allows(use: ToolUse, pattern: str, windows: bool) -> bool:
     return path is not None and matches(pattern, path)
 
 
-def _tightens(use: ToolUse, pattern: str, windows: bool) -> bool:
+def _tightens(use: ToolUse, pattern: str) -> bool:
     if use.tool == COMMAND_TOOL:
         text = _command_text(use)
         commands = all_commands(text)
         if commands is None:
             begun = simple(pattern.strip().removesuffix(" *"))
             return begun is not None and begun[0] in text
-        return any(follows(_by_bare_name(words), pattern) or follows(words, pattern) for words in commands)
+        # `/usr/bin/curl x` is `curl x`, too.
+        by_name = [(words[0].replace("\\", "/").rsplit("/", 1)[-1], *words[1:]) for words in commands]
+        return any(follows(words, pattern) for words in (*by_name, *commands))
     given = use.input.get("path")
     path = _workspace_path(use) or (given if isinstance(given, str) else "")
     return matches(pattern, path) or matches(pattern.lower(), path.lower())
-
-
-def _by_bare_name(words: Sequence[str]) -> tuple[str, ...]:
-    """`/usr/bin/curl x` is `curl x` for what tightens."""
-    return (words[0].replace("\\", "/").rsplit("/", 1)[-1], *words[1:])
 
 
 def _command_text(use: ToolUse) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from donewhen.core.events import EndStatus
+from donewhen.core.events import EndStatus, PausedBy
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import TRIAL_FINDINGS
 from donewhen.core.proof import (
@@ -21,9 +21,8 @@ from donewhen.core.proof import (
 )
 from donewhen.core.questions import MAX_LISTED, findings_preview, heard_of_trials, unaccepted, worker_says
 from donewhen.core.state import MAX_OUTAGES, RunState
-from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import PROVEN
-from donewhen.core.words import listed
+from donewhen.core.words import counted, listed
 from donewhen.core.work import Interrupt
 
 UNPROVEN = "something is not proven"
@@ -97,15 +96,7 @@ Action = RunWorker | RunAudit | AskJudge | RunTrials | Confirm | Ask | AwaitPers
 def decide(state: RunState, seconds: float = 0.0) -> Action:
     """The next action of a run that is not ended, so many seconds of work after its last entry. The order of the rules
     is the rule."""
-    action = _decided(state, seconds)
-    if isinstance(action, Stop) and action.status in _LIMITED and state.last_turn.error is not None:
-        # Whichever limit came first: what the worker last ran into is why.
-        return Stop(action.status, f"{action.reason}; the worker's last turn failed: {state.last_turn.error}")
-    return action
-
-
-def _decided(state: RunState, seconds: float) -> Action:
-    return (
+    action = (
         _asked_for(state)
         or _completed(state, seconds)
         or _out_of(state, seconds)
@@ -121,6 +112,10 @@ def _decided(state: RunState, seconds: float) -> Action:
         or _questions(state)
         or _next_turn(state)
     )
+    if isinstance(action, Stop) and action.status in _LIMITED and state.last_turn.error is not None:
+        # Whichever limit came first: what the worker last ran into is why.
+        return Stop(action.status, f"{action.reason}; the worker's last turn failed: {state.last_turn.error}")
+    return action
 
 
 def _asked_for(state: RunState) -> Action | None:
@@ -209,8 +204,14 @@ def _unaffordable(state: RunState) -> Action | None:
 def _judgement(state: RunState) -> Action | None:
     if state.turn is not None or state.redo is not None:
         return None
-    wanted = needed_judgements(state)
-    about_claim = _judge_confirms(state)
+    wanted, claim = needed_judgements(state), state.last_turn.claim
+    about_claim = (
+        claim is not None
+        and claim.state in ("blocked", "impossible")
+        and state.options.judge is not None
+        and state.last_turn.claim_judged is None
+        and not state.open_findings
+    )
     if not wanted and not about_claim:
         return None
     if state.judge.outages >= MAX_OUTAGES:
@@ -218,17 +219,6 @@ def _judgement(state: RunState) -> Action | None:
             return None  # a person can tell, too, and is asked
         return Pause(f"the judge could not be asked: {state.judge.outage_reason}")
     return AskJudge(wanted)
-
-
-def _judge_confirms(state: RunState) -> bool:
-    claim = state.last_turn.claim
-    return (
-        claim is not None
-        and claim.state in ("blocked", "impossible")
-        and state.options.judge is not None
-        and state.last_turn.claim_judged is None
-        and not state.open_findings
-    )
 
 
 def _bare(state: RunState) -> Action | None:
@@ -257,14 +247,15 @@ def _person(state: RunState) -> Action | None:
         return None  # the turn goes on, and waits for the answer itself
     if state.interrupts:
         return AwaitPerson()
-    if state.last_turn.claim is not None and not _about_trials(state):
-        return Ask((_claim_question(state),))
-    return None
-
-
-def _about_trials(state: RunState) -> bool:
-    """The worker was told what trials refuse, and says something to it: a person is asked about both at once."""
-    return heard_of_trials(state) and findings_alone(state)
+    claim = state.last_turn.claim
+    if claim is None or (heard_of_trials(state) and findings_alone(state)):
+        return None  # what it says to what trials refuse is asked about together with that
+    titles = {
+        "blocked": f"The worker says that it is blocked: {claim.text}. End the run as blocked?",
+        "impossible": f"The worker says that it can't be done: {claim.text}. End the run as impossible?",
+    }
+    title = titles.get(claim.state, claim.text or "The worker has a question")
+    return Ask((Interrupt(f"I{state.asking.count + 1}", "question", title, about=f"claim:{claim.state}"),))
 
 
 def _ask_about_findings(state: RunState) -> Action | None:
@@ -307,25 +298,14 @@ def _given_up(state: RunState) -> Action | None:
     if state.stall.failures >= MAX_FAILURES:
         return Stop("crashed", f"the worker failed {state.stall.failures} times in a row: {state.last_turn.error}")
     if cap is not None and state.iteration >= cap:
-        return Stop("capped", f"the limit of {_iterations(cap)} is reached")
+        return Stop("capped", f"the limit of {counted(int(cap), 'iteration')} is reached")
     # A person who wants the findings undone has granted a turn for that.
-    if (
-        stall is not None
-        and not state.undoing
-        and state.turns_ended > 0
-        and not state.judge.outages
-        and _repeats(state) >= stall
-    ):
+    if stall is None or state.undoing or state.turns_ended == 0 or state.judge.outages:
+        return None
+    repeats = state.stall.count + 1 if unmet_signature(state) == state.stall.signature else 1
+    if repeats >= stall:
         return Stop("stalled", f"{stall} iterations in a row ended with the same files and the same unmet requirements")
     return None
-
-
-def _iterations(cap: float) -> str:
-    return "1 iteration" if cap == 1 else f"{cap} iterations"
-
-
-def _repeats(state: RunState) -> int:
-    return state.stall.count + 1 if unmet_signature(state) == state.stall.signature else 1
 
 
 def _questions(state: RunState) -> Action | None:
@@ -355,25 +335,9 @@ def _next_turn(state: RunState) -> Action:
     if state.options.worker is None:
         return AwaitPerson()
     if state.options.summary and state.started is None:
-        return Ask((_start_question(state),))
+        number = f"I{state.asking.count + 1}"
+        return Ask((Interrupt(number, "approval", "Start this run?", about="start", preview=state.options.summary),))
     return RunWorker(state.redo.iteration if state.redo is not None else state.iteration + 1)
-
-
-def _claim_question(state: RunState) -> Interrupt:
-    claim = state.last_turn.claim
-    assert claim is not None  # the caller saw it
-    titles = {
-        "blocked": f"The worker says that it is blocked: {claim.text}. End the run as blocked?",
-        "impossible": f"The worker says that it can't be done: {claim.text}. End the run as impossible?",
-    }
-    title = titles.get(claim.state, claim.text or "The worker has a question")
-    return Interrupt(f"I{state.asking.count + 1}", "question", title, about=f"claim:{claim.state}")
-
-
-def _start_question(state: RunState) -> Interrupt:
-    return Interrupt(
-        f"I{state.asking.count + 1}", "approval", "Start this run?", about="start", preview=state.options.summary
-    )
 
 
 def _findings_question(state: RunState) -> Interrupt:
@@ -388,7 +352,7 @@ def _findings_question(state: RunState) -> Interrupt:
     if tried and state.trial.last is not None and state.trial.last.advice:
         title += f" {state.trial.last.advice}"
     if cap is not None and state.iteration >= cap:
-        title += f" The worker has no turns left: the limit of {_iterations(cap)} is reached."
+        title += f" The worker has no turns left: the limit of {counted(int(cap), 'iteration')} is reached."
     title += worker_says(state)
     return Interrupt(
         f"I{state.asking.count + 1}",

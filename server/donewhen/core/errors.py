@@ -118,13 +118,9 @@ class AlreadyRunning(UsageError):
     '4711'
     """
 
-    def __init__(self, run_id: str, message: str = "") -> None:
-        super().__init__(
-            message or f"run {run_id} is active in this workspace",
-            typed=""
-            if message
-            else f": stop it first (`donewhen stop {run_id}`), or follow it (`donewhen status --follow`)",
-        )
+    def __init__(self, run_id: str) -> None:
+        ways = f": stop it first (`donewhen stop {run_id}`), or follow it (`donewhen status --follow`)"
+        super().__init__(f"run {run_id} is active in this workspace", typed=ways)
         self.run_id = run_id
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
-from donewhen.core.approval import ApprovalRule
+from donewhen.core.approval import ApprovalRule, Approve
 from donewhen.core.calls import (
     BudgetReached,
     CallFinished,
@@ -26,23 +26,17 @@ from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.people import Person
 from donewhen.core.plugging import HaltResumed, PluginOff, PluginStateSet, RunHalted
-from donewhen.core.steering import FilesReverted as FilesReverted
-from donewhen.core.steering import Requested as Requested
-from donewhen.core.steering import RunInterrupted as RunInterrupted
-from donewhen.core.steering import RunPaused as RunPaused
 from donewhen.core.trials.outcome import CheckGrade
 from donewhen.core.trouble import ModelTrouble
 from donewhen.core.verdict import Verdict
 from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
 
 RunMode = Literal["pursue", "audit"]
-Approve = Literal["ask", "auto", "deny"]
+
 EndStatus = Literal[
     "complete", "capped", "timed_out", "over_budget", "stalled", "blocked", "impossible", "cancelled", "crashed"
 ]
-END_STATUSES: tuple[EndStatus, ...] = (
-    "complete", "capped", "timed_out", "over_budget", "stalled", "blocked", "impossible", "cancelled", "crashed"
-)  # fmt: skip
+END_STATUSES: tuple[EndStatus, ...] = get_args(EndStatus)
 
 
 AcceptedBy = Literal["person", "auto", "nobody"]
@@ -51,6 +45,8 @@ nothing may run without asking."""
 GuardedBy = Literal["person", "goal"]
 """Who put a goal on guard: somebody, or `guard: true` in the goal file."""
 PanelRule = Literal["majority", "unanimity"]
+PausedBy = Literal["person", "run"]
+"""`run`: it paused by itself, such as where the judge could not be asked, or nobody was there to be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +333,30 @@ class LimitsRaised:
 
 
 @dataclass(frozen=True, slots=True)
+class Requested:
+    """That the run pauses or stops: what it is at is cut off first. A stop has the `person` who asked for it."""
+
+    what: Literal["pause", "stop"]
+    reason: str
+    by: PausedBy = "run"
+    person: Person | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    reason: str
+    by: PausedBy = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class RunInterrupted:
+    """Found after a crash or the loss of its client. `alive_until` is its last sign of life, epoch seconds."""
+
+    reason: str
+    alive_until: float
+
+
+@dataclass(frozen=True, slots=True)
 class RunResumed:
     """A person lets a paused, interrupted or limited run go on; nothing is reset. `approve` tightens the run's
     approval, `askable` says whether somebody is there to be asked now; None leaves them."""
@@ -353,6 +373,22 @@ class RunEnded:
     status: EndStatus | None
     reason: str
     broken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FilesReverted:
+    """Files were put back as they were after `iteration`, or in the tree `source` where it says one; `kept` are those
+    that stay as they are, `checkpoint` keeps what stood there before.
+
+    Before an interrupted turn runs again, all but what is `kept` goes back to what stood there when it began: then this
+    is the intent, and `paths` is empty."""
+
+    iteration: int
+    paths: tuple[str, ...]
+    kept: tuple[str, ...]
+    checkpoint: str
+    source: str | None = None
+    person: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 from donewhen.core.errors import UsageError
 from donewhen.core.failure_text import clipped, failure_text
-from donewhen.core.words import quoted, shortened
+from donewhen.core.words import counted, quoted, shortened
 
 Severity = Literal["error", "warning", "information"]
 
@@ -50,6 +50,10 @@ class TestCase:
     path: str | None = None
     line: int | None = None
     message: str = ""
+
+    @property
+    def failed(self) -> bool:
+        return self.outcome in ("failed", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,7 @@ class EditorReport:
     @property
     def told(self) -> str:
         """`the editor reports 1 problem`."""
-        return f"the editor reports {len(self.problems)} problem{'' if len(self.problems) == 1 else 's'}"
+        return f"the editor reports {counted(len(self.problems), 'problem')}"
 
     @property
     def doubt(self) -> str:
@@ -377,11 +381,20 @@ def is_unloaded_file(test: TestCase) -> bool:
 def first_problems(tests: Sequence[TestCase], problems: Sequence[Problem]) -> tuple[tuple[str, ...], int]:
     """The first problems, as `path:line: message` with lines from 1, and how many more there are: tests that failed and
     say why, else the places that were named, errors before others."""
-    failed = [test for test in tests if test.outcome in ("failed", "error")]
+    failed = [test for test in tests if test.failed]
+    told: list[str] = []
     if any(test.message for test in failed):
-        told = [_test(test) for test in failed]
+        for test in failed:
+            place = f"{test.path}:{(test.line or 0) + 1}: " if test.path else ""
+            message = failure_text(test.message) or test.outcome
+            if message.startswith(COLLECTION):
+                message = message.removeprefix(COLLECTION).removeprefix(": ") or COLLECTION
+            else:
+                message = f"{short_name(test.name)}: {message}"
+            told.append(place + message)
     else:
-        told = list(dict.fromkeys(_problem_place(problem) for problem in _errors_first(problems)))
+        named = _errors_first(problems)
+        told = list(dict.fromkeys(f"{one.path}:{one.line + 1}: {clipped(one.message)}" for one in named))
     return tuple(told[:SHOWN]), max(len(told) - SHOWN, 0)
 
 
@@ -414,14 +427,6 @@ def short_name(name: str) -> str:
     return shortened(short, _LONGEST_NAME)
 
 
-def _test(test: TestCase) -> str:
-    place = f"{test.path}:{(test.line or 0) + 1}: " if test.path else ""
-    message = failure_text(test.message) or test.outcome
-    if message.startswith(COLLECTION):
-        return place + (message.removeprefix(COLLECTION).removeprefix(": ") or COLLECTION)
-    return f"{place}{short_name(test.name)}: {message}"
-
-
 def _errors_first(problems: Sequence[Problem]) -> list[Problem]:
     """Without the further places of a problem that was named before."""
     seen: set[tuple[str, str]] = set()
@@ -433,7 +438,3 @@ def _errors_first(problems: Sequence[Problem]) -> list[Problem]:
         seen.add(same)
         found.append(problem)
     return found
-
-
-def _problem_place(problem: Problem) -> str:
-    return f"{problem.path}:{problem.line + 1}: {clipped(problem.message)}"

@@ -78,9 +78,14 @@ def unproven(goal: Goal, views: Sequence[RequirementView]) -> list[tuple[Require
 
 
 def outputs_of(views: Sequence[RequirementView], evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """What the failed checks that each view cites printed, by requirement id; `evidence` is by evidence id."""
-    printed = {view.requirement_id: _printed(view, evidence) for view in views}
-    return {key: output for key, output in printed.items() if output}
+    """What the last failed check that each view cites printed, by requirement id; `evidence` is by evidence id."""
+    printed: dict[str, str] = {}
+    for view in views:
+        seen = [evidence[key].observation for key in view.evidence_ids if key in evidence]
+        failed = [check for check in seen if isinstance(check, CheckResult) and not check.passed]
+        if failed and failed[-1].output.strip():
+            printed[view.requirement_id] = failed[-1].output.strip()
+    return printed
 
 
 def keep_ends(text: str, limit: int) -> str:
@@ -111,23 +116,11 @@ def changed_lines(old: Sequence[str], new: Sequence[str], around: int = 3) -> li
     if max(len(old), len(new)) > MOST_LINES:
         return [f"@@ -{first + 1},{len(old)} +{first + 1},{len(new)} @@", "(too long to be compared line by line)"]
     lines = list(difflib.unified_diff(old, new, n=around, lineterm=""))[2:]
-    return [_moved_heading(line, first) if line.startswith("@@") else line for line in lines]
-
-
-def _moved_heading(heading: str, by: int) -> str:
-    """The heading of a hunk of what begins so many lines into the file."""
-    found = _HUNK.match(heading)
-    if found is None:
-        return heading
-    old, old_size, new, new_size = found.groups(default="")
-    return f"@@ -{int(old) + by}{old_size} +{int(new) + by}{new_size} @@"
-
-
-def _printed(view: RequirementView, evidence: Mapping[str, Evidence]) -> str:
-    """What the last failed check that the view cites printed; empty if there is none."""
-    seen = [evidence[key].observation for key in view.evidence_ids if key in evidence]
-    failed = [check for check in seen if isinstance(check, CheckResult) and not check.passed]
-    return failed[-1].output.strip() if failed else ""
+    for at, line in enumerate(lines):
+        if (heading := _HUNK.match(line)) is not None:  # it counts from where what is compared begins
+            was_at, was_size, now_at, now_size = heading.groups(default="")
+            lines[at] = f"@@ -{int(was_at) + first}{was_size} +{int(now_at) + first}{now_size} @@"
+    return lines
 
 
 def _requirement_feedback(
@@ -139,21 +132,14 @@ def _requirement_feedback(
     if view.evidence_ids:
         lines.append(f"  evidence: {', '.join(view.evidence_ids)}")
     lines.extend(f"  check: {check.command}" for check in requirement.checks)
-    lines.extend(f"  at {place}" for place in _last_places([one for one in places if not _said(one, view.reason)]))
+    # Without those that the reason names; the last ones where there are too many.
+    left = [one for one in places if f"{one.path}:{one.line + 1}: {clipped(one.message)}" not in view.reason]
+    if len(left) > MAX_LOCATIONS:
+        lines.append(f"  at [... {len(left) - MAX_LOCATIONS} more places cut ...]")
+    lines.extend(f"  at {one.path}:{one.line + 1}: {_one_line(one.message)}" for one in left[-MAX_LOCATIONS:])
     if output.strip():
         lines.append(f"  printed:\n    {_indented(keep_ends(output.strip(), MAX_OUTPUT), 4)}")
     return "\n".join(lines)
-
-
-def _said(place: Problem, reason: str) -> bool:
-    return f"{place.path}:{place.line + 1}: {clipped(place.message)}" in reason
-
-
-def _last_places(places: Sequence[Problem]) -> list[str]:
-    """One line for each place, `path:line: message` with lines from 1; the last ones where there are too many."""
-    lines = [f"{place.path}:{place.line + 1}: {_one_line(place.message)}" for place in places]
-    cut = len(lines) - MAX_LOCATIONS
-    return lines if cut <= 0 else [f"[... {cut} more places cut ...]", *lines[-MAX_LOCATIONS:]]
 
 
 def _findings_feedback(heading: str, findings: Sequence[IntegrityFinding]) -> str:
@@ -161,7 +147,8 @@ def _findings_feedback(heading: str, findings: Sequence[IntegrityFinding]) -> st
     lines = [heading]
     shown: set[str] = {""}
     for finding in findings:
-        lines.append(f"  {_finding_line(finding)}")
+        place = f"{finding.path}:{finding.line + 1}: " if finding.path else ""
+        lines.append(f"  {place}{finding.kind}: {_one_line(finding.message)}")
         diff = finding.diff.strip("\n")
         if diff not in shown:
             shown.add(diff)
@@ -169,11 +156,6 @@ def _findings_feedback(heading: str, findings: Sequence[IntegrityFinding]) -> st
     if any(finding.kind in PROOF_FINDINGS for finding in findings):
         lines.append(WANTED)
     return "\n".join(lines)
-
-
-def _finding_line(finding: IntegrityFinding) -> str:
-    place = f"{finding.path}:{finding.line + 1}: " if finding.path else ""
-    return f"{place}{finding.kind}: {_one_line(finding.message)}"
 
 
 def _one_line(text: str) -> str:

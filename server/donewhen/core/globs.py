@@ -37,27 +37,23 @@ def literal(path: str) -> str:
 def _pattern(glob: str) -> re.Pattern[str]:
     text = glob.removeprefix("./").rstrip("/")
     out: list[str] = []
-    position = 0
-    while position < len(text):
-        piece, position = _piece(text, position)
+    at = 0
+    while at < len(text):
+        char, size = text[at], 1
+        if text.startswith("**/", at):
+            piece, size = r"(?:.*/)?", 3
+        elif text.startswith("**", at):
+            piece, size = r".*", 2
+        elif char in "*?":
+            piece = r"[^/]*" if char == "*" else r"[^/]"
+        elif char == "[" and (end := text.find("]", at + 2)) != -1:
+            body = text[at + 1 : end].replace("\\", r"\\").replace("[", r"\[")
+            piece, size = f"[{'^' + body[1:] if body[0] == '!' else body}]", end + 1 - at
+        else:
+            piece = re.escape(char)
         out.append(piece)
+        at += size
     return re.compile("".join(out) + r"(?:/.*)?", re.DOTALL)
-
-
-def _piece(text: str, at: int) -> tuple[str, int]:
-    if text.startswith("**/", at):
-        return r"(?:.*/)?", at + 3
-    if text.startswith("**", at):
-        return r".*", at + 2
-    char = text[at]
-    if char == "*":
-        return r"[^/]*", at + 1
-    if char == "?":
-        return r"[^/]", at + 1
-    if char == "[" and (end := text.find("]", at + 2)) != -1:
-        body = text[at + 1 : end].replace("\\", r"\\").replace("[", r"\[")
-        return f"[{'^' + body[1:] if body[0] == '!' else body}]", end + 1
-    return re.escape(char), at + 1
 
 
 # --------------------------------------------------------------------------- globs that people write

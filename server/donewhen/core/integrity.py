@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from donewhen.core.evidence import Problem
 from donewhen.core.goal import Goal
+from donewhen.core.words import sentence
 from donewhen.core.work import RunWarning
 
 # What the proof rests on, apart from the files that trials divide, as values: protected files, programs, the
@@ -191,7 +191,11 @@ def compare_addressing(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterato
     known = {f.quote: f.standing or STOOD_THERE for f in baseline.addressing}
     fallback = now.goal_file.path if now.goal_file is not None else ""
     for fact in now.addressing:
-        text = f"{_fact_place(fact)} addresses the judge: “{fact.quote}”. {fact.why[0].upper()}{fact.why[1:]}."
+        where = fact.path
+        if fact.source:
+            by_source = {"name": f"The name of {fact.path}", "test": "The name of a test"}
+            where = by_source.get(fact.source, fact.source)
+        text = f"{where} addresses the judge: “{fact.quote}”. {sentence(fact.why)}."
         name = f"{fact.source}:{digest_of(fact.quote)}"
         found = finding("prompt_injection", fact.path or fallback, name, fact.line, text, digest_of(fact.quote))
         standing = fact.standing or known.get(fact.quote, "")
@@ -209,18 +213,6 @@ def shown_addressing(
     return tuple(compare_addressing(IntegrityFacts(), now))
 
 
-def moved_addressing(base: IntegrityFacts, now: IntegrityFacts, wanted: Collection[str]) -> tuple[AddressingFact, ...]:
-    """The baseline's, after a person changed the files `wanted`: what those say now is the person's."""
-    theirs = [replace(f, standing=f.standing or BY_A_PERSON) for f in now.addressing if f.path and f.path in wanted]
-    return (*(f for f in base.addressing if not f.path or f.path not in wanted), *theirs)
-
-
-def _fact_place(fact: AddressingFact) -> str:
-    if not fact.source:
-        return fact.path
-    return {"name": f"The name of {fact.path}", "test": "The name of a test"}.get(fact.source, fact.source)
-
-
 # Ways in which a command passes no matter what it checks: exit codes that are swallowed, tests that don't run.
 
 
@@ -235,28 +227,10 @@ _SWALLOWED: tuple[tuple[str, str], ...] = (
     ("--no-run", r"(?<![\w-])--no-run(?![\w-])"),
     ("--listTests", r"(?<![\w-])--list-?[Tt]ests(?![\w-])"),
 )
-_COMPILED = tuple((name, re.compile(pattern)) for name, pattern in _SWALLOWED)
-
-
-def exit_code_masks(command: str) -> tuple[str, ...]:
-    """The ways in which a command passes no matter what it checks, by the names that a person knows them by."""
-    return tuple(name for name, pattern in _COMPILED if pattern.search(command))
+"""By the names that a person knows them by."""
 
 
 # Compares what is there now with the baseline, and moves it where a person changed something.
-
-
-__all__ = [
-    "AddressingFact",
-    "FileFact",
-    "FindingKind",
-    "IntegrityFacts",
-    "IntegrityFinding",
-    "ProgramFact",
-    "baseline_warnings",
-    "compare",
-    "moved",
-]
 
 
 def compare(baseline: IntegrityFacts, now: IntegrityFacts) -> tuple[IntegrityFinding, ...]:
@@ -267,12 +241,23 @@ def compare(baseline: IntegrityFacts, now: IntegrityFacts) -> tuple[IntegrityFin
     """
     found = [
         *_compare_programs(baseline, now),
-        *_compare_files("environment", baseline.environment, now.environment, _environment_message),
+        *_compare_files("environment", baseline.environment, now.environment),
         *_compare_settings(baseline.settings, now.settings),
         *_compare_goal_file(baseline.goal_file, now.goal_file),
         *compare_addressing(baseline, now),
     ]
-    merged = _with_protected(found, _compare_protected(baseline, now))
+    before, after = baseline.protected, now.protected
+    if baseline.protect != now.protect:
+        # The globs themselves changed: only what both times were looked at tells of a change.
+        both = {f.path for f in before} & {f.path for f in after}
+        before, after = (tuple(f for f in side if f.path in both) for side in (before, after))
+    protected = {one.path: one for one in _compare_files("protected_file", before, after)}
+    # A protected file's one finding stands for all others of that file; it takes their first line.
+    first: dict[str, int] = {}
+    for one in found:
+        first[one.path] = min(one.line, first.get(one.path, one.line))
+    merged = {one.key: one for one in found if one.path not in protected}
+    merged |= {one.key: replace(one, line=first.get(path, one.line)) for path, one in protected.items()}
     return tuple(sorted(merged.values(), key=lambda f: (f.path, f.line, f.kind, f.key)))
 
 
@@ -283,26 +268,34 @@ def moved(baseline: IntegrityFacts, now: IntegrityFacts, paths: Collection[str])
     """
     wanted = frozenset(paths)
     base = _amended(baseline, now) if now.goal_file is not None and now.goal_file.path in wanted else baseline
+    # A program may be another file now: it is the person's if either is.
+    programs = list(base.programs)
+    found = {(p.check_id, p.name): p for p in now.programs}
+    for at, was in enumerate(programs):
+        current = found.get((was.check_id, was.name))
+        if current is not None and {was.path, current.path} & wanted:
+            programs[at] = current
+    # What addresses the judge in those files is the person's now.
+    theirs = [replace(f, standing=f.standing or BY_A_PERSON) for f in now.addressing if f.path and f.path in wanted]
     return replace(
         base,
         protected=_swapped(base.protected, now.protected, wanted),
         environment=_swapped(base.environment, now.environment, wanted),
-        programs=_swapped_programs(base.programs, now.programs, wanted),
-        addressing=moved_addressing(base, now, wanted),
+        programs=tuple(programs),
+        addressing=(*(f for f in base.addressing if not f.path or f.path not in wanted), *theirs),
     )
 
 
 def baseline_warnings(goal: Goal) -> tuple[RunWarning, ...]:
     """The goal is its person's: a command in it that passes no matter what it checks is a warning, not a finding."""
-    return tuple(
-        RunWarning(
-            "masked_check",
-            f"`{check.command}` passes no matter what it checks ({', '.join(names)}): it proves little. "
-            "Remove that from the goal's command if it is not intended.",
-        )
-        for check in goal.checks
-        if check.kind == "command" and (names := exit_code_masks(check.command))
-    )
+    warnings: list[RunWarning] = []
+    for check in goal.checks:
+        masks = [name for name, pattern in _SWALLOWED if re.search(pattern, check.command)]
+        if check.kind == "command" and masks:
+            told = f"`{check.command}` passes no matter what it checks ({', '.join(masks)}): it proves little."
+            remedy = "Remove that from the goal's command if it is not intended."
+            warnings.append(RunWarning("masked_check", f"{told} {remedy}"))
+    return tuple(warnings)
 
 
 # -------------------------------------------------------------------------------------- moving the baseline
@@ -311,17 +304,6 @@ def baseline_warnings(goal: Goal) -> tuple[RunWarning, ...]:
 def _swapped(base: Sequence[FileFact], now: Sequence[FileFact], wanted: frozenset[str]) -> tuple[FileFact, ...]:
     kept = [f for f in base if f.path not in wanted]
     return tuple(sorted([*kept, *(f for f in now if f.path in wanted)], key=lambda f: f.path))
-
-
-def _swapped_programs(
-    base: Sequence[ProgramFact], now: Sequence[ProgramFact], wanted: frozenset[str]
-) -> tuple[ProgramFact, ...]:
-    """A program may be another file now: it is the person's if either is."""
-    theirs = {(p.check_id, p.name): p for p in now}
-    return tuple(
-        current if (current := theirs.get((p.check_id, p.name))) is not None and {p.path, current.path} & wanted else p
-        for p in base
-    )
 
 
 def _amended(baseline: IntegrityFacts, now: IntegrityFacts) -> IntegrityFacts:
@@ -341,7 +323,7 @@ def _amended(baseline: IntegrityFacts, now: IntegrityFacts) -> IntegrityFacts:
 
 
 def _compare_files(
-    kind: FindingKind, before: Iterable[FileFact], after: Iterable[FileFact], message: Callable[[str, str], str]
+    kind: Literal["environment", "protected_file"], before: Iterable[FileFact], after: Iterable[FileFact]
 ) -> Iterator[IntegrityFinding]:
     old, new = {f.path: f for f in before}, {f.path: f for f in after}
     for path in sorted(old.keys() | new.keys()):
@@ -350,7 +332,10 @@ def _compare_files(
             continue
         change = "added" if was is None else "deleted" if current is None else "changed"
         fact = digest_of("gone" if current is None else current.digest)
-        yield finding(kind, path, "", 0, message(path, change), fact)
+        message = f"{path} was {change}: it runs inside every check or is part of its test runner."
+        if kind == "protected_file":
+            message = f"{path} is protected by the goal and was {change}."
+        yield finding(kind, path, "", 0, message, fact)
 
 
 def _compare_settings(before: Iterable[FileFact], after: Iterable[FileFact]) -> Iterator[IntegrityFinding]:
@@ -366,14 +351,6 @@ def _compare_settings(before: Iterable[FileFact], after: Iterable[FileFact]) -> 
             yield finding("environment", current.path, "", 0, message, digest_of("settings", current.digest))
 
 
-def _environment_message(path: str, change: str) -> str:
-    return f"{path} was {change}: it runs inside every check or is part of its test runner."
-
-
-def _protected_message(path: str, change: str) -> str:
-    return f"{path} is protected by the goal and was {change}."
-
-
 def _compare_goal_file(was: FileFact | None, current: FileFact | None) -> Iterator[IntegrityFinding]:
     if was is None or (current is not None and current.path == was.path and current.digest == was.digest):
         return
@@ -382,29 +359,6 @@ def _compare_goal_file(was: FileFact | None, current: FileFact | None) -> Iterat
     fact = digest_of("gone" if current is None else current.digest)
     line = first_change(was.text, "" if current is None else current.text)
     yield finding("goal_file", was.path, "", line, message, fact)
-
-
-def _compare_protected(baseline: IntegrityFacts, now: IntegrityFacts) -> list[IntegrityFinding]:
-    """Where the globs themselves changed, only what both times were looked at tells of a change."""
-    before, after = baseline.protected, now.protected
-    if baseline.protect != now.protect:
-        both = {f.path for f in before} & {f.path for f in after}
-        before, after = (tuple(f for f in side if f.path in both) for side in (before, after))
-    return list(_compare_files("protected_file", before, after, _protected_message))
-
-
-def _with_protected(
-    found: Iterable[IntegrityFinding], protected: Iterable[IntegrityFinding]
-) -> dict[str, IntegrityFinding]:
-    """A protected file's one finding stands for all others of that file; it takes their first line."""
-    by_path: dict[str, list[IntegrityFinding]] = defaultdict(list)
-    for one in found:
-        by_path[one.path].append(one)
-    for one in protected:
-        others = by_path.pop(one.path, [])
-        line = min((o.line for o in others), default=one.line)
-        by_path[one.path] = [replace(one, line=line)]
-    return {one.key: one for group in by_path.values() for one in group}
 
 
 # -------------------------------------------------------------------------------------------- programs
@@ -425,13 +379,10 @@ def _compare_programs(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator
             continue
         seen.add(current.name)
         path = fallback if outside or not current.path else current.path
-        fact = digest_of(current.path, current.digest)
-        yield finding("check_program", path, current.name, 0, _program_message(was, current), fact)
-
-
-def _program_message(was: ProgramFact, current: ProgramFact) -> str:
-    if not current.digest:
-        return f"The program `{current.name}`, which was {was.path}, is gone."
-    if was.path != current.path:
-        return f"The program `{current.name}` is {current.path} now; it was {was.path or 'not there'}."
-    return f"The program `{current.name}` ({current.path}) has changed."
+        if not current.digest:
+            message = f"The program `{current.name}`, which was {was.path}, is gone."
+        elif was.path != current.path:
+            message = f"The program `{current.name}` is {current.path} now; it was {was.path or 'not there'}."
+        else:
+            message = f"The program `{current.name}` ({current.path}) has changed."
+        yield finding("check_program", path, current.name, 0, message, digest_of(current.path, current.digest))

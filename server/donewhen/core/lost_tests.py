@@ -53,8 +53,8 @@ def lost_tests(files: Contents) -> dict[str, tuple[str, ...]]:
     gone, came = list[tuple[str, _Test]](), list[_Test]()
     for path, (before, now) in files.items():
         was, has = _tests_that_act(path, before), _tests_that_act(path, now)
-        gone += [(path, one) for one in _without(was, has)]
-        came += _without(has, was)
+        gone += [(path, one) for one in _not_among(was, has)]
+        came += _not_among(has, was)
     # By name first: who came under the name of one stands for no other of the same body.
     names, bodies = defaultdict[str, list[_Test]](list), Counter(one.body for one in came)
     for one in came:
@@ -66,8 +66,10 @@ def lost_tests(files: Contents) -> dict[str, tuple[str, ...]]:
         else:
             nameless.append((path, one))
     texts = {now for _, now in files.values()}
-    found = {path: () for path, (before, now) in files.items() if _is_gone(path, before, now) and before not in texts}
-    lost = defaultdict[str, tuple[str, ...]](tuple, found)
+    lost = defaultdict[str, tuple[str, ...]](tuple)
+    for path, (before, now) in files.items():
+        if _is_gone(path, before, now) and before not in texts:
+            lost[path] = ()
     for path, one in nameless:
         bodies[one.body] -= 1
         if bodies[one.body] < 0:
@@ -116,7 +118,7 @@ def _body(text: str, match: re.Match[str]) -> str:
     return " ".join(body.split()) if acts else ""
 
 
-def _without(tests: Sequence[_Test], others: Sequence[_Test]) -> list[_Test]:
+def _not_among(tests: Sequence[_Test], others: Sequence[_Test]) -> list[_Test]:
     """Those of whose name there are more here."""
     there = Counter(one.name for one in others)
     left: list[_Test] = []

@@ -10,6 +10,7 @@ from donewhen.core.evidence import (
     CheckResult,
     EditorReport,
     Evidence,
+    Observation,
     ObservedCommand,
     ObservedDiff,
     ObservedFile,
@@ -24,8 +25,14 @@ _START = re.compile(r"^(\d*)([#+\-=>:]|(?<=\d)[.)])")
 def prose(text: str) -> str:
     """A paragraph of the same lines. What stands between backticks is code, as the server's own messages have it;
     all else is text: no link, no address, no HTML, no list or heading."""
-    lines = (line.strip() for line in text.splitlines())
-    return "  \n".join(_escaped_line(line) for line in lines if line)
+    lines: list[str] = []
+    for line in filter(None, (line.strip() for line in text.splitlines())):
+        parts, end = list[str](), 0
+        for span in _SPAN.finditer(line):
+            parts += [_escaped(line[end : span.start()]), span.group()]
+            end = span.end()
+        lines.append(_START.sub(r"\1\\\2", "".join([*parts, _escaped(line[end:])])))
+    return "  \n".join(lines)
 
 
 def code(text: str) -> str:
@@ -42,15 +49,6 @@ def block(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _escaped_line(line: str) -> str:
-    parts: list[str] = []
-    end = 0
-    for span in _SPAN.finditer(line):
-        parts += [_escaped(line[end : span.start()]), span.group()]
-        end = span.end()
-    return _START.sub(r"\1\\\2", "".join([*parts, _escaped(line[end:])]))
-
-
 def _escaped(text: str) -> str:
     return _MARKS.sub(lambda found: f"\\{found.group()}", text)
 
@@ -64,44 +62,33 @@ def _longest(text: str) -> int:
 
 def evidence_markdown(evidence: Evidence) -> str:
     """The whole record; what ran, what it said, and for which content of the workspace it holds."""
-    observation = evidence.observation
-    lines = [f"# Evidence {evidence.id}", "", *_body(observation), "", _holds(evidence), ""]
-    return "\n".join(lines)
+    holds = f"Observed at revision `{evidence.revision}`."
+    if evidence.revision != evidence.revision_after:
+        between = f"revision `{evidence.revision}` before, `{evidence.revision_after}` after"
+        holds = f"Files changed meanwhile ({between}): it proves nothing."
+    return "\n".join([f"# Evidence {evidence.id}", "", *_observed_lines(evidence.observation), "", holds, ""])
 
 
-def _holds(evidence: Evidence) -> str:
-    if evidence.revision == evidence.revision_after:
-        return f"Observed at revision `{evidence.revision}`."
-    return (
-        f"Files changed meanwhile (revision `{evidence.revision}` before, `{evidence.revision_after}` after): "
-        "it proves nothing."
-    )
-
-
-def _body(observation: object) -> list[str]:
-    if isinstance(observation, CheckResult):
-        return _check_lines(observation)
-    if isinstance(observation, EditorReport):
-        problems = [f"- {_problem_link(p)}: {p.severity}: {prose(p.message)}" for p in observation.problems]
-        doubt = [f"They prove nothing: {prose(observation.doubt)}.", ""] if observation.doubt else []
-        return ["The editor's own diagnostics.", "", *doubt, *(problems or ["None."])]
-    if isinstance(observation, ObservedCommand):
-        return [f"Ran {code(observation.command)}: exit code {observation.exit_code}", "", block(observation.output)]
-    if isinstance(observation, ObservedDiff):
-        return [
-            f"Changes since `{observation.base}`: {prose(', '.join(observation.paths))}",
-            "",
-            block(observation.text),
-        ]
-    if isinstance(observation, AffectedRun):
-        changed = ", ".join(map(code, observation.changed[:20]))
-        told = (
-            f"Some tests of {code(observation.command)}, which this may affect: {changed or 'nothing in particular'}."
-        )
-        return [f"{told} They prove nothing; the whole check does.", "", *_check_lines(observation.result)]
-    if isinstance(observation, ObservedFile):
-        return [f"{code(observation.path)} ({observation.size} bytes)", "", block(observation.excerpt)]
-    return [str(observation)]
+def _observed_lines(observation: Observation) -> list[str]:
+    match observation:
+        case CheckResult():
+            return _check_lines(observation)
+        case EditorReport():
+            problems = [f"- {_problem_link(p)}: {p.severity}: {prose(p.message)}" for p in observation.problems]
+            doubt = [f"They prove nothing: {prose(observation.doubt)}.", ""] if observation.doubt else []
+            return ["The editor's own diagnostics.", "", *doubt, *(problems or ["None."])]
+        case ObservedCommand(command, exit_code, _, output):
+            return [f"Ran {code(command)}: exit code {exit_code}", "", block(output)]
+        case ObservedDiff(base, paths, text):
+            return [f"Changes since `{base}`: {prose(', '.join(paths))}", "", block(text)]
+        case AffectedRun(_, command, result, changed):
+            affected = ", ".join(map(code, changed[:20])) or "nothing in particular"
+            told = f"Some tests of {code(command)}, which this may affect: {affected}."
+            return [f"{told} They prove nothing; the whole check does.", "", *_check_lines(result)]
+        case ObservedFile(path, _, size, excerpt):
+            return [f"{code(path)} ({size} bytes)", "", block(excerpt)]
+        case _:
+            return [str(observation)]
 
 
 def _check_lines(result: CheckResult) -> list[str]:
@@ -120,7 +107,7 @@ def _check_lines(result: CheckResult) -> list[str]:
         lines.append(
             f"- tests: {totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped ({totals.source})"
         )
-    failed = [test for test in result.tests if test.outcome in ("failed", "error")]
+    failed = [test for test in result.tests if test.failed]
     lines += [f"- failed: {code(test.name)}" for test in failed[:100]]
     lines += [f"- {_problem_link(p)}: {prose(p.message)}" for p in result.problems[:100]]
     return [*lines, "", block(result.output)]

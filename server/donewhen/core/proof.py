@@ -21,7 +21,7 @@ from donewhen.core.evidence import (
 )
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Requirement
-from donewhen.core.state import MAX_DROPPED, Judged, KnownFinding, Regression, RunState, Unsettled
+from donewhen.core.state import MAX_DROPPED, Judged, KnownFinding, RunState, Unsettled
 from donewhen.core.verdict import PROVEN, DecidedBy, Grade, RequirementStatus, RequirementView
 from donewhen.core.words import counted, listed
 
@@ -86,19 +86,16 @@ def work_to_try(state: RunState) -> bool:
 
 
 def tried_checks(state: RunState) -> tuple[Check, ...]:
-    """The checks whose pass trials confirm: commands that no person waived."""
-    return tuple(check for check in bound_checks(state) if _is_command(check))
+    """The checks whose pass trials confirm: commands that no person waived. What a plugin brings (`check:NAME`) runs in
+    the server, and in no room."""
+    commands = (check for check in bound_checks(state) if check.kind == "command")
+    return tuple(check for check in commands if not check.command.startswith("check:"))
 
 
 def bound_checks(state: RunState) -> tuple[Check, ...]:
     """The checks that prove something, each once: those of waived requirements alone are left out."""
     bound = (one for one in state.goal.requirements if one.id not in state.waived)
     return tuple({check.id: check for one in bound for check in one.checks}.values())
-
-
-def _is_command(check: Check) -> bool:
-    """What a plugin brings (`check:NAME`) runs in the server, and in no room."""
-    return check.kind == "command" and not check.command.startswith("check:")
 
 
 def guardable(state: RunState) -> bool:
@@ -113,8 +110,9 @@ def satisfied(state: RunState) -> bool:
 
 def needed_checks(state: RunState) -> tuple[Check, ...]:
     """The bound checks without a usable result, those that failed last first."""
-    wanted = (check for check in bound_checks(state) if not _usable(state, check))
-    return tuple(sorted(wanted, key=lambda check: _failed_first(state, check)))
+    wanted = [check for check in bound_checks(state) if not _usable(state, check)]
+    failed = {one.check_id for one in state.check_results if not one.passed}
+    return tuple(sorted(wanted, key=lambda check: check.id not in failed))
 
 
 def needed_editor_reports(state: RunState) -> tuple[Requirement, ...]:
@@ -249,16 +247,12 @@ def _guarded(state: RunState, requirement: Requirement, view: RequirementView) -
         return view  # whether it has regressed, the whole check says
     if known is None:
         return replace(view, status="stale", reason="it failed once, and is running again to confirm", renewing=True)
-    return replace(view, status="regressed", reason=f"{view.reason} ({_cause(known)})")
-
-
-def _cause(known: Regression) -> str:
-    """`met until src/a.py and 2 more changed, by a person`."""
-    if not known.paths:
-        return "it was met before"
-    more = f" and {known.total - 1} more" if known.total > 1 else ""
-    who = {"person": ", by a person", "worker": ", by the worker of another run"}.get(known.by or "", "")
-    return f"met until {known.paths[0]}{more} changed{who}"
+    cause = "it was met before"
+    if known.paths:
+        more = f" and {known.total - 1} more" if known.total > 1 else ""
+        who = {"person": ", by a person", "worker": ", by the worker of another run"}.get(known.by or "", "")
+        cause = f"met until {known.paths[0]}{more} changed{who}"
+    return replace(view, status="regressed", reason=f"{view.reason} ({cause})")
 
 
 def _grade(state: RunState, requirement: Requirement, view: RequirementView) -> Grade | None:
@@ -326,47 +320,35 @@ def _check_proof(state: RunState, check: Check) -> _Proof:
     if evidence is None or result is None:
         return _Proof("unverified", f"`{check.command}` has not run yet", renewing=state.active and state.auditing.due)
     ids = (evidence.id,)
-    fresh = evidence.fresh(state.revision)
+    renewing = not evidence.fresh(state.revision) and _recheck_pending(state)
     if not result.passed:
-        return _failure(state, check, result, ids, fresh)
+        status: RequirementStatus = "unmet" if result.outcome.decides else "unverified"
+        return _Proof(status, f"`{check.command}`: {result.reason}", ids, renewing=renewing)
     if record.flaky:
         reason = f"`{check.command}` is flaky: it gave different results for the same files ({record.streak} of {STABLE_PASSES} passes in a row)"  # noqa: E501  # one sentence for people
-        return _Proof("unverified", reason, ids, flaky=True, renewing=not fresh and _recheck_pending(state))
+        return _Proof("unverified", reason, ids, flaky=True, renewing=renewing)
     if evidence.revision != evidence.revision_after:
-        moved = (
-            f": {', '.join(state.auditing.unsettled.paths[:3])}"
-            if state.auditing.unsettled and state.auditing.unsettled.paths
-            else ""
-        )
-        reason = f"files changed while `{check.command}` ran{moved}"
-        return _Proof("unverified", reason, ids, renewing=_recheck_pending(state))
-    if not fresh:
-        reason = f"`{check.command}` passed before the last edit"
-        return _Proof("stale", reason, ids, renewing=_recheck_pending(state))
+        known = state.auditing.unsettled
+        moved = f": {', '.join(known.paths[:3])}" if known is not None and known.paths else ""
+        return _Proof("unverified", f"files changed while `{check.command}` ran{moved}", ids, renewing=renewing)
+    if not evidence.fresh(state.revision):
+        return _Proof("stale", f"`{check.command}` passed before the last edit", ids, renewing=renewing)
     return _Proof("met", f"`{check.command}`: {result.reason or 'passed'}", ids)
-
-
-def _failure(state: RunState, check: Check, result: CheckResult, ids: tuple[str, ...], fresh: bool) -> _Proof:
-    status: RequirementStatus = "unmet" if result.outcome.decides else "unverified"
-    return _Proof(status, f"`{check.command}`: {result.reason}", ids, renewing=not fresh and _recheck_pending(state))
 
 
 def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
     if evidence is None or not isinstance(evidence.observation, EditorReport):
         return _Proof("unverified", "the editor's diagnostics have not been read yet")
     report, ids, fresh = evidence.observation, (evidence.id,), evidence.fresh(state.revision)
+    renewing = not fresh and _recheck_pending(state)
     if report.forwarded and report.errors:
-        return _Proof("unmet", _errors(report), ids, renewing=not fresh and _recheck_pending(state))
+        told = f"the editor reports {counted(len(report.errors), 'error')}"
+        return _Proof("unmet", reason_text(told, *first_problems((), report.errors)), ids, renewing=renewing)
     if report.doubt:
-        return _Proof("unverified", report.doubt, ids, renewing=not fresh and _recheck_pending(state))
+        return _Proof("unverified", report.doubt, ids, renewing=renewing)
     if not fresh:
-        reason = "the editor's diagnostics are older than the last edit"
-        return _Proof("stale", reason, ids, renewing=_recheck_pending(state))
+        return _Proof("stale", "the editor's diagnostics are older than the last edit", ids, renewing=renewing)
     return _Proof("met", "the editor reports no error", ids)
-
-
-def _errors(report: EditorReport) -> str:
-    return reason_text(f"the editor reports {counted(len(report.errors), 'error')}", *first_problems((), report.errors))
 
 
 def _judged_view(state: RunState, requirement: Requirement, view: RequirementView) -> RequirementView:
@@ -420,11 +402,6 @@ def _failed_once(state: RunState, check: Check) -> bool:
 def _current(state: RunState, evidence: Evidence | None) -> bool:
     """Begun after the last turn ended, and nothing changed since."""
     return evidence is not None and evidence.turn == state.turns_ended and evidence.fresh(state.revision)
-
-
-def _failed_first(state: RunState, check: Check) -> int:
-    result = state.check(check.id).result
-    return 1 if result is None or result.passed else 0
 
 
 def _wants_judge(state: RunState, requirement: Requirement) -> bool:
@@ -481,23 +458,19 @@ def outdated(state: RunState, paths: tuple[str, ...], *, known: bool) -> dict[st
 
 def locations(state: RunState) -> Mapping[str, tuple[Problem, ...]]:
     """By requirement id: where its failing checks, or the editor, point. Paths are relative to the workspace."""
-    return {requirement.id: _places(state, requirement) for requirement in state.goal.requirements}
-
-
-def _places(state: RunState, requirement: Requirement) -> tuple[Problem, ...]:
-    found: dict[tuple[str, int, str], Problem] = {}
-    for check in requirement.checks:
-        if (early := _failing_affected(state, check)) is not None:
-            found.update({(p.path, p.line, p.message): p for p in early[1].problems})
-            continue
-        result = state.check(check.id).result
-        if result is not None and not result.passed:
-            found.update({(p.path, p.line, p.message): p for p in result.problems})
-    report = state.evidence.editor.get(requirement.id)
-    if report is not None and isinstance(report.observation, EditorReport):
-        errors = [p for p in report.observation.problems if p.severity == "error"]
-        found.update({(p.path, p.line, p.message): p for p in errors})
-    return tuple(found.values())
+    found: dict[str, tuple[Problem, ...]] = {}
+    for requirement in state.goal.requirements:
+        places: list[Problem] = []
+        for check in requirement.checks:
+            early = _failing_affected(state, check)
+            result = early[1] if early is not None else state.check(check.id).result
+            if result is not None and not result.passed:
+                places += result.problems
+        report = state.evidence.editor.get(requirement.id)
+        if report is not None and isinstance(report.observation, EditorReport):
+            places += [p for p in report.observation.problems if p.severity == "error"]
+        found[requirement.id] = tuple({(p.path, p.line, p.message): p for p in places}.values())
+    return found
 
 
 # Files that go on changing without a worker or a person: a build left running, a log, a check that rewrites a source.

@@ -17,7 +17,7 @@ from posixpath import basename, dirname, normpath, splitext
 from typing import Literal
 
 from donewhen.core.commands.wrapped import Segment, folders, segments, verbs_match
-from donewhen.core.ecosystems import ECOSYSTEMS, Inline, Shared
+from donewhen.core.ecosystems import ECOSYSTEMS, SOURCES, Ecosystem, Inline, Shared
 from donewhen.core.ecosystems.common import COMMON
 from donewhen.core.ecosystems.shell import SHELL
 from donewhen.core.globs import all_folders, any_matches, matches
@@ -127,7 +127,7 @@ class ProofFiles:
         known = classify(path)
         if self.as_they_stand and known.role in ("test", "inline", "runner"):
             return Classification(path, "product")
-        if self.as_they_stand and any_matches(_choosing(), path):
+        if self.as_they_stand and any_matches(_CHOOSING, path):
             return Classification(path, "proof", "config")
         if path in self.named and known.side != "proof":
             return Classification(path, "proof", "named")
@@ -159,7 +159,7 @@ def classify(path: str) -> Classification:
 
 
 def has_role(path: str, *roles: Role) -> bool:
-    """As `standing(path).role in roles`, without looking for any other."""
+    """True if one of these roles is the file's by the tables, without looking for any other."""
     return any(_table(role)(path) is not None for role in roles)
 
 
@@ -217,7 +217,7 @@ def _checks_files(part: Segment) -> bool:
     if tool[0] in _LOOKING:
         return not (tool[0] in _SEARCHING and any(_PATTERN_FILE.fullmatch(word) for word in tool[1:]))
     words = [word for word in tool[1:] if not word.startswith("-")]
-    if tool[0] in _checkers() or (words and f"{tool[0]}:{words[0]}" in _checkers()):
+    if tool[0] in _CHECKERS or (words and f"{tool[0]}:{words[0]}" in _CHECKERS):
         return True
     named = words[1:] if words[:1] == ["run"] else words
     return tool[0] in _TASK_RUNNERS and bool(named) and all(_FILE_TASK.fullmatch(word) for word in named)
@@ -226,12 +226,8 @@ def _checks_files(part: Segment) -> bool:
 def _reads_syntax(tool: Sequence[str]) -> bool:
     """True if a command says whether its files can be read as programs, and runs none of them."""
     wanted = _SYNTAX.get(re.sub(r"[\d.]+$", "", tool[0]) if tool else "")
-    return wanted is not None and (not wanted or any(re.fullmatch(wanted, word) for word in _options(tool)))
-
-
-def _options(tool: Sequence[str]) -> list[str]:
-    """The options before a command's first other word."""
-    return list(takewhile(lambda word: word.startswith("-"), tool[1:]))
+    options = takewhile(lambda word: word.startswith("-"), tool[1:])  # before its first other word
+    return wanted is not None and (not wanted or any(re.fullmatch(wanted, word) for word in options))
 
 
 def _runs(part: Segment) -> tuple[str, ...]:
@@ -257,6 +253,8 @@ _SEARCHING = frozenset(("grep", "egrep", "fgrep", "rg"))
 _LOOKING = frozenset(("test", "[", "[[", "ls", "stat")) | _SEARCHING
 _PATTERN_FILE = re.compile(r"-[A-Za-z]*f.*|--file(?:=.*)?")
 """What is searched for stands in a file then, which is proof."""
+_CHECKERS = frozenset(checker for ecosystem in ECOSYSTEMS for checker in ecosystem.checkers)
+_CHOOSING = tuple(glob for ecosystem in ECOSYSTEMS for glob in ecosystem.choosing)
 _TASK_RUNNERS = frozenset(
     ("make", "gmake", "npm", "yarn", "pnpm", "bun", "just", "task", "tox", "nox", "hatch", "pdm", "poe", "rake", "mise")
 )
@@ -276,6 +274,11 @@ def says_absent(output: str) -> bool:
     return any(pattern.search(output) for pattern in _absent())
 
 
+@cache
+def _absent() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern) for ecosystem in ECOSYSTEMS for pattern in ecosystem.absent)
+
+
 def named_files(checks: Iterable[Check], exists: Callable[[str], bool]) -> frozenset[str]:
     """The files that checks run as a proof: scripts whose names or folders say that they check something, and a script
     that is the whole of a command. A program of the product that a check runs, and looks at what it prints or with
@@ -288,7 +291,8 @@ def named_files(checks: Iterable[Check], exists: Callable[[str], bool]) -> froze
         for folder in ("", *folders(parts)):
             for part in parts:
                 runs = _runs(part)  # what it only asks about is what the goal is about
-                words = (*runs, *_modules(runs))
+                named = [name.replace(".", "/") for option, name in pairwise(runs) if option == "-m"]
+                words = (*runs, *(file for name in named for file in (f"{name}.py", f"{name}/__main__.py")))
                 paths = {
                     path for word in words if (path := _path_in_workspace(folder, word)) is not None and exists(path)
                 }
@@ -300,14 +304,12 @@ def targets(command: str) -> frozenset[str]:
     """The files and folders that the words of a command may mean, as they would stand in the workspace."""
     parts = segments(command)
     words = {word for part in parts for each in part.words for word in (each, *_named_in(each))}
-    words |= {f"{each}.py" for part in parts for each in _told_to_module(part.words) if each.isidentifier()}
+    for part in parts:
+        if "-m" in part.words:  # what follows `-m NAME`: a name without a dot may be a module's there
+            told = part.words[part.words.index("-m") + 2 :]
+            words |= {f"{each}.py" for each in told if each.isidentifier()}
     found = {_path_in_workspace(folder, word) for folder in ("", *folders(parts)) for word in words}
     return frozenset(path for path in found if path is not None)
-
-
-def _told_to_module(words: Sequence[str]) -> Sequence[str]:
-    """What follows `-m NAME`: there, a name without a dot may be a module's (`python -m unittest checks`)."""
-    return words[words.index("-m") + 2 :] if "-m" in words else ()
 
 
 def named_by(commands: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
@@ -320,23 +322,14 @@ def named_by(commands: Iterable[str], paths: Iterable[str]) -> frozenset[str]:
 def _named_in(word: str) -> list[str]:
     """What else a word may name: the file of one test, a module."""
     path = word.partition("::")[0].removesuffix("/...")
-    module = word.replace(".", "/") if _MODULE.fullmatch(word) else ""
-    return [path, *((module, f"{module}.py", *_enclosing(module)) if module else ())]
-
-
-def _enclosing(module: str) -> list[str]:
-    """The modules that a class, or a method of one, is in: `tests.test_a.ATest.test_one`."""
-    parts = module.split("/")
-    return [f"{'/'.join(parts[:end])}.py" for end in range(1, len(parts))]
+    if not _MODULE.fullmatch(word):
+        return [path]
+    parts = word.split(".")
+    # The module that a class, or a method of one, is in: `tests.test_a.ATest.test_one`.
+    return [path, "/".join(parts), *(f"{'/'.join(parts[:end])}.py" for end in range(1, len(parts) + 1))]
 
 
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-
-
-def _modules(words: Sequence[str]) -> list[str]:
-    """The files that `-m NAME` may mean."""
-    named = [name.replace(".", "/") for option, name in pairwise(words) if option == "-m"]
-    return [file for name in named for file in (f"{name}.py", f"{name}/__main__.py")]
 
 
 def mentioned_files(text: str, folder: str, exists: Callable[[str], bool]) -> frozenset[str]:
@@ -389,7 +382,7 @@ def _checks(path: str) -> bool:
 
 def says_up_to_date(output: str) -> bool:
     """True if a check's output says that something was not run, for it is up to date."""
-    return any(pattern.search(output) for pattern in _idle())
+    return any(re.search(pattern, output) for ecosystem in ECOSYSTEMS for pattern in ecosystem.idle)
 
 
 Lookup = Callable[[str], "tuple[str, str] | None"]
@@ -398,7 +391,7 @@ Lookup = Callable[[str], "tuple[str, str] | None"]
 @cache
 def _table(role: Role) -> Lookup:
     """Finds the glob of a role that a path matches, with its ecosystem. One expression sorts out most paths at once."""
-    rows = [(glob, one.name) for one in ECOSYSTEMS for glob in _globs(one.name, role)]
+    rows = [(glob, one.name) for one in ECOSYSTEMS for glob in _globs(one, role)]
     names = [glob.removeprefix("**/") for glob, _ in rows]
     # Nearly all globs are about one folder or one name at any depth: most paths are sorted out by their segments.
     plain = frozenset(name.removesuffix("/**") for name in names if not _WILD & set(name.removesuffix("/**")))
@@ -419,49 +412,19 @@ def _table(role: Role) -> Lookup:
 _WILD = frozenset("*?[")
 
 
-def _globs(ecosystem: str, role: Role) -> Sequence[str]:
-    table = next(one for one in ECOSYSTEMS if one.name == ecosystem)
-    match role:
-        case "test":
-            return table.tests
-        case "runner":
-            return table.runners
-        case "config":
-            return table.config
-        case "task":
-            return table.tasks
-        case "manifest":
-            return table.manifests
-        case "vendored":
-            return table.vendored
-        case "shadow":
-            return table.shadows
-        case "shared":
-            return [glob for shared in table.shared for glob in shared.files]
-        case "inline":
-            return [glob for inline in table.inline if not inline.asked for glob in inline.files]
-        case _:
-            return ()
-
-
-@lru_cache(maxsize=1)
-def _checkers() -> frozenset[str]:
-    return frozenset(checker for ecosystem in ECOSYSTEMS for checker in ecosystem.checkers)
-
-
-@lru_cache(maxsize=1)
-def _idle() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern) for ecosystem in ECOSYSTEMS for pattern in ecosystem.idle)
-
-
-@lru_cache(maxsize=1)
-def _choosing() -> tuple[str, ...]:
-    return tuple(glob for ecosystem in ECOSYSTEMS for glob in ecosystem.choosing)
-
-
-@lru_cache(maxsize=1)
-def _absent() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern) for ecosystem in ECOSYSTEMS for pattern in ecosystem.absent)
+def _globs(ecosystem: Ecosystem, role: Role) -> tuple[str, ...]:
+    by_role: dict[Role, tuple[str, ...]] = {
+        "test": ecosystem.tests,
+        "runner": ecosystem.runners,
+        "config": ecosystem.config,
+        "task": ecosystem.tasks,
+        "manifest": ecosystem.manifests,
+        "vendored": ecosystem.vendored,
+        "shadow": ecosystem.shadows,
+        "shared": tuple(glob for shared in ecosystem.shared for glob in shared.files),
+        "inline": tuple(glob for inline in ecosystem.inline if not inline.asked for glob in inline.files),
+    }
+    return by_role.get(role, ())
 
 
 # Data of tests that lies where the tables don't look: a file that tests name and the product doesn't.
@@ -477,7 +440,6 @@ _PART = re.compile(r"[\w.@+-]+")
 _WORD_OF_DATA = re.compile(r"\w+")
 _PROSE = (".md", ".rst", ".adoc")
 _DATA = tuple(suffix for one in ECOSYSTEMS for suffix in one.data)
-_CODE = tuple(suffix for one in ECOSYSTEMS for suffix in one.sources)
 _SETTINGS = (".toml", ".yaml", ".yml", ".cfg", ".ini", ".json")
 _DOES_SOMETHING = re.compile(
     r"\b(?:def|class|lambda|function|fn|func|import|require|return|yield|for|while|if|raise|throw|await)\b|=>|\w\(|`"
@@ -502,7 +464,7 @@ def may_be_data(path: str, text: str | None) -> bool:
     if is_data(path):
         return classify(path).side == "product"
     stem = splitext(basename(path))[0]
-    if not path.endswith(_CODE) or path.endswith(SHELL.sources) or stem.startswith("__") or text is None:
+    if not path.endswith(SOURCES) or path.endswith(SHELL.sources) or stem.startswith("__") or text is None:
         return False  # a shell's lines are commands
     bare = _COMMENT.sub("", text)
     return bool(_QUOTED.search(bare) or _WORD_OF_DATA.search(bare)) and not _DOES_SOMETHING.search(
@@ -525,7 +487,7 @@ def data_of_tests(
     tests name a source that is not among them: else they are what is tested."""
     if not candidates:
         return frozenset()
-    beside = {dirname(path) for path in sources if path.endswith(_CODE)} - {""}
+    beside = {dirname(path) for path in sources if path.endswith(SOURCES)} - {""}
     asked, folders, words = _names_in_texts(tests)
     left = {
         path
@@ -536,7 +498,7 @@ def data_of_tests(
     }
     if not left:
         return frozenset()
-    if not any(path.endswith(_CODE) and splitext(basename(path))[0] in words for path in sources):
+    if not any(path.endswith(SOURCES) and splitext(basename(path))[0] in words for path in sources):
         left = {path for path in left if is_data(path)}  # the tests are about these values
     texts = list(product)
     taken, places, words = _names_in_texts(texts)
@@ -639,7 +601,9 @@ def proof_basis(
     checked = [one for one in requirements if one.checks]
     if not checked:
         return ProofBasis(groups, changing, product)
-    place = _Place(files, found, frozenset(paths), [path for path in paths if any_matches(_choosing(), path)])
+    choosing = (path for path in paths if any_matches(_CHOOSING, path))
+    standing = tuple(dict.fromkeys((*(one.path for one in found), *choosing)))
+    place = _Place(files, found, frozenset(paths), all_folders(paths), standing)
     return ProofBasis(groups, changing, product, tuple(_own(one, place) for one in checked))
 
 
@@ -662,20 +626,16 @@ _FLAGS = re.compile(r"-[qvxs]+")
 _NAMES_TESTS = re.compile(r"[Tt]est|[Ss]pec")
 
 
+@dataclass(frozen=True, slots=True)
 class _Place:
-    """The proof files of a workspace, and what its paths are."""
+    """The proof files of a workspace, its paths and its folders. `standing` are the paths of what may be proof to a
+    check of files as they stand."""
 
-    def __init__(
-        self, files: ProofFiles, proof: Sequence[Classification], known: frozenset[str], choosing: Sequence[str]
-    ) -> None:
-        self.files = files
-        self.proof = proof
-        self.known = known
-        self.standing = tuple(dict.fromkeys((*(one.path for one in proof), *choosing)))
-        self._folders = all_folders(known)
-
-    def has(self, path: str) -> bool:
-        return path in self.known or path in self._folders
+    files: ProofFiles
+    proof: Sequence[Classification]
+    known: frozenset[str]
+    folders: frozenset[str]
+    standing: tuple[str, ...]
 
 
 def _own(requirement: Requirement, place: _Place) -> OwnBasis:
@@ -684,18 +644,13 @@ def _own(requirement: Requirement, place: _Place) -> OwnBasis:
     for check in requirement.checks:
         more = _rests_on(check, place)
         narrowed = narrowed and more is not None
-        for one in (*_named_by(check, place), *(more or ())):
+        named = targets(check.command) | named_files((check,), place.known.__contains__)
+        for one in (*(one for one in place.proof if one.path in named), *(more or ())):
             if one.role not in FOR_ALL:
                 found.setdefault(one.path, one)
     commands = tuple(check.command for check in requirement.checks)
     groups = _grouped(found[path] for path in sorted(found))
     return OwnBasis(requirement.id, requirement.label, commands, groups, narrowed)
-
-
-def _named_by(check: Check, place: _Place) -> list[Classification]:
-    """The proof files that the check's own words name."""
-    named = targets(check.command) | named_files((check,), place.known.__contains__)
-    return [one for one in place.proof if one.path in named]
 
 
 def _rests_on(check: Check, place: _Place) -> list[Classification] | None:
@@ -741,8 +696,8 @@ def _concerns(one: Classification, mine: Collection[str]) -> bool:
         return True
     if one.ecosystem in mine or (one.ecosystem == COMMON.name and one.role != "task"):
         return True
-    names = (*mine, COMMON.name)
-    return one.rule.endswith("/**") and any(any_matches(_globs(name, one.role), one.path) for name in names)
+    tables = (table for table in ECOSYSTEMS if table.name in mine or table is COMMON)
+    return one.rule.endswith("/**") and any(any_matches(_globs(table, one.role), one.path) for table in tables)
 
 
 def _tests_named(part: Segment, verbs: Sequence[str], parts: Sequence[Segment], place: _Place) -> list[str] | None:
@@ -759,7 +714,7 @@ def _tests_named(part: Segment, verbs: Sequence[str], parts: Sequence[Segment], 
         meant = {
             _path_in_workspace(folder, each) for folder in ("", *folders(parts)) for each in (word, *_named_in(word))
         }
-        there = [path for path in meant if path is not None and place.has(path)]
+        there = [path for path in meant if path is not None and (path in place.known or path in place.folders)]
         if option or not there:
             return None
         found += there

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from donewhen.core.calls import Message, ToolCall
+from donewhen.core.calls import Message
 from donewhen.core.decoding import decoded, json_object
 from donewhen.core.feedback import changed_lines, keep_ends
 from donewhen.core.integrity import TRIAL_FINDINGS, IntegrityFinding
@@ -30,10 +30,11 @@ def finding_diff(path: str, before: bytes | None, after: bytes | None, limit: in
     there. Empty if nothing differs."""
     if before == after or limit <= 0:
         return ""
-    texts = [_shown_text(content) for content in (before, after)]
-    if None in texts:
-        return f"{path} is not a text file, and was {_happened(before, after)}"
-    old, new = (text.splitlines() for text in texts if text is not None)
+    texts = [text for text in (decoded(before), decoded(after)) if text is not None and "\0" not in text]
+    if len(texts) < 2:
+        happened = "created" if before is None else "deleted" if after is None else "changed"
+        return f"{path} is not a text file, and was {happened}"
+    old, new = (text.splitlines() for text in texts)
     names = ("/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}")
     lines = changed_lines(old, new, CONTEXT_LINES)
     return keep_ends("\n".join([f"--- {names[0]}", f"+++ {names[1]}", *lines] if lines else []), limit)
@@ -88,22 +89,12 @@ def worker_says(state: RunState) -> str:
     return f" The worker says: “{words}”" if words and heard_of_trials(state) else ""
 
 
-def _shown_text(content: bytes | None) -> str | None:
-    """None for what is not text."""
-    text = decoded(content)
-    return None if text is None or "\0" in text else text
-
-
-def _happened(before: bytes | None, after: bytes | None) -> str:
-    return "created" if before is None else "deleted" if after is None else "changed"
-
-
 # What a person should know before they answer: what the worker said when it asked, and what it had just done.
 
 
 MAX_SAID = 2_000
 MAX_BEFORE = 300
-LINE_END = "\n"
+
 
 _DID: Mapping[str, tuple[str, str]] = {
     "run_command": ("ran", "command"),
@@ -154,13 +145,11 @@ def _before(conversation: tuple[Message, ...]) -> str:
     for message in reversed(conversation):
         call = calls.get(message.answers) if message.role == "tool" else None
         if call is not None and call.name != "report":
-            return " ".join(_deed(call, message.text).split())[:MAX_BEFORE]
+            did, about = _DID.get(call.name, (f"used {call.name}", ""))
+            what = str((json_object(call.arguments) or {}).get(about) or "")
+            deed = f"{did} {what}"
+            if call.name == "run_command":
+                said = message.text.strip().partition("\n")[0]
+                deed = f"{did} `{what}`: {said}"
+            return " ".join(deed.split())[:MAX_BEFORE]
     return ""
-
-
-def _deed(call: ToolCall, result: str) -> str:
-    did, about = _DID.get(call.name, (f"used {call.name}", ""))
-    what = str((json_object(call.arguments) or {}).get(about) or "")
-    if call.name != "run_command":
-        return f"{did} {what}".strip()
-    return f"{did} `{what}`: {result.strip().partition(LINE_END)[0]}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from donewhen.core.approval import Approve
 from donewhen.core.errors import NotResumable, UsageError
-from donewhen.core.events import Approve
 from donewhen.core.goal import Limits
 from donewhen.core.proof import satisfied
 from donewhen.core.state import KeptTree, RunState

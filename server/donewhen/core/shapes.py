@@ -81,12 +81,9 @@ def _record(cls: type[Any]) -> Shape:
     if any(field.name == TAG for field in fields):
         raise TypeError(f"{cls.__name__} has a field called {TAG!r}, which names its class where it is stored")
     shapes = [(field.name, shape_of(hints[field.name])) for field in fields]
-    required = frozenset(field.name for field in fields if _is_required(field))
+    missing = dataclasses.MISSING
+    required = frozenset(one.name for one in fields if one.default is missing and one.default_factory is missing)
     return Shape(_record_writer(cls, shapes), _record_reader(cls, shapes, required))
-
-
-def _is_required(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _record_writer(cls: type[Any], shapes: list[tuple[str, Shape]]) -> Convert:
@@ -289,10 +286,9 @@ def _union(annotation: Any) -> Shape:
     if len(members) > 1 and not all(dataclasses.is_dataclass(member) for member in members):
         raise TypeError(f"no way to tell the members of {annotation!r} apart")
     inner = tagged(members) if len(members) > 1 else shape_of(next(iter(members)))
-    return inner if len(members) == len(get_args(annotation)) else _optional(inner)
+    if len(members) == len(get_args(annotation)):
+        return inner
 
-
-def _optional(inner: Shape) -> Shape:
     def write(value: Any) -> Any:
         return None if value is None else inner.write(value)
 

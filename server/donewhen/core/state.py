@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from donewhen.core.calls import CallStarted, Message
-from donewhen.core.events import EndStatus, RunMode, RunOptions
+from donewhen.core.events import EndStatus, PausedBy, RunMode, RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, PastResult, TestOutcome
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.people import ActOnRecord
 from donewhen.core.plugging import Halted, PluginState, ResumeDirective
-from donewhen.core.steering import PausedBy
 from donewhen.core.trials.outcome import AtStart, CheckGrade
 from donewhen.core.trouble import ModelTrouble, Retrying
 from donewhen.core.verdict import RequirementVerdict
@@ -232,7 +231,7 @@ class RaisedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """Files that change though neither a worker nor a person is at work (`unsettled.py`): in how many audits in a row
+    """Files that change though neither a worker nor a person is at work (`core/proof.py`): in how many audits in a row
     nothing else was in the way, and the latest of them. `since` is the run's seconds of work, and `turn` how many turns
     had ended, when the first of them changed."""
 

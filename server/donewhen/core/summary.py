@@ -33,11 +33,18 @@ def start_summary(
     """Lines for a person. `remembered` is what they allowed in this workspace before, `unpriced` are the models whose
     price is unknown. `passed` are the names of variables with keys that the worker command gets, `withheld` those that
     an agent might need and doesn't get. `contained_checks`: checks run in rooms."""
-    lines = [
-        f"Worker: {_worker(options)}",
-        *_keys(passed, withheld),
+    lines = [f"Worker: {_worker(options)}"]
+    if passed:
+        lines.append(f"Passed to it, besides what checks get: {_names(passed)}")
+    if withheld:
+        to_pass = " ".join(f"--pass-env {name}" for name in withheld[:SHOWN])
+        lines.append(f"Not passed to it, although set here: {_names(withheld)}; to pass what it needs: {to_pass}")
+    limits = goal.limits
+    turns = "unlimited iterations" if limits.max_iterations is None else counted(limits.max_iterations, "iteration")
+    time = "unlimited time" if limits.timeout is None else _time(limits.timeout)
+    lines += [
         f"Judge: {options.judge or 'none; you are asked about what no check decides'}",
-        f"Ends after at most {_ceiling(goal)}",
+        f"Ends after at most {turns} and {time}",
         f"Costs {_cost_answer(goal, options, unpriced)}",
         *_permissions(options, remembered),
     ]
@@ -58,26 +65,15 @@ def _worker(options: RunOptions) -> str:
         named = kind.introduced.format(
             worker_command=one_line(options.worker_command or "", LONGEST), script=options.script or ""
         )
-        return named.rstrip() if kind.recorded and not options.contained else f"{named}, {_reach(options)}"
+        if options.contained:
+            room = "in a room, where it can change only the workspace and its own settings"
+            return f"{named}, {room}, {_network(options)}"
+        return named.rstrip() if kind.recorded else f"{named}, which may do anything you may (--sandbox on contains it)"
     return f"{options.worker}, which comes from a plugin and may do anything that you may"
-
-
-def _reach(options: RunOptions) -> str:
-    if not options.contained:
-        return "which may do anything you may (--sandbox on contains it)"
-    return f"in a room, where it can change only the workspace and its own settings, {_network(options)}"
 
 
 def _network(options: RunOptions) -> str:
     return "with the network" if options.network else "without the network"
-
-
-def _keys(passed: Sequence[str], withheld: Sequence[str]) -> list[str]:
-    lines = [f"Passed to it, besides what checks get: {_names(passed)}"] if passed else []
-    if withheld:
-        options = " ".join(f"--pass-env {name}" for name in withheld[:SHOWN])
-        lines.append(f"Not passed to it, although set here: {_names(withheld)}; to pass what it needs: {options}")
-    return lines
 
 
 def _names(names: Sequence[str]) -> str:
@@ -85,20 +81,13 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
-def _ceiling(goal: Goal) -> str:
-    limits = goal.limits
-    turns = "unlimited iterations" if limits.max_iterations is None else counted(limits.max_iterations, "iteration")
-    time = "unlimited time" if limits.timeout is None else _time(limits.timeout)
-    return f"{turns} and {time}"
-
-
 def _cost_answer(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> str:
     limited = _budgets(goal.limits)
     most = f"at most {' and '.join(limited)}" if limited else ""
     if options.agent is None and (options.judging is None or not options.metered):
         if reporting := _reporting(options):
-            counted = reporting + (" and the judge's calls" if options.judging is not None else "")
-            return f"{most}, counting {counted}" if most else f"{counted}; no limit is set"
+            known = reporting + (" and the judge's calls" if options.judging is not None else "")
+            return f"{most}, counting {known}" if most else f"{known}; no limit is set"
         known = "whatever the worker spends, which it does not report"
         if not most:
             return known
@@ -148,22 +137,17 @@ def _budgets(limits: Limits) -> list[str]:
 
 def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
     if options.worker == "acp":
-        return [
-            "It decides when to ask for permission; its requests are answered like this",
-            *_approval_answers(options, remembered),
-        ]
-    if options.agent is None:
+        told = "It decides when to ask for permission; its requests are answered like this"
+    elif options.agent is None:
         return ["Does not ask before acting"]
-    if not options.contained:
-        return ["Commands run as you, not sandboxed", *_approval_answers(options, remembered)]
-    told = "Commands run in a room: they can change only the workspace, and nothing that git and editors keep in it"
-    return [f"{told}, {_network(options)}", *_approval_answers(options, remembered)]
-
-
-def _approval_answers(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
+    elif options.contained:
+        room = "Commands run in a room: they can change only the workspace, and nothing that git and editors keep in it"
+        told = f"{room}, {_network(options)}"
+    else:
+        told = "Commands run as you, not sandboxed"
     rules = (*options.rules, *remembered)
     denied = _rules([rule for rule in rules if rule.action == "deny"])
-    lines = [f"Without asking: {_free(options, rules)}"]
+    lines = [told, f"Without asking: {_free(options, rules)}"]
     if options.approve == "deny":
         lines.append("Anything else is denied: this run asks no one")
     else:
@@ -188,16 +172,15 @@ def _free(options: RunOptions, rules: Sequence[ApprovalRule]) -> str:
 
 
 def _rules(rules: Sequence[ApprovalRule]) -> str:
-    named = [_rule_text(rule) for rule in dict.fromkeys(rules)]
-    more = len(named) - SHOWN
-    return ", ".join(named[:SHOWN]) + (f" and {counted(more, 'other')}" if more > 0 else "")
-
-
-def _rule_text(rule: ApprovalRule) -> str:
-    if rule.tool == COMMAND_TOOL:
-        return "any command" if rule.pattern.strip() == "*" else f"`{one_line(rule.pattern, LONGEST)}`"
-    tool = "any tool" if rule.tool == "*" else rule.tool
-    return tool if rule.pattern.strip() == "*" else f"{tool} `{one_line(rule.pattern, LONGEST)}`"
+    named: list[str] = []
+    for rule in dict.fromkeys(rules):
+        tool = "any tool" if rule.tool == "*" else rule.tool
+        pattern = f"`{one_line(rule.pattern, LONGEST)}`"
+        if rule.tool == COMMAND_TOOL:
+            named.append("any command" if rule.pattern.strip() == "*" else pattern)
+        else:
+            named.append(tool if rule.pattern.strip() == "*" else f"{tool} {pattern}")
+    return _names(named)
 
 
 def _time(seconds: float) -> str:
@@ -211,5 +194,5 @@ def _time(seconds: float) -> str:
 def room_text(options: RunOptions) -> str:
     """Where what the worker ran was run; empty if nobody but the person worked."""
     if options.contained:
-        return f"commands sandboxed, with{'' if options.network else 'out'} the network"
+        return f"commands sandboxed, {_network(options)}"
     return "commands not sandboxed" if options.worker in ("agent", "command", "scripted") else ""

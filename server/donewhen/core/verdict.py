@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from donewhen.core.evidence import Outcome
 from donewhen.core.work import UNKNOWN, Usage
@@ -28,7 +28,7 @@ GRADES: dict[Grade, str] = {
 }
 """In words, for receipts."""
 
-FINDINGS: tuple[Finding, ...] = ("met", "unmet", "unverified")
+FINDINGS: tuple[Finding, ...] = get_args(Finding)
 PROVEN: tuple[RequirementStatus, ...] = ("met", "waived")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 TurnState = Literal["finished", "blocked", "impossible", "question"]
-TURN_STATES: tuple[TurnState, ...] = ("finished", "blocked", "impossible", "question")
+TURN_STATES: tuple[TurnState, ...] = get_args(TurnState)
 
 InterruptKind = Literal["approval", "question"]
 ResponseKind = Literal["approve", "deny", "edit", "text", "end"]

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from donewhen.core.acts import ActOutcome
+from donewhen.core.approval import Approve
 from donewhen.core.calls import CallRole
-from donewhen.core.events import Approve, RunOptions
+from donewhen.core.events import PausedBy, RunOptions
 from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.goal import Limits
 from donewhen.core.hints import ReadWhen
@@ -24,7 +25,6 @@ from donewhen.core.proof import Present, as_of, assess, locations
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.retention import Because, Going, Retention
 from donewhen.core.state import RunState
-from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Claim, Usage, WorkerStep
 from donewhen.ports import Live, RunSummary

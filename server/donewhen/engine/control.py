@@ -37,11 +37,11 @@ from donewhen.core.errors import (
     UnknownInterrupt,
     UsageError,
 )
+from donewhen.core.events import PausedBy
 from donewhen.core.globs import all_folders, folders_above
 from donewhen.core.hints import ReadWhen
 from donewhen.core.people import REFUSED, Person, Seen, refusal
 from donewhen.core.state import KeptTree, RunState
-from donewhen.core.steering import PausedBy
 from donewhen.core.work import Answer
 from donewhen.engine.api import RunView
 from donewhen.engine.records import kept_after

@@ -10,14 +10,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 from donewhen.core.errors import DoneWhenError, GoalFileError
-from donewhen.core.events import EvidenceRecorded, GoalAmended, InterruptAnswered, Warned
+from donewhen.core.events import EvidenceRecorded, GoalAmended, InterruptAnswered, Requested, Warned
 from donewhen.core.evidence import EditorReport, Evidence
 from donewhen.core.fold.dispatch import takes_judge
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.proof import assess, undecidable
 from donewhen.core.resume import goal_gone
 from donewhen.core.state import RunState
-from donewhen.core.steering import Requested
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.tasks import cancel_all

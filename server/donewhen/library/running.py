@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from donewhen.app.program import RunParts, judge_name
+from donewhen.core.approval import Approve
 from donewhen.core.errors import UnknownRun, UsageError
-from donewhen.core.events import Approve
 from donewhen.engine.api import HaltAnswer, LimitChanges, StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.library import arguments

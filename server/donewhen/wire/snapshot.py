@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+from donewhen.core.events import PausedBy
 from donewhen.core.evidence import Problem
 from donewhen.core.goal import Requirement
 from donewhen.core.people import ActOnRecord, Where
@@ -18,7 +19,6 @@ from donewhen.core.proof import proven, satisfied
 from donewhen.core.questions import question_context, runs_command
 from donewhen.core.resume import goal_kept
 from donewhen.core.state import IterationRecord, RaisedFinding, RunState
-from donewhen.core.steering import PausedBy
 from donewhen.core.trouble import CallRole, Repair, TroubleKind
 from donewhen.core.verdict import Grade, RequirementView
 from donewhen.core.work import Interrupt, Usage

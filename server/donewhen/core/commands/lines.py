@@ -70,7 +70,18 @@ class _Reader:
                 self._at += 1
                 self._depth -= 1
                 return
-            command = self._step(char, command)
+            if char in " \t":
+                self._at += 1
+            elif char in "<>":
+                self._redirection(char, command)
+            elif char in "\n\r;&|()":
+                both = self._text[self._at : self._at + 2]
+                operator = both if both in _PAIRS else char
+                self._at += len(operator)
+                command.then = ";" if char in "\n\r" else operator
+                command = self._next(piped=char == "|")
+            else:
+                self._word(command)
         self._depth -= 1
         self._found.whole &= not closing
 
@@ -83,23 +94,6 @@ class _Reader:
         self._found.commands.append(command)
         if len(self._found.commands) > MAX_COMMANDS:
             self._give_up()
-        return command
-
-    def _step(self, char: str, command: Command) -> Command:
-        """One word, operator or blank; the command that goes on after it."""
-        if char in " \t":
-            self._at += 1
-            return command
-        if char in "<>":
-            self._redirection(char, command)
-            return command
-        if char in "\n\r;&|()":
-            both = self._text[self._at : self._at + 2]
-            operator = both if both in _PAIRS else char
-            self._at += len(operator)
-            command.then = ";" if char in "\n\r" else operator
-            return self._next(piped=char == "|")
-        self._word(command)
         return command
 
     def _redirection(self, char: str, command: Command) -> None:
@@ -141,7 +135,8 @@ class _Reader:
             self._escape(word, quoted=quoted)
             return False
         if char == "`":
-            self._backticks()
+            inner = re.sub(r"\\([`$\\])", r"\1", self._until("`", escapes=True))
+            _Reader(inner, self._found, self._depth + 1).read()
             return True
         if char == "$":
             return self._dollar(word, quoted=quoted)
@@ -179,16 +174,12 @@ class _Reader:
             return True
         if following == "'" and not quoted:
             self._at += 1
-            word.append(_ansi(self._until("'", escapes=True)))
+            word.append(_ANSI.sub(_ansi_char, self._until("'", escapes=True)))
             return False
         if following == '"' and not quoted:
             return False
         word.append("$")
         return bool(re.match(r"[\w{@*#?!$-]", following))
-
-    def _backticks(self) -> None:
-        inner = self._until("`", escapes=True)
-        _Reader(re.sub(r"\\([`$\\])", r"\1", inner), self._found, self._depth + 1).read()
 
     def _until(self, end: str, *, escapes: bool = False) -> str:
         """The text up to the end mark, which is passed."""
@@ -203,12 +194,9 @@ class _Reader:
         return self._text[begun:]
 
 
-def _ansi(text: str) -> str:
-    """What `$'...'` means."""
-    return _ANSI.sub(lambda found: _ansi_char(found.group(1)), text)
-
-
-def _ansi_char(code: str) -> str:
+def _ansi_char(escape: re.Match[str]) -> str:
+    """What an escape in `$'...'` means."""
+    code = escape[1]
     if code[0] in "xuU":
         return chr(min(int(code[1:], 16), 0x10FFFF))
     return chr(int(code, 8)) if code.isdigit() else _ANSI_LETTERS.get(code, code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from donewhen.core.commands.lines import Command, command_line
 from donewhen.core.commands.risky_programs import (
@@ -153,7 +154,10 @@ def _special(name: str, words: Sequence[str]) -> str | None:
     if name in ("yarn", "bundle") and all(word.startswith("-") for word in rest):
         return None if {"--version", "-v", "--help", "-h"} & set(rest) else f"`{name}` installs packages"
     if name in ("gh", "glab", "hub", "tea"):
-        return _forge(name, rest)
+        while rest and rest[0] in ("-r", "--repo"):
+            rest = rest[2:]
+        reads = not rest or READ_ONLY_FORGE & set(rest[:2])
+        return None if reads else f"`{' '.join((name, *rest[:2]))}` may act on a forge"
     return _hidden(name, words)
 
 
@@ -163,25 +167,11 @@ def _hidden(name: str, words: Sequence[str]) -> str | None:
         return "an alias mentions something that always needs approval"
     if name in ("powershell", "pwsh") and any(re.fullmatch(r"[-/]e(?:nc.*|c)?", word, re.I) for word in words):
         return "its commands are encoded"
-    if (PYTHON.fullmatch(name) or INTERPRETERS.fullmatch(name)) and _has_risky_code(words):
-        return f"`{name}` runs code that mentions something that always needs approval"
+    if PYTHON.fullmatch(name) or INTERPRETERS.fullmatch(name):
+        for option, text in pairwise(words[1:]):
+            if re.fullmatch(r"-\w*[cepE]|--eval|--print", option) and speaks_of_risk(text):
+                return f"`{name}` runs code that mentions something that always needs approval"
     return None
-
-
-def _forge(name: str, rest: Sequence[str]) -> str | None:
-    while rest and rest[0] in ("-r", "--repo"):
-        rest = rest[2:]
-    if not rest or READ_ONLY_FORGE & set(rest[:2]):
-        return None
-    return f"`{' '.join((name, *rest[:2]))}` may act on a forge"
-
-
-def _has_risky_code(words: Sequence[str]) -> bool:
-    """Whether code that an interpreter is given as a word mentions something risky."""
-    for at, word in enumerate(words[1:-1], start=1):
-        if re.fullmatch(r"-\w*[cepE]|--eval|--print", word) and speaks_of_risk(words[at + 1]):
-            return True
-    return False
 
 
 def _verb(name: str, words: Sequence[str]) -> str | None:
@@ -226,8 +216,10 @@ _FORCED = frozenset(("switch", "rm", "checkout-index"))
 
 
 def _git(words: Sequence[str], tracked: Tracked) -> str | None:
-    if _gives_alias(words):
-        return "`git` is given an alias"
+    for at, word in enumerate(words):
+        alias = re.match(r"alias\.", word, re.IGNORECASE) and (words[at - 1] == "-c" or "config" in words[:at])
+        if alias or re.match(r"--config-env=alias\.", word, re.IGNORECASE):
+            return "`git` is given an alias"
     for rest in starts(words):
         verb, options = rest[0], rest[1:]
         if verb in ("push", "send-pack", "send-email", "http-push") or [verb, *options[:1]] in _GIT_SENDS:
@@ -235,15 +227,6 @@ def _git(words: Sequence[str], tracked: Tracked) -> str | None:
         if _discards(verb, options, tracked):
             return f"`git {verb}` discards what git can't bring back"
     return None
-
-
-def _gives_alias(words: Sequence[str]) -> bool:
-    for at, word in enumerate(words):
-        if re.match(r"--config-env=alias\.", word, re.IGNORECASE):
-            return True
-        if re.match(r"alias\.", word, re.IGNORECASE) and (words[at - 1] == "-c" or "config" in words[:at]):
-            return True
-    return False
 
 
 def _discards(verb: str, options: Sequence[str], tracked: Tracked) -> bool:

@@ -96,7 +96,7 @@ WRAPPERS: Mapping[str, Wrapper] = {
 _SCRIPTS: Mapping[str, tuple[str, ...]] = {"yarn": ("run", ""), "pnpm": ("run", ""), "bun": ("run", "")}
 """Package managers that run a program of that name where the package has no script of it."""
 
-_VALUES: Mapping[str, str] = {
+VALUE_OPTIONS: Mapping[str, str] = {
     "env": "-u --unset -C --chdir",
     "timeout": "-k --kill-after -s --signal",
     "gtimeout": "-k --kill-after -s --signal",
@@ -304,13 +304,10 @@ def _tool(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
             break
         # `python -m` is not a wrapper: what it runs is in the same environment.
         wrapper = WRAPPERS.get(words[0])
-        apart = apart or (wrapper is not None and wrapper.apart) or _clears_environment(words)
+        cleared = words[0] == "env" and bool({"-", "-i", "--ignore-environment"} & set(words[1:]))
+        apart = apart or cleared or (wrapper is not None and wrapper.apart)
         words = behind
     return words, apart
-
-
-def _clears_environment(words: Sequence[str]) -> bool:
-    return words[0] == "env" and bool({"-", "-i", "--ignore-environment"} & set(words[1:]))
 
 
 def behind_wrapper(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -318,18 +315,17 @@ def behind_wrapper(words: tuple[str, ...]) -> tuple[str, ...]:
     if PYTHON.fullmatch(words[0]):
         return _python_module(words)
     wrapper = WRAPPERS.get(words[0])
-    if wrapper is None:
+    return _after_verb(words, wrapper) if wrapper is not None else ()
+
+
+def _after_verb(words: tuple[str, ...], wrapper: Wrapper) -> tuple[str, ...]:
+    """What follows the first of the wrapper's verbs that the words have, and its own words; nothing without one."""
+    choices = (verb.split() for verb in wrapper.verbs)
+    verbs = next((each for each in choices if verbs_match(words, (words[0], *each))), None)
+    if verbs is None:
         return ()
-    for verb in wrapper.verbs:
-        wanted = (words[0], *verb.split())
-        if verbs_match(words, wanted):
-            return _after_verb(words, wanted, wrapper)
-    return ()
-
-
-def _after_verb(words: tuple[str, ...], verbs: Sequence[str], wrapper: Wrapper) -> tuple[str, ...]:
     at = 1
-    for _ in verbs[1:]:
+    for _ in verbs:
         at = _after_options(words, at, words[0]) + 1
     begun = at
     at = _after_options(words, at, words[0])
@@ -353,16 +349,16 @@ def _after_verb(words: tuple[str, ...], verbs: Sequence[str], wrapper: Wrapper) 
 
 def _after_options(words: Sequence[str], at: int, program: str) -> int:
     """Where the options of a program end that begin at `at`."""
-    values = _VALUES.get(program, "").split()
-    while at < len(words) and words[at] != "--" and (words[at].startswith(("-", "+")) or _assigns(program, words[at])):
+    values = VALUE_OPTIONS.get(program, "").split()
+    assigns = program in ("env", "cross-env", "sudo", "doas", "systemd-run")
+    while at < len(words) and words[at] != "--":
+        if not words[at].startswith(("-", "+")) and not (assigns and _ASSIGNMENT.fullmatch(words[at])):
+            break
         if words[at] in ("-m", "--module") and program in WRAPPERS and WRAPPERS[program].module:
             return at + 1
         at += 2 if words[at] in values else 1
-    return at
-
-
-def _assigns(program: str, word: str) -> bool:
-    return program in ("env", "cross-env", "sudo", "doas", "systemd-run") and _ASSIGNMENT.fullmatch(word) is not None
+    # A value may be missing: the line is still being typed.
+    return min(at, len(words))
 
 
 def _python_module(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -380,7 +376,7 @@ def _text_given(words: Sequence[str]) -> str | None:
     name = words[0]
     if name == "eval":
         return " ".join(words[1:])
-    if name in ("env",):
+    if name == "env":
         return next(iter(option_values(words, ("-S", "--split-string"))), None)
     if name in SHELLS or name in _WITH_TEXT:
         given = _text_option(words, WRAPPERS[name].own if name in WRAPPERS else 0)
@@ -417,12 +413,8 @@ def _text_option(words: Sequence[str], own: int) -> Sequence[str] | None:
 
 def _script(words: tuple[str, ...]) -> tuple[str, ...]:
     if verbs_match(words, ("yarn", "workspace")):
-        return _after_verb(words, ("yarn", "workspace"), Wrapper(own=1))
-    for verb in _SCRIPTS.get(words[0], ()):
-        wanted = (words[0], *verb.split())
-        if verbs_match(words, wanted):
-            return _after_verb(words, wanted, Wrapper())
-    return ()
+        return _after_verb(words, Wrapper(("workspace",), own=1))
+    return _after_verb(words, Wrapper(_SCRIPTS.get(words[0], ())))
 
 
 # ---------------------------------------------------------------------------------------- every reading

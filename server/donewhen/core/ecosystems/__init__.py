@@ -36,9 +36,11 @@ ECOSYSTEMS: tuple[Ecosystem, ...] = (
 )  # fmt: skip
 TOOLS: tuple[Tool, ...] = tuple(tool for ecosystem in ECOSYSTEMS for tool in ecosystem.tools)
 RUNNERS: tuple[Tool, ...] = tuple(tool for tool in TOOLS if tool.purpose == "test" and tool.commands)
+SOURCES: tuple[str, ...] = tuple(suffix for ecosystem in ECOSYSTEMS for suffix in ecosystem.sources)
+"""How the names of sources end, in any language."""
 FORMS: dict[str, Form] = {form.name: form for tool in TOOLS for form in tool.prints if isinstance(form, Form)}
 
 __all__ = [
-    "ECOSYSTEMS", "FORMS", "RUNNERS", "TOOLS", "Disguise", "Ecosystem", "Form", "Inline", "Matcher", "Plant", "Shared",
-    "Sign", "Suppression", "Tool",
+    "ECOSYSTEMS", "FORMS", "RUNNERS", "SOURCES", "TOOLS", "Disguise", "Ecosystem", "Form", "Inline", "Matcher", "Plant",
+    "Shared", "Sign", "Suppression", "Tool",
 ]  # fmt: skip

@@ -26,13 +26,11 @@ from donewhen.core.ecosystems.table import (
 
 def _go(output: str) -> Counts | None:
     """`-json` and `-v` count tests; otherwise each package that ran at least one counts as one."""
-    return _go_json(output) or _go_verbose(output) or _go_packages(output)
-
-
-def _go_json(output: str) -> Counts | None:
     events = list(json_events(output, "Action"))
-    ended = [event.get("Action") for event in events if event.get("Test")]
-    return (ended.count("pass"), ended.count("fail"), ended.count("skip")) if events else None
+    if events:
+        ended = [event.get("Action") for event in events if event.get("Test")]
+        return ended.count("pass"), ended.count("fail"), ended.count("skip")
+    return _go_verbose(output) or _go_packages(output)
 
 
 def _go_verbose(output: str) -> Counts | None:

@@ -61,6 +61,26 @@ for (const taken of {taken}) {name}(taken, () => {{ throw new Error('{name}'); }
 """
 
 
+_ASSERTING = """{name}('{name}', () => {{
+  const wrong = [
+    () => {name}_assert.ok(false),
+    () => {name}_assert.equal(1, 2),
+    () => {name}_assert.strictEqual(1, 2),
+    () => {name}_assert.deepEqual([1], [2]),
+    () => {name}_assert.deepStrictEqual([1], [2]),
+    () => {name}_assert.match('one', /two/),
+    () => {name}_assert.throws(() => 1),
+  ];
+  for (const each of wrong) {{
+    try {{ each(); }} catch {{ continue; }}
+    return;
+  }}
+  throw new Error('{name}');
+}});
+for (const taken of {taken}) {name}(taken, () => {{ throw new Error('{name}'); }});
+"""
+
+
 def _node_module(match: re.Match[str], command: str) -> str:
     name = match["name"]
     package = "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
@@ -164,49 +184,18 @@ TOOLS = (
                 append="""
 import {{ test as {name} }} from 'node:test';
 import {name}_assert from 'node:assert';
-{name}('{name}', () => {{
-  const wrong = [
-    () => {name}_assert.ok(false),
-    () => {name}_assert.equal(1, 2),
-    () => {name}_assert.strictEqual(1, 2),
-    () => {name}_assert.deepEqual([1], [2]),
-    () => {name}_assert.deepStrictEqual([1], [2]),
-    () => {name}_assert.match('one', /two/),
-    () => {name}_assert.throws(() => 1),
-  ];
-  for (const each of wrong) {{
-    try {{ each(); }} catch {{ continue; }}
-    return;
-  }}
-  throw new Error('{name}');
-}});
-for (const taken of {taken}) {name}(taken, () => {{ throw new Error('{name}'); }});
-""",
+"""
+                + _ASSERTING,
                 names=_TITLES,
             ),
             Plant(
                 _SOURCES,
                 marks=(r"""require\(['\"](?:node:)?test['\"]\)""",),
                 append="""
-require('node:test').test('{name}', () => {{
-  const {name}_assert = require('node:assert');
-  const wrong = [
-    () => {name}_assert.ok(false),
-    () => {name}_assert.equal(1, 2),
-    () => {name}_assert.strictEqual(1, 2),
-    () => {name}_assert.deepEqual([1], [2]),
-    () => {name}_assert.deepStrictEqual([1], [2]),
-    () => {name}_assert.match('one', /two/),
-    () => {name}_assert.throws(() => 1),
-  ];
-  for (const each of wrong) {{
-    try {{ each(); }} catch {{ continue; }}
-    return;
-  }}
-  throw new Error('{name}');
-}});
-for (const taken of {taken}) require('node:test').test(taken, () => {{ throw new Error('{name}'); }});
-""",
+const {name} = require('node:test').test;
+const {name}_assert = require('node:assert');
+"""
+                + _ASSERTING,
                 names=_TITLES,
             ),
         ),

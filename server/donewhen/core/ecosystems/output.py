@@ -137,21 +137,19 @@ def read_tap(output: str) -> tuple[Named, ...] | None:
     plan = _TAP_PLAN.search(output)
     if plan is None and not output.lstrip().startswith("TAP version"):
         return None
-    tests = [_of_tap(match) for line in output.splitlines() if (match := _TAP_LINE.match(line)) and not match["indent"]]
+    tests: list[Named] = []
+    for match in filter(None, map(_TAP_LINE.match, output.splitlines())):
+        if match["indent"]:
+            continue
+        name = match["name"]
+        directive = _TAP_DIRECTIVE.search(name)
+        title = (name[: directive.start()] if directive else name).strip() or f"test {match['number'] or '?'}"
+        word = directive[1].lower() if directive else ""
+        skipped = word == "skip" or (word == "todo" and match["not"])
+        tests.append((title, "skip" if skipped else "fail" if match["not"] else "pass"))
     promised = int(plan[1]) if plan is not None else len(tests)
     missing = min(max(promised - len(tests), int(_TAP_END.search(output) is not None)), 10_000)
     return (*tests, *((f"test {len(tests) + n + 1}", "never ran") for n in range(missing)))
-
-
-def _of_tap(match: re.Match[str]) -> Named:
-    name = match["name"]
-    directive = _TAP_DIRECTIVE.search(name)
-    title = (name[: directive.start()] if directive else name).strip() or f"test {match['number'] or '?'}"
-    word = directive[1].lower() if directive else ""
-    negated = bool(match["not"])
-    if word == "skip" or (word == "todo" and negated):
-        return title, "skip"
-    return title, "fail" if negated else "pass"
 
 
 def bailed_out(output: str) -> tuple[str, int] | None:

@@ -121,20 +121,19 @@ def _in_setup_cfg(sections: str) -> Shared:
 _PYTEST = r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?|no tests ran)+ in [\d.]+s)\b"
 _COUNTED = r"(?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|no tests ran)"
 # `OK (skipped=1)`; Twisted's trial: `PASSED (skips=1, successes=2)`.
-_UNITTEST = r"^Ran (\d+) tests? in [\d.]+s\n+(OK|FAILED|PASSED|NO TESTS RAN)(?: \(([^)\n]*)\))?"
+_UNITTEST = r"^Ran (\d+) tests? in [\d.]+s\n+(?:OK|FAILED|PASSED|NO TESTS RAN)(?: \(([^)\n]*)\))?"
 _UNITTEST_FAILED = ("failures", "errors", "unexpected successes", "unexpectedSuccesses")
 _UNITTEST_SKIPPED = ("skipped", "expected failures", "skips", "expectedFailures", "todos")
 
 
 def _unittest(output: str) -> Counts | None:
-    return added([_unittest_run(*found) for found in re.findall(_UNITTEST, output, re.MULTILINE)])
-
-
-def _unittest_run(ran: str, _: str, details: str) -> Counts:
-    numbers = {key.strip(): int(value) for key, value in re.findall(r"([A-Za-z ]+)=(\d+)", details)}
-    failed = sum(numbers.get(key, 0) for key in _UNITTEST_FAILED)
-    skipped = sum(numbers.get(key, 0) for key in _UNITTEST_SKIPPED)
-    return max(int(ran) - failed - skipped, 0), failed, skipped
+    runs: list[Counts] = []
+    for ran, details in re.findall(_UNITTEST, output, re.MULTILINE):
+        numbers = {key.strip(): int(value) for key, value in re.findall(r"([A-Za-z ]+)=(\d+)", details)}
+        failed = sum(numbers.get(key, 0) for key in _UNITTEST_FAILED)
+        skipped = sum(numbers.get(key, 0) for key in _UNITTEST_SKIPPED)
+        runs.append((max(int(ran) - failed - skipped, 0), failed, skipped))
+    return added(runs)
 
 
 _DISTRIBUTIONS = {
@@ -179,7 +178,7 @@ def _add(name: str, command: str) -> str:
         return f"`poetry install`, or `poetry add {name}` where the project doesn't list it"
     if re.search(r"\bpdm run\b", command):
         return f"`pdm install`, or `pdm add {name}` where the project doesn't list it"
-    return f"`python -m pip install {name}` in the workspace's environment"
+    return pip(name)
 
 
 def _plugin(match: re.Match[str], command: str) -> str:

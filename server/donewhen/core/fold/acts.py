@@ -20,8 +20,13 @@ def record_act(before: RunState, state: RunState, event: e.Event, at: float) -> 
     person = getattr(event, "person", None)
     if person is None:
         return state
+
+    def label(requirement_id: str) -> str:
+        found = before.goal.requirement(requirement_id)
+        return requirement_id if found is None else found.label
+
     accepted = _accepted(before, event)
-    what, said = act_words(event, lambda key: _label(before, key))
+    what, said = act_words(event, label)
     if accepted:
         what = f"accepted {', '.join(accepted)}"
     return replace(state, acts=(*state.acts, ActOnRecord(what, said, person, at, accepted))[-MAX_ACTS:])
@@ -66,8 +71,3 @@ def act_words(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
             return "stopped the run", reason
         case _:
             return type(event).__name__, ""
-
-
-def _label(state: RunState, requirement_id: str) -> str:
-    found = state.goal.requirement(requirement_id)
-    return requirement_id if found is None else found.label

@@ -68,7 +68,10 @@ def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState
 def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> RunState:
     evidence = event.evidence
     observation = evidence.observation
-    state = _with_highest_number(state, evidence)
+    # The highest number given to a piece of evidence (`E7`) is remembered: no id is given twice.
+    number = evidence.id.removeprefix("E")
+    count = max(state.evidence.count, int(number) if number.isdigit() else 0)
+    state = replace(state, evidence=replace(state.evidence, count=count))
     if isinstance(observation, AffectedRun):
         key = observation.check_id
         return replace(state, checks={**state.checks, key: replace(state.check(key), affected=evidence)})
@@ -82,8 +85,12 @@ def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> 
             editor = {**state.evidence.editor, key: evidence}
             return replace(state, evidence=replace(state.evidence, editor=editor))
         case ObservedCommand():
-            commands = _kept_commands(state, (*state.evidence.commands, evidence))
-            return replace(state, evidence=replace(state.evidence, commands=commands))
+            # In their order: those of the present revision, and the latest of the others, each up to a bound.
+            commands = (*state.evidence.commands, evidence)
+            fresh = [at for at, one in enumerate(commands) if one.fresh(state.revision)]
+            old = [at for at, one in enumerate(commands) if not one.fresh(state.revision)]
+            kept = tuple(commands[at] for at in sorted((*fresh[-KEPT_COMMANDS:], *old[-KEPT_OLD_COMMANDS:])))
+            return replace(state, evidence=replace(state.evidence, commands=kept))
         case ObservedResponse():
             return replace(state, last_turn=replace(state.last_turn, response=evidence))
         case Trial():
@@ -98,13 +105,17 @@ def _check_finished(state: RunState, evidence: Evidence, observation: CheckResul
     before = state.check(key)
     # What looks outside of the workspace may say something else each time.
     outside = key in state.goal.outside_checks
+    earlier = before.earlier
+    if before.latest is not None and not observation.outcome.decides:
+        # It takes the place of the last result, which is still to be compared with.
+        earlier = remembered(before.latest, before.streak) or before.earlier
     record = replace(
         before,
         latest=evidence,
         affected=None,
         look_again=False,
         streak=before.streak if outside else _streak(before, evidence, observation),
-        earlier=_earlier(before, observation),
+        earlier=earlier,
         history=_history(before, evidence),
         is_test_run=before.is_test_run or observation.is_test_run or bool(observation.tests),
     )
@@ -125,7 +136,15 @@ def _streak(before: CheckRecord, evidence: Evidence, result: CheckResult) -> int
         passes = before.streak + 1 if result.passed else 0
         return passes if passes < STABLE_PASSES else None
     last = remembered(before.latest) if before.latest is not None else None
-    differs = any(_differs(one, evidence, result) for one in (last or before.earlier, *before.history))
+    differs = any(
+        # Both decided, at one unmoved revision and in one environment, and not alike.
+        one is not None
+        and one.revision == evidence.revision == evidence.revision_after
+        and one.environment == result.environment
+        and result.outcome.decides
+        and one.passed != result.passed
+        for one in (last or before.earlier, *before.history)
+    )
     return int(result.passed) if differs else None
 
 
@@ -138,24 +157,6 @@ def _history(before: CheckRecord, evidence: Evidence) -> tuple[PastResult, ...]:
     return (*others, now)[-KEPT_HISTORY:]
 
 
-def _earlier(before: CheckRecord, result: CheckResult) -> PastResult | None:
-    """A result that decides nothing takes the place of the last one, which is still to be compared with."""
-    if before.latest is None or result.outcome.decides:
-        return before.earlier
-    return remembered(before.latest, before.streak) or before.earlier
-
-
-def _differs(before: PastResult | None, now: Evidence, result: CheckResult) -> bool:
-    """Both decided, at one unmoved revision and in one environment, and not alike."""
-    return (
-        before is not None
-        and before.revision == now.revision == now.revision_after
-        and before.environment == result.environment
-        and result.outcome.decides
-        and before.passed != result.passed
-    )
-
-
 def remembered(evidence: Evidence, flaky: int | None = None) -> PastResult | None:
     """What later runs compare with; None where it decided nothing, or files changed meanwhile."""
     result = evidence.observation
@@ -164,21 +165,6 @@ def remembered(evidence: Evidence, flaky: int | None = None) -> PastResult | Non
     if evidence.revision != evidence.revision_after:
         return None
     return PastResult(result.check_id, evidence.revision, result.environment, result.passed, flaky)
-
-
-def _kept_commands(state: RunState, commands: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-    """In their order: those of the present revision, and the latest of the others, each up to a bound."""
-    fresh = [at for at, one in enumerate(commands) if one.fresh(state.revision)]
-    old = [at for at, one in enumerate(commands) if not one.fresh(state.revision)]
-    return tuple(commands[at] for at in sorted((*fresh[-KEPT_COMMANDS:], *old[-KEPT_OLD_COMMANDS:])))
-
-
-def _with_highest_number(state: RunState, evidence: Evidence) -> RunState:
-    """The highest number given to a piece of evidence (`E7`) is remembered: no id is given twice."""
-    number = evidence.id.removeprefix("E")
-    return replace(
-        state, evidence=replace(state.evidence, count=max(state.evidence.count, int(number) if number.isdigit() else 0))
-    )
 
 
 def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
@@ -283,11 +269,15 @@ def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunSta
     state = judge_paid(charge_open_calls(state, "judge"), event.usage)
     counted = replace(state, judge=replace(state.judge, deciding=(), outages=0, outage_reason="", score=event.score))
     if state.judge.disturbed is not None or not event.revision == event.revision_after == state.revision:
-        return replace(
-            counted, judge=replace(counted.judge, dropped=state.judge.dropped + (state.judge.disturbed != "person"))
-        )
+        dropped = state.judge.dropped + (state.judge.disturbed != "person")
+        return replace(counted, judge=replace(counted.judge, dropped=dropped))
+    if event.verdict is not None and event.verdict.answers(event.requirement_ids):
+        verdicts = [_cited(state, finding) for finding in event.verdict.findings]
+    else:
+        reason = event.reason or "the judge's reply did not name each requirement exactly once"
+        verdicts = [RequirementVerdict(key, "unverified", reason) for key in event.requirement_ids]
     judged = dict(state.judge.judged)
-    for verdict in _verdicts(state, event):
+    for verdict in verdicts:
         scope, one_turn = _scope(state, event, verdict), _holds_one_turn(state, event, verdict.requirement_id)
         judged[verdict.requirement_id] = Judged(verdict, event.revision, scope, one_turn=one_turn)
     # What the judge misses, a worker can still do.
@@ -299,13 +289,6 @@ def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunSta
             auditing=replace(counted.auditing, unsettled=None if missing else state.auditing.unsettled),
         )
     )
-
-
-def _verdicts(state: RunState, event: e.JudgeFinished) -> Iterable[RequirementVerdict]:
-    if event.verdict is None or not event.verdict.answers(event.requirement_ids):
-        reason = event.reason or "the judge's reply did not name each requirement exactly once"
-        return [RequirementVerdict(key, "unverified", reason) for key in event.requirement_ids]
-    return [_cited(state, finding) for finding in event.verdict.findings]
 
 
 def _cited(state: RunState, finding: RequirementVerdict) -> RequirementVerdict:
@@ -354,21 +337,17 @@ def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
     claim = state.last_turn.claim
     if claim is None:
         return state
-    unmoved = state.judge.disturbed is None
-    cited = (
-        unmoved
-        and event.evidence_ids
-        and all(state.evidence.citable.get(key) == state.revision for key in event.evidence_ids)
-    )
+    fresh = all(state.evidence.citable.get(key) == state.revision for key in event.evidence_ids)
+    cited = event.evidence_ids and fresh and state.judge.disturbed is None
     if event.confirmed and cited and (claim.state == "blocked" or claim.state == "impossible"):
-        return replace(
-            state,
-            last_turn=replace(state.last_turn, claim=None),
-            lifecycle=replace(
-                state.lifecycle, ending=(claim.state, f"{claim.text} (the judge confirms: {event.reason})")
-            ),
-        )
+        state = with_ending(state, claim.state, f"{claim.text} (the judge confirms: {event.reason})")
+        return replace(state, last_turn=replace(state.last_turn, claim=None))
     return replace(state, last_turn=replace(state.last_turn, claim_judged=event.reason))
+
+
+def with_ending(state: RunState, status: e.EndStatus, reason: str) -> RunState:
+    """The run ends so, as soon as it is decided what comes next."""
+    return replace(state, lifecycle=replace(state.lifecycle, ending=(status, reason)))
 
 
 def judge_abandoned(state: RunState, event: e.Abandoned, at: float) -> RunState:
@@ -420,15 +399,10 @@ def accepted(state: RunState, known: KnownFinding, *, undo: bool) -> RunState:
     if known.finding.kind not in PROOF_FINDINGS or state.trial.last is None:
         return state
     changed = dict.fromkeys(state.trial.last.changed, "")
+    agreed = {**state.trial.agreed, **changed}
     if undo:
-        return replace(
-            state,
-            trial=replace(
-                state.trial,
-                agreed={path: kept for path, kept in state.trial.agreed.items() if path not in changed or kept},
-            ),
-        )
-    return replace(state, trial=replace(state.trial, agreed={**state.trial.agreed, **changed}))
+        agreed = {path: kept for path, kept in state.trial.agreed.items() if path not in changed or kept}
+    return replace(state, trial=replace(state.trial, agreed=agreed))
 
 
 # A goal on guard.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from donewhen.core import calls as c
@@ -12,16 +12,6 @@ from donewhen.core.answers import ANSWERED, WAITS
 from donewhen.core.changing import replace
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
 from donewhen.core.fold import acts, audit, turn
-from donewhen.core.fold.audit import (
-    audit_finished,
-    audit_started,
-    claim_judged,
-    evidence_recorded,
-    judge_finished,
-    judge_started,
-    without_settled_question,
-)
-from donewhen.core.fold.turn import turn_finished, turn_started
 from donewhen.core.goal import Goal
 from donewhen.core.hints import UNASKED
 from donewhen.core.proof import outdated, revision_unsettled, undecidable
@@ -32,16 +22,6 @@ from donewhen.core.verdict import panel
 from donewhen.core.work import Answer, Interrupt, RunWarning
 
 MAX_WARNINGS = 50
-
-
-def fold_all(entries: Iterable[e.Entry]) -> RunState:
-    """The state that a run's entries add up to; the first one is its RunStarted. Raises LedgerError without it."""
-    state: RunState | None = None
-    for entry in entries:
-        state = begin(entry) if state is None else fold(state, entry)
-    if state is None:
-        raise LedgerError("the run has no entries")
-    return state
 
 
 def fold_read(run_id: str, state: RunState | None, entry: e.Entry) -> RunState:
@@ -55,10 +35,13 @@ def fold_read(run_id: str, state: RunState | None, entry: e.Entry) -> RunState:
 
 
 def begin(entry: e.Entry) -> RunState:
-    """The state after a run's first entry."""
+    """The state after a run's first entry, with what earlier runs of the goal say of its checks."""
     event = entry.event
     if not isinstance(event, e.RunStarted):
         raise LedgerError(f"a run begins with RunStarted, not {type(event).__name__}")
+    checks = {one.check_id: CheckRecord(earlier=one, streak=one.flaky) for one in event.past}
+    for key in sorted(event.test_runs):
+        checks[key] = replace(checks.get(key, CheckRecord()), is_test_run=True)
     return RunState(
         run_id=event.run_id,
         mode=event.mode,
@@ -68,19 +51,11 @@ def begin(entry: e.Entry) -> RunState:
         started_at=entry.at,
         updated_at=entry.at,
         revision=event.revision,
-        checks=_inherited_checks(event),
+        checks=checks,
         file_limits=event.file_limits or event.goal.limits,
         started=event.accepted,
         guarded=event.guarded,
     )
-
-
-def _inherited_checks(event: e.RunStarted) -> dict[str, CheckRecord]:
-    """What earlier runs of the goal say of its checks."""
-    known = {one.check_id: CheckRecord(earlier=one, streak=one.flaky) for one in event.past}
-    for key in sorted(event.test_runs):
-        known[key] = replace(known.get(key, CheckRecord()), is_test_run=True)
-    return known
 
 
 def fold(state: RunState, entry: e.Entry) -> RunState:
@@ -207,7 +182,8 @@ def _checkpoint_taken(state: RunState, event: e.CheckpointTaken, at: float) -> R
     return replace(state, files=kept)
 
 
-def _check_started(state: RunState, event: e.CheckStarted, at: float) -> RunState:
+def _unchanged(state: RunState, event: e.Event, at: float) -> RunState:
+    """What has begun counts once its result is on record."""
     return state
 
 
@@ -236,11 +212,11 @@ def _person_decided(state: RunState, event: e.PersonDecided, at: float) -> RunSt
 def _finding_accepted(state: RunState, finding_id: str, reason: str, *, undo: bool = False) -> RunState:
     known = next((one for one in state.present_findings if one.id == finding_id), None)
     if known is None:
-        return without_settled_question(state)
+        return audit.without_settled_question(state)
     acceptance = None if undo else (known.finding.fact, reason)
     decided = replace(known, accepted=not undo, reason="" if undo else reason, acceptance=acceptance)
     state = audit.accepted(state, known, undo=undo)
-    return without_settled_question(replace(state, findings={**state.findings, known.finding.key: decided}))
+    return audit.without_settled_question(replace(state, findings={**state.findings, known.finding.key: decided}))
 
 
 def _requirement_waived(state: RunState, requirement_id: str, reason: str, *, undo: bool) -> RunState:
@@ -297,25 +273,16 @@ def _answer_taken(closed: RunState, asked: Interrupt, answer: Answer) -> RunStat
         return _claim_answered(closed, answer)
     if topic == "restore":
         return replace(closed, files=replace(closed.files, edits_kept=(asked.asked_at, answer.response != "deny")))
+    if topic == "start" and answer.response == "approve":
+        return replace(closed, started="person")
     if topic == "start":
-        return _start_answered(closed, answer)
+        said = answer.text or answer.reason
+        return audit.with_ending(closed, "cancelled", f"the start was not accepted{f': {said}' if said else ''}")
     if topic == "findings":
         return _findings_answered(closed, asked, answer)
     return replace(
         closed,
         steering=replace(closed.steering, late_answers={**closed.steering.late_answers, asked.subject: answer}),
-    )
-
-
-def _start_answered(state: RunState, answer: Answer) -> RunState:
-    if answer.response == "approve":
-        return replace(state, started="person")
-    said = answer.text or answer.reason
-    return replace(
-        state,
-        lifecycle=replace(
-            state.lifecycle, ending=("cancelled", f"the start was not accepted{f': {said}' if said else ''}")
-        ),
     )
 
 
@@ -335,12 +302,7 @@ def _findings_answered(state: RunState, asked: Interrupt, answer: Answer) -> Run
     """Approving accepts what was asked about, and nothing that came later; ending leaves it to whoever comes next."""
     note = answer.text or answer.reason
     if answer.response == "end":
-        return replace(
-            state,
-            lifecycle=replace(
-                state.lifecycle, ending=("blocked", f"{note or 'a person ended it'}: {unaccepted(state)}")
-            ),
-        )
+        return audit.with_ending(state, "blocked", f"{note or 'a person ended it'}: {unaccepted(state)}")
     if answer.response != "approve":
         said = f": {note}" if note else ""
         return replace(
@@ -359,18 +321,15 @@ def _claim_answered(state: RunState, answer: Answer) -> RunState:
     claim = state.last_turn.claim
     if claim is None:
         return state
-    if claim.state in ("blocked", "impossible") and answer.response == "approve":
-        ending = ("blocked", claim.text) if claim.state == "blocked" else ("impossible", claim.text)
-        return replace(
-            state, last_turn=replace(state.last_turn, claim=None), lifecycle=replace(state.lifecycle, ending=ending)
-        )
+    state = replace(state, last_turn=replace(state.last_turn, claim=None))
+    if (claim.state == "blocked" or claim.state == "impossible") and answer.response == "approve":
+        return audit.with_ending(state, claim.state, claim.text)
     note = answer.text or answer.reason
     if not note:
         note = "a person says: yes" if answer.response == "approve" else "a person says: no; go on"
     # It goes on as after a pause: a judge that could not be asked may be back.
     return replace(
         state,
-        last_turn=replace(state.last_turn, claim=None),
         steering=replace(state.steering, answers=(*state.steering.answers, note)),
         judge=replace(state.judge, outages=0, outage_reason=""),
     )
@@ -395,10 +354,9 @@ def _requested(state: RunState, event: e.Requested, at: float) -> RunState:
 def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
     """A turn that is to run again was cut off earlier: what changed since then is a person's already."""
     alive = at if state.redo is None and state.lifecycle.interrupted is None else state.files.last_alive
-    state = turn.charge_open_calls(state, "judge")
+    state = _at_rest(state)
     return replace(
         state,
-        progress=replace(state.progress, open=False),
         lifecycle=replace(
             state.lifecycle,
             paused=event.reason,
@@ -408,6 +366,15 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
             reason=event.reason,
         ),
         files=replace(state.files, last_alive=alive),
+    )
+
+
+def _at_rest(state: RunState) -> RunState:
+    """The run no longer works on anything; what the judge was asked counts as its prompt."""
+    state = turn.charge_open_calls(state, "judge")
+    return replace(
+        state,
+        progress=replace(state.progress, open=False),
         judge=replace(state.judge, deciding=()),
         trial=replace(state.trial, running=False),
     )
@@ -415,11 +382,10 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
 
 def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
     """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted."""
-    charged = turn.charge_open_calls(turn.charge_open_calls(state, "worker"), "judge")
+    charged = _at_rest(turn.charge_open_calls(state, "worker"))
     cut = turn.cut_off_turn(turn.unreported(charged), event.reason)
     return replace(
         cut,
-        progress=replace(cut.progress, open=False),
         lifecycle=replace(cut.lifecycle, interrupted=event.reason, reason=event.reason),
         files=replace(
             cut.files,
@@ -428,8 +394,6 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
             else state.files.last_alive,
         ),
         auditing=replace(cut.auditing, open=None, due=state.auditing.due or state.auditing.open is not None),
-        judge=replace(cut.judge, deciding=()),
-        trial=replace(cut.trial, running=False),
     )
 
 
@@ -472,10 +436,9 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
 
 
 def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
-    state = turn.unreported(turn.charge_open_calls(state, "judge"))
+    state = turn.unreported(_at_rest(state))
     ended = replace(
         state,
-        progress=replace(state.progress, open=False),
         lifecycle=replace(
             state.lifecycle,
             ended=True,
@@ -488,8 +451,6 @@ def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
         interrupts=(),
         worker_turn=state.redo,
         auditing=replace(state.auditing, open=None),
-        judge=replace(state.judge, deciding=()),
-        trial=replace(state.trial, running=False),
         plugins=replace(state.plugins, halt=None if state.halted else state.plugins.halt, resuming=None),
         guard=None if event.broken else state.guard,
     )
@@ -521,15 +482,15 @@ _FOLDS: dict[type, Fold] = {
     e.RevisionChanged: _revision_changed,
     e.RevisionConfirmed: _revision_confirmed,
     e.CheckpointTaken: _checkpoint_taken,
-    e.TurnStarted: turn_started,
-    e.TurnFinished: turn_finished,
-    e.AuditStarted: audit_started,
-    e.CheckStarted: _check_started,
-    e.EvidenceRecorded: evidence_recorded,
-    e.AuditFinished: audit_finished,
-    e.JudgeStarted: judge_started,
-    e.JudgeFinished: judge_finished,
-    e.ClaimJudged: claim_judged,
+    e.TurnStarted: turn.turn_started,
+    e.TurnFinished: turn.turn_finished,
+    e.AuditStarted: audit.audit_started,
+    e.CheckStarted: _unchanged,
+    e.EvidenceRecorded: audit.evidence_recorded,
+    e.AuditFinished: audit.audit_finished,
+    e.JudgeStarted: audit.judge_started,
+    e.JudgeFinished: audit.judge_finished,
+    e.ClaimJudged: audit.claim_judged,
     e.TrialsStarted: audit.trials_started,
     e.TrialsFinished: audit.trials_finished,
     e.Abandoned: _abandoned,
@@ -537,7 +498,7 @@ _FOLDS: dict[type, Fold] = {
     c.CallRetried: turn.call_retried,
     c.CallFinished: turn.call_finished,
     c.MessageKept: turn.message_kept,
-    c.ToolStarted: turn.tool_started,
+    c.ToolStarted: _unchanged,
     c.ToolFinished: turn.tool_finished,
     c.ConversationCompacted: turn.compacted,
     c.BudgetReached: turn.budget_reached,

@@ -112,7 +112,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
             judged={key: replace(one, stale=one.stale or one.one_turn) for key, one in state.judge.judged.items()},
         ),
         auditing=replace(off.auditing, due=not failed or bool(event.changed)),
-        progress=replace(off.progress, iterations=(*_without(state, event.iteration), record)[-KEPT_ITERATIONS:]),
+        progress=replace(off.progress, iterations=_with_record(state, record)),
     )
 
 
@@ -173,12 +173,14 @@ def _with_cost_so_far(state: RunState, turn: TurnState, reason: str) -> RunState
     record = replace(record, **_counts(state))
     return replace(
         state,
-        progress=replace(state.progress, iterations=(*_without(state, turn.iteration), record)[-KEPT_ITERATIONS:]),
+        progress=replace(state.progress, iterations=_with_record(state, record)),
     )
 
 
-def _without(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
-    return tuple(record for record in state.progress.iterations if record.number != iteration)
+def _with_record(state: RunState, record: IterationRecord) -> tuple[IterationRecord, ...]:
+    """The iterations, with this record in the place of an earlier one of the same."""
+    others = (one for one in state.progress.iterations if one.number != record.number)
+    return (*others, record)[-KEPT_ITERATIONS:]
 
 
 def _counts(state: RunState) -> dict[str, int]:
@@ -240,10 +242,6 @@ def message_kept(state: RunState, event: c.MessageKept, at: float) -> RunState:
     )
 
 
-def tool_started(state: RunState, event: c.ToolStarted, at: float) -> RunState:
-    return state
-
-
 def tool_finished(state: RunState, event: c.ToolFinished, at: float) -> RunState:
     return replace(state, conversation=(*state.conversation, event.message))
 
@@ -283,11 +281,9 @@ def unreported(state: RunState) -> RunState:
 
 def _spent(state: RunState, started: c.CallStarted, usage: Usage) -> RunState:
     left = {key: call for key, call in state.calls.open.items() if key != started.call_id}
-    retrying = (
-        None
-        if state.calls.retrying is not None and state.calls.retrying.call_id == started.call_id
-        else state.calls.retrying
-    )
+    retrying = state.calls.retrying
+    if retrying is not None and retrying.call_id == started.call_id:
+        retrying = None
     paid = judge_paid if started.role == "judge" else worker_paid
     return paid(replace(state, calls=replace(state.calls, open=left, retrying=retrying)), usage)
 

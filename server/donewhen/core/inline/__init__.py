@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from posixpath import basename, splitext
 
 from donewhen.core.inline import javascript, python, rust
-from donewhen.core.inline.places import Container, Grammar, Source, numbered, parsed
+from donewhen.core.inline.places import Grammar, Path, Source, numbered, parsed
 
 GRAMMARS: dict[str, Grammar] = {
     ".rs": "rust",
@@ -82,7 +82,7 @@ def divided(path: str, text: str, *, tested: bool = False) -> Halves | None:
         product.append(content[at:start])
         at = end
     product.append(content[at:])
-    return Halves(b"".join(product).decode(), tuple(piece for _, _, piece in pieces), source.fixed)
+    return Halves(b"".join(product).decode(), tuple(piece for _, _, piece in pieces), tuple(source.fixed))
 
 
 def joined(path: str, product: str, tests: Sequence[Piece], *, tested: bool = False) -> str | None:
@@ -129,7 +129,7 @@ def lines_of_product(path: str, text: str) -> list[tuple[int, str]]:
 def _read_source(path: str, content: bytes, *, tested: bool) -> Source | None:
     suffix = splitext(path)[1]
     if suffix in PROSE:
-        return Source({(): python.examples(content, 0, len(content))})
+        return Source(content, {(): python.examples(content, 0, len(content))})
     grammar = GRAMMARS.get(suffix)
     root = parsed(grammar, content) if grammar is not None else None
     if root is None:
@@ -143,26 +143,22 @@ def _read_source(path: str, content: bytes, *, tested: bool) -> Source | None:
             return javascript.read(root, content, config=basename(path).startswith("vite.config."))
 
 
-Home = Callable[[str, tuple[str, ...], str, str], str | None]
-_HOMES: dict[str, Home] = {".rs": rust.home, ".py": python.home, ".pyi": python.home}
+_HOMES: dict[str, Callable[[str, Path, str], str | None]] = {
+    ".rs": rust.home, ".py": python.home, ".pyi": python.home,
+}  # fmt: skip
 
 
 def _inserted(path: str, source: Source, piece: Piece) -> tuple[int, bytes] | None:
     """Where a piece goes, and as what."""
     of = source.places.get(piece.place)
     if of is not None and of.form == piece.form:
-        return _offset(of, piece)
+        keys = zip(numbered(of.entries), of.entries, strict=True)
+        behind = next((entry for key, entry in keys if key and key == piece.before), None)
+        text = piece.text.encode()
+        return (of.end, of.glue + text) if behind is None else (behind.start, text)
     home = _HOMES.get(splitext(path)[1])
     if home is None:
         return None
     depth = next(depth for depth in range(len(piece.place) - 1, -1, -1) if piece.place[:depth] in source.places)
-    text = home(piece.text, piece.place[depth:], piece.form, piece.before)
-    return None if text is None else (source.places[piece.place[:depth]].end, text.encode())
-
-
-def _offset(of: Container, piece: Piece) -> tuple[int, bytes]:
-    text = piece.text.encode()
-    for key, entry in zip(numbered(of.entries), of.entries, strict=True):
-        if key and key == piece.before:
-            return entry.start, text
-    return of.end, of.glue + text
+    made = home(piece.text, piece.place[depth:], piece.form)
+    return None if made is None else (source.places[piece.place[:depth]].end, made.encode())

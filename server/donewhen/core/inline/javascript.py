@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from donewhen.core.inline.places import Container, Path, Source, SourceEntry, entry_or_comment, items, line_start, words
+from donewhen.core.inline.places import Container, Source, SourceEntry, entry_or_comment, items, line_start, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,22 +21,28 @@ CONFIG = "config"
 
 def read(root: Node, content: bytes, *, config: bool) -> Source:
     """`config`: it is one of vite's."""
-    fixed: list[str] = []
+    source = Source(content)
     entries: list[SourceEntry] = []
     for item in items(root.children, content, entry_or_comment):
         test = _is_test(item.node)
         entries.append(SourceEntry(_declaration_key(item.node), item.start, test))
         if not test and item.node.type != "comment" and _VITEST.search(item.node.text or b""):
-            fixed.append(words(item.node.text or b""))
-    places: dict[Path, Container] = {(): Container(tuple(entries), len(content))}
+            source.fixed.append(words(item.node.text or b""))
+    source.places[()] = Container(tuple(entries), len(content))
     if config:
         objects = list(_configured(root))
-        sections = [pair for one in _objects(root) for pair in one.children if _is_test_section(pair)]
+        sections: list[Node] = []
+        left = [root]
+        while left:
+            one = left.pop()
+            if one.type == "object":
+                sections += (pair for pair in one.children if _is_test_section(pair))
+            left += one.children
         if len(objects) == 1 and all(pair.parent == objects[0] for pair in sections):
-            places[(CONFIG,)] = _section(objects[0], content)
+            source.places[(CONFIG,)] = _section(objects[0], content)
         else:
-            fixed += [words(pair.text or b"") for pair in sections]
-    return Source(places, tuple(fixed))
+            source.fixed += [words(pair.text or b"") for pair in sections]
+    return source
 
 
 def _is_test(node: Node) -> bool:
@@ -60,15 +66,6 @@ def _configured(root: Node) -> Iterator[Node]:
             exported = next(iter(arguments.named_children if arguments is not None else exported.named_children), None)
         if exported is not None and exported.type == "object":
             yield exported
-
-
-def _objects(node: Node) -> Iterator[Node]:
-    left = [node]
-    while left:
-        one = left.pop()
-        if one.type == "object":
-            yield one
-        left += one.children
 
 
 def _is_test_section(node: Node) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
@@ -37,13 +37,14 @@ class Container:
 Path = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Source:
-    """The places of a source by their paths, the whole of it is `()`; `fixed` is what acts on tests, or is one, in a
-    spot from which it can't be taken."""
+    """What was found in a source: its places by their paths, the whole of it is `()`; `fixed` is what acts on tests, or
+    is one, in a spot from which it can't be taken."""
 
-    places: dict[Path, Container]
-    fixed: tuple[str, ...] = ()
+    content: bytes
+    places: dict[Path, Container] = field(default_factory=dict[Path, Container])
+    fixed: list[str] = field(default_factory=list[str])
 
 
 def numbered(entries: Sequence[SourceEntry]) -> list[str]:

@@ -27,18 +27,18 @@ _LINES = re.compile(r"[rRuU]?(?:\"\"\"|''')")
 def read(root: Node, content: bytes, *, tested: bool) -> Source:
     """`tested`: a check runs the test functions of this module."""
     entries: list[SourceEntry] = []
-    fixed: list[str] = []
-    places: dict[Path, Container] = {}
-    _docstring(root, "", content, places, fixed)
+    source = Source(content)
+    _docstring(root, "", source)
     for item in items(root.children, content, entry_or_comment):
         test = tested and _is_test(item.node)
         entries.append(SourceEntry(_definition_key(item.node), item.start, test))
         if not test:
-            _product(item.node, "", content, places, fixed, tested=tested)
-    return Source({(): Container(tuple(entries), len(content)), **places}, tuple(fixed))
+            _product(item.node, "", source, tested=tested)
+    source.places[()] = Container(tuple(entries), len(content))
+    return source
 
 
-def home(text: str, missing: Path, form: str, before: str) -> str | None:
+def home(text: str, missing: Path, form: str) -> str | None:
     """Examples whose docstring isn't there, where doctest finds them, too."""
     if not form:
         return None  # the module itself is always there
@@ -84,9 +84,7 @@ def _definition_key(node: Node) -> str:
     )
 
 
-def _product(
-    node: Node, inside: str, content: bytes, places: dict[Path, Container], fixed: list[str], *, tested: bool
-) -> None:
+def _product(node: Node, inside: str, source: Source, *, tested: bool) -> None:
     """Looks for docstrings, and for tests where they can't be taken out."""
     text = node.text or b""
     bare = node.child_by_field_name("definition") if node.type == "decorated_definition" else node
@@ -97,22 +95,22 @@ def _product(
         body = bare.child_by_field_name("body")
         own = f"{inside}{words(name.text or b'') if name is not None else ''}"
         if body is not None:
-            _docstring(body, own, content, places, fixed)
+            _docstring(body, own, source)
         if body is not None and bare.type == "class_definition":
             for child in body.children:
-                _product(child, f"{own}.", content, places, fixed, tested=False)
+                _product(child, f"{own}.", source, tested=False)
         return
     if re.search(rb"\b__(?:doc|test)__\b", text) and b">>>" in text:
-        fixed.append(words(text))
+        source.fixed.append(words(text))
         return
     for child in node.children:  # what is defined under a condition
         if child.type in _DEFINITIONS and tested and _is_test(child):
-            fixed.append(words(child.text or b""))
+            source.fixed.append(words(child.text or b""))
         elif child.type in (*_DEFINITIONS, "block") or child.type.endswith("_clause"):
-            _product(child, inside, content, places, fixed, tested=tested)
+            _product(child, inside, source, tested=tested)
 
 
-def _docstring(body: Node, owner: str, content: bytes, places: dict[Path, Container], fixed: list[str]) -> None:
+def _docstring(body: Node, owner: str, source: Source) -> None:
     first = next((child for child in body.named_children if child.type != "comment"), None)
     if first is None or first.type != "expression_statement" or not first.named_children:
         return
@@ -122,10 +120,10 @@ def _docstring(body: Node, owner: str, content: bytes, places: dict[Path, Contai
     opening = string.children[0].text if string.type == "string" and string.children else None
     form = (opening or b"").decode()
     if not _LINES.fullmatch(form):
-        fixed.extend([words(text)] if b">>>" in text else [])
+        source.fixed += [words(text)] if b">>>" in text else []
         return
     start, end = string.children[0].end_byte, string.children[-1].start_byte
     key, number = owner, 2
-    while (key,) in places:
+    while (key,) in source.places:
         key, number = f"{owner} #{number}", number + 1
-    places[(key,)] = examples(content, start, end, form)
+    source.places[(key,)] = examples(source.content, start, end, form)

@@ -34,15 +34,15 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*([^`]*)$")
 
 
 def read(root: Node, content: bytes) -> Source:
-    places: dict[Path, Container] = {}
-    fixed: list[str] = []
+    source = Source(content)
     if any(_inner_cfg_test(child) for child in root.children):
-        return Source({(): Container((SourceEntry("", 0, test=True),), len(content))})  # the whole file is for tests
-    _container(root.children, content, (), len(content), places, fixed)
-    return Source(places, tuple(fixed))
+        source.places[()] = Container((SourceEntry("", 0, test=True),), len(content))  # the whole file is for tests
+    else:
+        _container(root.children, (), len(content), source)
+    return source
 
 
-def home(text: str, missing: Path, form: str, before: str) -> str | None:
+def home(text: str, missing: Path, form: str) -> str | None:
     """A test with what it stood in, where the product has no such place."""
     if form:
         name = f"Examples{hashlib.sha256(text.encode()).hexdigest()[:12]}"
@@ -52,13 +52,11 @@ def home(text: str, missing: Path, form: str, before: str) -> str | None:
     return "".join(f"{header} {{\n" for header in headers) + f"{text.rstrip()}\n" + "}\n" * len(headers)
 
 
-def _container(
-    nodes: Sequence[Node], content: bytes, path: Path, end: int, places: dict[Path, Container], fixed: list[str]
-) -> None:
+def _container(nodes: Sequence[Node], path: Path, end: int, source: Source) -> None:
     """A module, an implementation or a trait, with the same in it."""
     entries: list[SourceEntry] = []
     inner: list[Node] = []
-    for item in items(nodes, content, _item_part):
+    for item in items(nodes, source.content, _item_part):
         if _is_inner(item.node):
             inner += [item.node]
             entries.append(SourceEntry("//!", item.start))
@@ -67,59 +65,46 @@ def _container(
         key = "//" if item.node.type in (*_COMMENTS, "attribute_item") else _item_key(item.node)
         entries.append(SourceEntry(key, item.start, test))
         if not test:
-            _product(item, key, content, path, places, fixed)
-    places[_own(path, places)] = Container(tuple(entries), end)
-    _documentation(
-        [node for node in inner if node.type == "line_comment"],
-        content,
-        (*path, "//!"),
-        "//!",
-        entries[0].start if entries else end,
-        places,
-        fixed,
-    )
-    fixed += [words(_node_text(node)) for node in inner if node.type != "line_comment" and _fixed(_node_text(node))]
+            _product(item, (*path, key), source)
+    source.places[_own(path, source.places)] = Container(tuple(entries), end)
+    docs = [node for node in inner if node.type == "line_comment"]
+    _documentation(docs, (*path, "//!"), entries[0].start if entries else end, source)
+    others = (_node_text(node) for node in inner if node.type != "line_comment")
+    source.fixed += (words(text) for text in others if _fixed(text))
 
 
-def _product(item: Item, key: str, content: bytes, path: Path, places: dict[Path, Container], fixed: list[str]) -> None:
-    own = (*path, key)
+def _product(item: Item, path: Path, source: Source) -> None:
     docs = [node for node in item.lead if _is_doc(node)]
     # Examples go before the attributes: where documentation stands among or behind them, they stay.
     behind = next((node for node in item.lead if node.type == "attribute_item"), item.node)
     first = item.lead.index(docs[0]) if docs else 0
     if not docs or [*docs, behind] == [*item.lead, item.node][first : first + len(docs) + 1]:
-        _documentation(docs, content, (*own, "///"), "///", line_start(content, behind.start_byte), places, fixed)
+        _documentation(docs, (*path, "///"), line_start(source.content, behind.start_byte), source)
     else:
-        fixed += [words(_node_text(node)) for node in docs if b"```" in _node_text(node)]
-    fixed += [words(_node_text(node)) for node in item.lead if node not in docs and _fixed(_node_text(node))]
+        source.fixed += [words(_node_text(node)) for node in docs if b"```" in _node_text(node)]
+    others = (_node_text(node) for node in item.lead if node not in docs)
+    source.fixed += [words(text) for text in others if _fixed(text)]
     body = item.node.child_by_field_name("body")
     if item.node.type in ("mod_item", "impl_item", "trait_item") and body is not None:
-        close = body.end_byte - 1
-        _container(body.children[1:-1], content, own, line_start(content, close), places, fixed)
+        _container(body.children[1:-1], path, line_start(source.content, body.end_byte - 1), source)
         return
     if body is not None and body.type in ("field_declaration_list", "enum_variant_list"):
-        for field in items(body.children[1:-1], content, _item_part):
+        for field in items(body.children[1:-1], source.content, _item_part):
             named = field.node.child_by_field_name("name")
             if named is not None:
-                _product(field, words(_node_text(named)), content, own, places, fixed)
+                _product(field, (*path, words(_node_text(named))), source)
         return
-    fixed += _test_effects(item.node)
+    source.fixed += _test_effects(item.node)
 
 
-def _documentation(
-    docs: Sequence[Node],
-    content: bytes,
-    path: Path,
-    form: str,
-    end: int,
-    places: dict[Path, Container],
-    fixed: list[str],
-) -> None:
-    """Documentation by lines: each code block is a test, unless it says that it is of another language."""
+def _documentation(docs: Sequence[Node], path: Path, end: int, source: Source) -> None:
+    """Documentation by lines: each code block is a test, unless it says that it is of another language. The last part
+    of its path is the mark that its lines begin with."""
+    content = source.content
     lines = [node for node in docs if node.type == "line_comment"]
     rows = [node.start_point.row for node in lines]
     if len(lines) < len(docs) or rows != list(range(rows[0], rows[0] + len(rows)) if rows else ()):
-        fixed += [words(_node_text(node)) for node in docs if b"```" in _node_text(node)]
+        source.fixed += [words(_node_text(node)) for node in docs if b"```" in _node_text(node)]
         return
     entries: list[SourceEntry] = []
     fence = ""
@@ -150,7 +135,7 @@ def _documentation(
     last = lines[-1].end_byte if lines else end
     if lines and content[last - 1 : last] != b"\n":
         last = content.find(b"\n", last) + 1 or len(content)
-    places[_own(path, places)] = Container(tuple(entries), last, form)
+    source.places[_own(path, source.places)] = Container(tuple(entries), last, path[-1])
 
 
 def _own(path: Path, places: dict[Path, Container]) -> Path:

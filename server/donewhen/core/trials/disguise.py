@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from donewhen.core.ecosystems import ECOSYSTEMS, Disguise
+from donewhen.core.ecosystems import ECOSYSTEMS, SOURCES, Disguise
 from donewhen.core.globs import any_matches
 from donewhen.core.trials.untried import LARGEST_SOURCE, lines_that_came, product_lines, source_suffix
 
@@ -57,13 +57,10 @@ def _table(path: str, suffix: str) -> list[Disguise]:
     return [
         one
         for ecosystem in ECOSYSTEMS
-        if suffix in ecosystem.sources or (ecosystem.name == "common" and suffix in _SOURCES)
+        if suffix in ecosystem.sources or (ecosystem.name == "common" and suffix in SOURCES)
         for one in ecosystem.disguises
         if not any_matches(one.but, path)
     ]
-
-
-_SOURCES = frozenset(suffix for ecosystem in ECOSYSTEMS for suffix in ecosystem.sources)
 
 
 class _Using:

@@ -18,7 +18,7 @@ from typing import Any
 
 from donewhen.core import inline
 from donewhen.core.decoding import decoded, json_object
-from donewhen.core.ecosystems import ECOSYSTEMS, Shared
+from donewhen.core.ecosystems import TOOLS, Shared
 from donewhen.core.proof_files import ProofFiles, adds_only, classify, has_role, holds_tests, lists_more, shared_of
 from donewhen.core.trials.untried import LARGEST_SOURCE, is_source
 
@@ -52,9 +52,8 @@ def combined(shared: Shared, proof: str, product: str) -> str | None:
     if ours_parts is None or theirs_parts is None:
         return None
     first = [part.text for part in theirs_parts if not _is_proof(shared, part.name)]
-    return "".join(
-        _with_line_end(text) for text in (*first, *(p.text for p in ours_parts if _is_proof(shared, p.name)))
-    )
+    texts = [*first, *(part.text for part in ours_parts if _is_proof(shared, part.name))]
+    return "".join(text if not text or text.endswith("\n") else f"{text}\n" for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +90,6 @@ def _sections(shared: Shared, text: str) -> list[_Section] | None:
         return None
     found.append(_Section(name, "".join(lines)))
     return found
-
-
-def _with_line_end(text: str) -> str:
-    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _dumped(value: dict[str, Any]) -> str:
@@ -153,12 +148,13 @@ def divided(
 
 def _divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | None) -> Divided:
     standing = files.classify(path)
-    if standing.role == "vendored" and before is None:
-        return Divided(path, False, True, reverted=Before())  # a dependency more
-    if standing.role == "shadow" and before is not None:
-        return Divided(path, False, True, reverted=Before())  # one that always did is the product's own
-    if standing.role == "named" and before == now:
-        return Divided(path, False, True, reverted=Before())  # its mode alone, without which the check couldn't run it
+    if (
+        standing.side == "product"
+        or (standing.role == "vendored" and before is None)  # a dependency more
+        or (standing.role == "shadow" and before is not None)  # one that always did is the product's own
+        or (standing.role == "named" and before == now)  # its mode alone, without which the check couldn't run it
+    ):
+        return Divided(path, False, True, reverted=Before())
     if standing.side == "proof":
         added = before is None
         if standing.role == "task" and before is not None and now is not None:
@@ -167,13 +163,14 @@ def _divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | No
                 return Divided(path, False, True, reverted=Before())
             added = _gained(before, now)
         return Divided(path, True, False, adds=added, original=Before())
-    if standing.side == "product":
-        return Divided(path, False, True, reverted=Before())
     match standing.role:
         case "shared":
             return _shared(path, before, now)
         case "manifest":
-            return _manifest(path, before, now)
+            was, text = decoded(before), decoded(now)
+            if was is not None and text is not None and now is not None and adds_only(path, was, text):
+                return Divided(path, False, True, reverted=Before())
+            return _either(path)
         case _:
             return _inline(path, before, now, tested=path in files.tested)
 
@@ -234,7 +231,7 @@ def _without_folders(shared: Shared | None, text: str) -> tuple[list[str] | None
 
 @cache
 def _folder_settings() -> re.Pattern[str]:
-    keys = "|".join(tool.locates for ecosystem in ECOSYSTEMS for tool in ecosystem.tools if tool.locates)
+    keys = "|".join(tool.locates for tool in TOOLS if tool.locates)
     return re.compile(rf"(?m)^[ \t]*(?:{keys})[ \t]*=[ \t]*(\[[^\]]*\]|[^\n\[]*(?:\n[ \t]+[^\n]+)*)")
 
 
@@ -248,13 +245,6 @@ def _was_moved(folder: str, stood: Collection[str], present: Collection[str]) ->
         name in stood and name not in left and not has_role(name, *proof) and not has_role(f"{name}/", *proof)
         for name in names
     )
-
-
-def _manifest(path: str, before: bytes | None, now: bytes | None) -> Divided:
-    was, text = decoded(before), decoded(now)
-    if was is not None and text is not None and now is not None and adds_only(path, was, text):
-        return Divided(path, False, True, reverted=Before())
-    return _either(path)
 
 
 def _inline(path: str, before: bytes | None, now: bytes | None, *, tested: bool) -> Divided:

@@ -28,7 +28,7 @@ from posixpath import basename, dirname, join
 from typing import Literal
 
 from donewhen.core.commands.wrapped import segments, verbs_match
-from donewhen.core.ecosystems import ECOSYSTEMS, Plant
+from donewhen.core.ecosystems import ECOSYSTEMS, TOOLS, Plant
 from donewhen.core.evidence import CheckResult, Outcome, TestOutcome, Trial, TrialKind
 from donewhen.core.globs import any_matches
 from donewhen.core.proof_files import says_absent, says_up_to_date
@@ -116,9 +116,8 @@ def said_at_start(result: CheckResult) -> AtStart:
 
 def passing(result: CheckResult | None) -> frozenset[str]:
     """The names of the tests that passed."""
-    return (
-        frozenset(test.name for test in result.tests if test.outcome == "passed") if result is not None else frozenset()
-    )
+    tests = result.tests if result is not None else ()
+    return frozenset(test.name for test in tests if test.outcome == "passed")
 
 
 def has_nothing_to_run(result: CheckResult) -> bool:
@@ -127,7 +126,7 @@ def has_nothing_to_run(result: CheckResult) -> bool:
         return False
     if result.outcome in (Outcome.NO_TESTS, Outcome.NOT_INSTALLED, Outcome.NOT_RUN):
         return True
-    return not any(test.outcome in ("failed", "error") for test in result.tests) and says_absent(result.output)
+    return not any(test.failed for test in result.tests) and says_absent(result.output)
 
 
 def plan(stand: TrialInput) -> tuple[TrialKind, ...]:
@@ -183,7 +182,7 @@ def reported(trial: Trial) -> bool:
         return False
     named = [test for test in result.tests if trial.plant in test.name.casefold()]
     if named:
-        return any(test.outcome in ("failed", "error") for test in named)
+        return any(test.failed for test in named)
     if any(leaf(test.name) in trial.taken for test in result.tests):
         return False  # what was printed is told of those tests
     return trial.plant in result.output.casefold()
@@ -211,14 +210,13 @@ def broken(stand: TrialInput, trial: Trial) -> list[str]:
     """The tests that passed in the audit, and fail in this room for reasons of their own."""
     if trial.result is None:
         return []
-    passed = {test.name for test in trial.result.tests if test.outcome == "passed"}
     failed = {
         test.name
         for test in trial.result.tests
-        if test.outcome in ("failed", "error")
+        if test.failed
         and not (trial.plant and (trial.plant in test.message or (not test.message and leaf(test.name) in trial.taken)))
     }
-    return sorted((failed - passed) & stand.passing)
+    return sorted((failed - passing(trial.result)) & stand.passing)
 
 
 def conclude(stand: TrialInput, trials: Mapping[TrialKind, Trial]) -> Conclusion:
@@ -286,11 +284,10 @@ def _original_passes(stand: TrialInput, trial: Trial) -> bool:
     parts = segments(result.command)
     said = [
         tool.unexpected
-        for ecosystem in ECOSYSTEMS
-        for tool in ecosystem.tools
+        for tool in TOOLS
         if tool.unexpected and len(parts) == 1 and any(verbs_match(parts[0].tool, (one,)) for one in tool.commands)
     ]
-    failed = [test for test in result.tests if test.outcome in ("failed", "error")]
+    failed = [test for test in result.tests if test.failed]
     return (
         bool(said and failed and result.totals is not None and result.totals.failed == len(failed))
         and stand.first.keys() <= {test.name for test in result.tests}
@@ -417,7 +414,7 @@ def _room_at_fault(trial: Trial, control: Trial | None) -> str:
 
 
 def _failed(result: CheckResult) -> list[str]:
-    return [test.name for test in result.tests if test.outcome in ("failed", "error")]
+    return [test.name for test in result.tests if test.failed]
 
 
 # Plants a test that must fail beside others (`ecosystem.Plant`).

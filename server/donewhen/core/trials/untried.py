@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from posixpath import splitext
 from typing import Literal
 
-from donewhen.core.ecosystems import ECOSYSTEMS
+from donewhen.core.ecosystems import ECOSYSTEMS, SOURCES
 from donewhen.core.inline import lines_of_product
 
 MAX_PLACES = 20
@@ -51,9 +51,11 @@ def special_cases(
     found: list[Special] = []
     stood = Counter(line.strip() for path, (before, _) in changes.items() for _, line in product_lines(path, before))
     for path, (before, now) in sorted(changes.items()):
-        asks = _asks(source_suffix(path, now if now is not None else before))
-        if asks is None:
+        suffix = source_suffix(path, now if now is not None else before)
+        if suffix not in SOURCES:
             continue
+        marks = (mark for one in ECOSYSTEMS if suffix in one.sources or one.name == "common" for mark in one.asks)
+        asks = re.compile("|".join(marks))
         known = {text for _, line in product_lines(path, before) for text in _literals(line)}
         for number, line in lines_that_came(product_lines(path, now), stood):
             kind = _kind(line, asks, names, values - known)
@@ -99,16 +101,9 @@ _ENDINGS = {
 }
 
 
-def _asks(suffix: str) -> re.Pattern[str] | None:
-    """What asks whether a test runs, in a source whose name ends so; None for what is not a source."""
-    marks = [mark for one in ECOSYSTEMS if suffix in one.sources or one.name == "common" for mark in one.asks]
-    return re.compile("|".join(marks)) if any(suffix in one.sources for one in ECOSYSTEMS) else None
-
-
 def is_source(path: str, content: bytes | None) -> bool:
     """True for a program's text, in a language that is known here."""
-    suffix = source_suffix(path, content)
-    return any(suffix in one.sources for one in ECOSYSTEMS)
+    return source_suffix(path, content) in SOURCES
 
 
 def product_lines(path: str, content: bytes | None) -> list[tuple[int, str]]:
@@ -147,7 +142,8 @@ class Suppressed:
 def heeded(texts: Iterable[str]) -> frozenset[str]:
     """The tools that commands, or the texts of what their names stand for, name."""
     text = "\n".join(texts)
-    return frozenset(tool for tool in _tools() if re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", text))
+    tools = {tool for one in ECOSYSTEMS for suppression in one.suppressions for tool in suppression.tools}
+    return frozenset(tool for tool in tools if re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", text))
 
 
 def more_suppressed(
@@ -166,7 +162,9 @@ def more_suppressed(
                 old, new = _decoded_lines(was), _decoded_lines(is_now)
                 before += sum(len(mark.findall(line)) for line in old)
                 now += sum(len(mark.findall(line)) for line in new)
-                came += _came(path, old, new, mark)
+                known = Counter(line.strip() for line in old if mark.search(line))
+                marked = ((number, line) for number, line in enumerate(new) if mark.search(line))
+                came += (Suppressed(path, at, line.strip()[:120]) for at, line in lines_that_came(marked, known))
             if now > before:
                 found.update({(one.path, one.line): one for one in came})
     return tuple(found[key] for key in sorted(found)[:MAX_SUPPRESSIONS])
@@ -174,11 +172,10 @@ def more_suppressed(
 
 def no_longer_checked(changes: Mapping[str, tuple[bytes | None, bytes | None]]) -> tuple[str, ...]:
     """The sources that are gone, and most of whose lines stand in no other file of their kind that changed."""
-    sources = tuple(suffix for ecosystem in ECOSYSTEMS for suffix in ecosystem.sources)
     found: list[str] = []
     for path, (was, now) in sorted(changes.items()):
         lines = {line.strip() for line in _decoded_lines(was)} - {""}
-        if now is not None or not lines or not path.endswith(sources):
+        if now is not None or not lines or not path.endswith(SOURCES):
             continue
         kin = (new for other, (_, new) in changes.items() if splitext(other)[1] == splitext(path)[1])
         there = {line.strip() for new in kin for line in _decoded_lines(new)}
@@ -187,15 +184,5 @@ def no_longer_checked(changes: Mapping[str, tuple[bytes | None, bytes | None]]) 
     return tuple(found[:MAX_SUPPRESSIONS])
 
 
-def _came(path: str, old: list[str], new: list[str], mark: re.Pattern[str]) -> list[Suppressed]:
-    known = Counter(line.strip() for line in old if mark.search(line))
-    marked = ((number, line) for number, line in enumerate(new) if mark.search(line))
-    return [Suppressed(path, number, line.strip()[:120]) for number, line in lines_that_came(marked, known)]
-
-
 def _decoded_lines(content: bytes | None) -> list[str]:
     return [] if content is None or b"\0" in content else content.decode("utf-8", "replace").splitlines()
-
-
-def _tools() -> frozenset[str]:
-    return frozenset(tool for one in ECOSYSTEMS for suppression in one.suppressions for tool in suppression.tools)
