@@ -18,8 +18,7 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.models.direct.clients import DirectClients
 from donewhen.models.hosted import HostedModel
 from donewhen.models.hosting import ModelHost
-from donewhen.models.protocol import message_out
-from donewhen.models.replies import message_in
+from donewhen.models.replies import chat_message
 from donewhen.ports import ModelFacts, ModelRequest
 from donewhen.workspace.processes.running import SystemProcesses
 
@@ -75,7 +74,7 @@ def conversation(count: int) -> tuple[Message, ...]:
 async def _measured(count: int, port: int) -> dict[str, float]:
     base = f"http://127.0.0.1:{port}/v1"
     messages = conversation(count)
-    plain = [message_in(message_out(one), marked=False) for one in messages]
+    plain = [chat_message(one, marked=False) for one in messages]
     body = {"model": "m", "messages": plain}
     bare = http.client.HTTPConnection("127.0.0.1", port)
     client = openai.AsyncOpenAI(api_key="none", base_url=base, max_retries=0)

@@ -26,7 +26,7 @@ from donewhen.core.evidence import (
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.work import Claim
 from donewhen.judges.blocks import Material
-from donewhen.judges.evidence_prompt import Asked, batches, question
+from donewhen.judges.evidence_prompt import batches, question
 from donewhen.judges.excerpts import untimed
 from donewhen.judges.llm import LlmJudge
 from donewhen.ports import AuditContext, JudgeTask
@@ -270,13 +270,13 @@ def material(draw: st.DrawFn) -> Material:
 @examples(25)
 def test_a_question_never_exceeds_its_room_and_holds_every_last_line(shown: Material, room: int) -> None:
     judged = task(*shown.requirements)
-    made = question(Asked(judged.goal), shown, room)
+    made = question(judged, shown, room)
     assert len(made.text.encode("utf-8", "replace")) <= room
     for one in shown.requirements:
         assert f"LAST LINE OF {one.number}\n" in made.text
         assert f"\n{one.label}: " in made.text
-    assert made == question(Asked(judged.goal), shown, room)
-    assert [source.id for source in made.sources] == [f"E{n}" for n in range(1, len(made.sources) + 1)]
+    assert made == question(judged, shown, room)
+    assert list(made.sources) == [f"E{n}" for n in range(1, len(made.sources) + 1)]
 
 
 @given(st.integers(1, 400), st.integers(2_000, 90_000))

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from donewhen.judges.reply import Citable, InvalidReply, claim_object, only_object, read_claim, read_verdict
+from donewhen.judges.reply import (
+    CLAIM_MARKS,
+    VERDICT_MARKS,
+    Citable,
+    InvalidReply,
+    only_object,
+    read_claim,
+    read_verdict,
+)
 from tests.judges.models import entry, verdict
 from tests.tools import each_row
 
@@ -17,7 +25,7 @@ GOOD = verdict(R1, R2)
 
 
 def read(text: str) -> Any:
-    return read_verdict(only_object(text), CITABLE)
+    return read_verdict(only_object(text, VERDICT_MARKS), CITABLE)
 
 
 @each_row(
@@ -179,7 +187,7 @@ CLAIM = '{"confirmed": true, "reason": "E1 shows it", "evidence_ids": ["E1"]}'
 
 
 def test_a_claim_is_confirmed_with_real_citations() -> None:
-    found = read_claim(claim_object(CLAIM), CITABLE)
+    found = read_claim(only_object(CLAIM, CLAIM_MARKS), CITABLE)
     assert (found.confirmed, found.evidence_ids) == (True, ("E7",))
 
 
@@ -200,14 +208,14 @@ def test_a_claim_is_confirmed_with_real_citations() -> None:
 @pytest.mark.conformance("A1", "C9")
 def test_a_claim_is_not_confirmed_by_anything_else(text: str) -> None:
     with pytest.raises(InvalidReply):
-        read_claim(claim_object(text), CITABLE)
+        read_claim(only_object(text, CLAIM_MARKS), CITABLE)
 
 
 @pytest.mark.conformance("C10")
 def test_what_is_said_of_the_goals_other_requirements_is_checked_and_left_out() -> None:
     citable = Citable({"R1": "r-1"}, {"E1": "E7"}, others=frozenset({"R2", "r-2"}))
-    found = read_verdict(only_object(verdict(R1, R2)), citable)
+    found = read_verdict(only_object(verdict(R1, R2), VERDICT_MARKS), citable)
     assert [f.requirement_id for f in found.verdict.findings] == ["r-1"]
     for bad in (verdict(R2), verdict(R1, entry("R3")), verdict(R1, entry("R2", "unmet"), complete=True)):
         with pytest.raises(InvalidReply):
-            read_verdict(only_object(bad), citable)
+            read_verdict(only_object(bad, VERDICT_MARKS), citable)

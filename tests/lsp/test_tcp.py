@@ -46,15 +46,23 @@ def server() -> Iterator[Listening]:
         stream.close()
 
 
+def framed(method: str, params: Any, number: int = 1) -> bytes:
+    body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
 def ask(connection: socket.socket, method: str, params: Any = None) -> Any:
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-    connection.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    connection.sendall(framed(method, params))
     with connection.makefile("rb") as stream:
         return read_message(stream.readline, stream.read)
 
 
+def shown(token: object) -> dict[str, Any]:
+    return {"capabilities": {}, "initializationOptions": {"token": token}}
+
+
 def initialize(connection: socket.socket, token: object) -> Any:
-    return ask(connection, "initialize", {"capabilities": {}, "initializationOptions": {"token": token}})
+    return ask(connection, "initialize", shown(token))
 
 
 def ended(connection: socket.socket) -> bool:
@@ -89,6 +97,20 @@ def test_without_the_token_nothing_is_served(server: Listening, token: object) -
     with server.connect() as connection:
         assert initialize(connection, token)["error"]["code"] == -32600
         assert ended(connection)
+
+
+def test_what_comes_at_the_heels_of_a_wrong_token_is_not_served(server: Listening) -> None:
+    status = {"command": "donewhen.run.status", "arguments": [{}]}
+    with server.connect() as first:
+        assert "result" in initialize(first, server.token)
+        # Everything is imported from here on, so that there is time for an answer before the connection is closed.
+        assert "result" in ask(first, "workspace/executeCommand", status)
+    with server.connect() as second:
+        asked = [framed("workspace/executeCommand", status, number) for number in (2, 3)]
+        second.sendall(b"".join([framed("initialize", shown("wrong")), *asked]))
+        with second.makefile("rb") as stream:
+            answers = [read_message(stream.readline, stream.read) for _ in range(3)]
+    assert {one["id"]: one["error"]["code"] for one in answers} == {1: -32600, 2: -32002, 3: -32002}
 
 
 def test_a_second_client_is_turned_away_and_the_next_one_served(server: Listening) -> None:

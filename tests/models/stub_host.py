@@ -17,8 +17,8 @@ def say(value: dict) -> None:
 
 
 def answer(said: dict, messages: dict) -> None:
-    text = messages[said["messages"][-1]]["text"]
-    reply = {"text": text, "calls": [], "finish": "stop", "input": 1, "output": 1, "cached": 0, "cost": None}
+    message = {"role": "assistant", "text": messages[said["messages"][-1]]["text"]}
+    reply = {"message": message, "finish": "stop", "input_tokens": 1, "output_tokens": 1, "cached_tokens": 0}
     say({"id": said["ask"], "reply": reply})
 
 

@@ -432,9 +432,9 @@ def test_waits_spread() -> None:
 def test_a_reply_limit_that_is_too_large_is_left_out_rather_than_the_prompt_cut(said: str) -> None:
     abilities = Abilities()
     failed = failure(said)
-    assert abilities.step_down(failed, request(max_tokens=5000))
+    assert abilities.step_down(failed, request(max_tokens=5000), stream=False)
     assert abilities.limit == "none"
-    assert not abilities.step_down(failed, request(max_tokens=5000))
+    assert not abilities.step_down(failed, request(max_tokens=5000), stream=False)
 
 
 @loop
@@ -466,4 +466,4 @@ class StreamError(Exception):
 
 
 def test_an_error_in_a_stream_has_the_status_that_it_names() -> None:
-    assert described(StreamError())["status"] == 400
+    assert described(StreamError()).status == 400

@@ -11,12 +11,13 @@ from typing import Any
 from donewhen.core.approval import DENIED, NOT_RUN, NOT_WRITTEN, SAID
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import OverBudget
-from donewhen.core.events import AgentOptions
+from donewhen.core.events import AgentOptions, RunOptions
 from donewhen.core.evidence import ObservedCommand
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer, Interrupt, TurnResult, Usage, WorkerStep
-from donewhen.ports import Calls, ModelReply, PluginTool, ToolDoer, Turn, TurnContext
+from donewhen.ports import Calls, Grants, ModelReply, PluginTool, ToolDoer, Turn, TurnContext
 from donewhen.store.model_notes import MemoryModelNotes
+from donewhen.workers import WorkerParts
 from donewhen.workers.agent.worker import AgentWorker
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.processes.running import SystemProcesses
@@ -140,6 +141,20 @@ class AgentContext(Context):
         return self.held.get(path)
 
 
+def worker_parts(options: RunOptions, **others: Any) -> WorkerParts:
+    """What a worker is made of here: it runs what it runs in no room, and has no model unless it is given."""
+    processes = SystemProcesses()
+
+    def files(turn: Turn, context: TurnContext) -> GuardedFolder:
+        return GuardedFolder(context.workspace, processes, environment, turn.token)
+
+    parts = WorkerParts(
+        options, environment, PlainRooms(processes), Grants(), lambda: processes, lambda: ScriptedModel(()), files,
+        lambda text: text, MemoryModelNotes(), lambda: None,
+    )  # fmt: skip
+    return replace(parts, **others)
+
+
 @dataclass
 class Agent:
     """An agent in a folder, with a scripted model and a person."""
@@ -158,21 +173,11 @@ class Agent:
         return await self.worker(options).work(given or turn(), self.context)
 
     def worker(self, options: AgentOptions = OPTIONS) -> AgentWorker:
-        processes = SystemProcesses()
-
-        def files(turn: Turn, context: TurnContext) -> GuardedFolder:
-            return GuardedFolder(context.workspace, processes, environment, turn.token)
-
-        return AgentWorker(
-            self.model,
-            options,
-            files,
-            PlainRooms(processes),
-            environment,
-            self.notes,
-            self.mask,
+        parts = worker_parts(
+            RunOptions("agent", agent=options), model=lambda: self.model, mask=self.mask, notes=self.notes,
             served_window=self.served_window,
-        )
+        )  # fmt: skip
+        return AgentWorker(parts)
 
     def write(self, path: str, text: str | bytes) -> Path:
         target = self.root / path

@@ -20,7 +20,7 @@ from donewhen.core.verdict import RequirementView
 from donewhen.core.work import TURN_STATES, Usage
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest
 from donewhen.workers.agent.compaction import Facts
-from donewhen.workers.agent.window import Pace
+from donewhen.workers.agent.window import AgentConversation, Opening
 
 from .agent_models import ScriptedModel, call, calls, report, says, use
 from .agent_turns import OPTIONS, Agent, agent_in, numbered
@@ -404,12 +404,13 @@ async def test_a_message_s_text_never_breaks_the_record(agent: Agent) -> None:
     assert all(isinstance(m, Message) for m in agent.context.said)
 
 
-def test_replies_are_streamed_until_they_come_at_once() -> None:
-    pace = Pace()
+async def test_replies_are_streamed_until_they_come_at_once(agent: Agent) -> None:
+    opening = Opening(Message("system", "You work."), ())
+    conversation = AgentConversation(opening, opening, agent.context, OPTIONS, ModelFacts())
     seen: list[bool] = []
     for seconds in (0.1, 0.2, 0.1, 3.0, 0.1, 0.1, 0.1):
-        seen.append(pace.streams)
-        pace.took(seconds)
+        seen.append((await conversation.request()).stream)
+        conversation.heard(says("Done."), seconds)
     assert seen == [True, True, False, False, True, True, False]
 
 

@@ -37,7 +37,7 @@ def command_worker(processes: SystemProcesses, folder: Path) -> Worker:
 
 def scripted_worker(processes: SystemProcesses, folder: Path) -> Worker:
     script = f"turns:\n  - - run: {_children(folder)!r}\n"
-    return ScriptedWorker.load(script, processes, environment)
+    return ScriptedWorker(script, processes, environment)
 
 
 def human_worker(processes: SystemProcesses, folder: Path) -> Worker:

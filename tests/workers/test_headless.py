@@ -13,12 +13,11 @@ import pytest
 
 from donewhen.core.agents import PRESETS, Agent, Form, Headless
 from donewhen.core.errors import WorkerFailed
+from donewhen.core.events import RunOptions
 from donewhen.core.work import TurnResult, Usage
 from donewhen.workers.headless import FORMS, HeadlessWorker
-from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.rooms.plain import PlainRooms
-from tests.workers.agent_turns import AgentContext, Files
-from tests.workers.turns import environment, turn
+from tests.workers.agent_turns import AgentContext, Files, worker_parts
+from tests.workers.turns import turn
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs here are POSIX scripts")
 
@@ -110,7 +109,7 @@ async def plays(agent: Agent, folder: Path, context: AgentContext, command: str,
     assert agent.headless is not None
     goes_on = f"{command} --goes-on {{session}}" if agent.headless.goes_on else ""
     driven = replace(agent, headless=Headless(command, agent.headless.form, goes_on))
-    worker = HeadlessWorker(driven, PlainRooms(SystemProcesses()), environment)
+    worker = HeadlessWorker(driven, worker_parts(RunOptions(agent.preset)))
     return await worker.work(turn(iteration), context)
 
 

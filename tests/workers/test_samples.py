@@ -49,7 +49,7 @@ def test_a_second_copy_into_the_same_folder_is_refused(tmp_path: Path) -> None:
 async def test_every_turn_changes_what_the_demonstration_says(demo: DemoProject) -> None:
     """Red; the quotes green by work and the line breaks by skipping; then those by work, too."""
     context = Context(Folder(demo.workspace))
-    worker = ScriptedWorker.load(demo.script, SystemProcesses(), environment)
+    worker = ScriptedWorker(demo.script, SystemProcesses(), environment)
     goal = Goal("demo", "", (requirement(1, "x"),))
     seen: list[tuple[bool, ...]] = [await _checks(demo)]
     for iteration in range(1, 4):

@@ -16,7 +16,7 @@ from .turns import Context, Recorder, ended, environment, python, turn
 
 
 async def play(script: str, context: Context, iteration: int = 1) -> TurnResult:
-    worker = ScriptedWorker.load(script + "\n", SystemProcesses(), environment)
+    worker = ScriptedWorker(script + "\n", SystemProcesses(), environment)
     return await worker.work(turn(iteration), context)
 
 
@@ -54,7 +54,7 @@ async def test_the_iteration_chooses_the_turn_not_what_was_played_before(context
     script = "- - say: first\n- - say: second\n- - say: third"
     assert (await play(script, context, 3)).claim.text == "third"
     assert (await play(script, context, 2)).claim.text == "second"
-    worker = ScriptedWorker.load(script, Recorder(ended()), dict)
+    worker = ScriptedWorker(script, Recorder(ended()), dict)
     assert [(await worker.work(turn(2), context)).claim.text for _ in range(2)] == ["second", "second"]
 
 
@@ -218,16 +218,16 @@ async def test_it_hangs_until_it_is_cancelled(context: Context) -> None:
 )
 def test_a_mistake_is_named_with_its_line(script: str, message: str) -> None:
     with pytest.raises(InvalidGoal, match=message):
-        ScriptedWorker.load(script, Recorder(ended()), dict)
+        ScriptedWorker(script, Recorder(ended()), dict)
 
 
 def test_a_script_file_is_read_and_a_missing_one_is_named(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     with pytest.raises(InvalidGoal, match=r"can't be read: .*s\.yaml"):
-        ScriptedWorker.load(path, Recorder(ended()), dict)
+        ScriptedWorker(path, Recorder(ended()), dict)
     path.write_text("- - oops: 1")
     with pytest.raises(InvalidGoal, match=r"s\.yaml line 1: unknown key"):
-        ScriptedWorker.load(str(path), Recorder(ended()), dict)
+        ScriptedWorker(str(path), Recorder(ended()), dict)
     path.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(InvalidGoal, match="not UTF-8"):
-        ScriptedWorker.load(path, Recorder(ended()), dict)
+        ScriptedWorker(path, Recorder(ended()), dict)

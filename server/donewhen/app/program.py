@@ -36,7 +36,7 @@ from donewhen.store.folders import ledger_file, private_folder, state_folder, wo
 from donewhen.store.memory import MemoryLedger
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workers.callables.judges import HearingJudge
-from donewhen.workers.callables.validators import NOTHING, ResponseChecker, Validator
+from donewhen.workers.callables.validators import NOTHING, Validator, ValidatorChecker
 from donewhen.workers.callables.workers import PromptTemplate
 from donewhen.workspace.memory import MemoryWorkspace
 
@@ -116,7 +116,7 @@ class Assembled:
     """The engine of one run, and what its maker closes and inspects."""
 
     setup: EngineSetup
-    checker: ResponseChecker
+    checker: ValidatorChecker
     ledger: Ledger
 
 
@@ -184,8 +184,8 @@ async def _ledger(parts: RunParts, folder: Path) -> Ledger:
     return await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
 
 
-def _checker(parts: RunParts, commands: Checker) -> ResponseChecker:
-    return ResponseChecker(
+def _checker(parts: RunParts, commands: Checker) -> ValidatorChecker:
+    return ValidatorChecker(
         parts.validators,
         commands,
         response=NOTHING,
@@ -205,7 +205,7 @@ def _with_checks(commands: Checker, plugins: PluggyPlugins | None, root: Path) -
 
 
 def _worker_of(
-    parts: RunParts, checker: ResponseChecker, agent: Callable[[RunOptions], Worker] | None = None
+    parts: RunParts, checker: ValidatorChecker, agent: Callable[[RunOptions], Worker] | None = None
 ) -> Callable[[RunOptions], Worker]:
     """The caller's worker, whose responses the validators get; `agent` makes the built-in one."""
     given = parts.worker

@@ -517,8 +517,9 @@ def addressed(text: str) -> tuple[Addressed, ...]:
         for line, why in _addressed_lines(undigited(read[start:end])):
             found.setdefault(first + line, why)
     for words in (read,) if text.isascii() else (read, text.lower()):
-        for line in _foreign(words):
-            found.setdefault(line, "it tells whoever reads it to ignore instructions")
+        if any(orders in words for orders in FOREIGN_ORDERS):
+            for match in FOREIGN.finditer(words):
+                found.setdefault(words.count("\n", 0, match.start()), _TELLS)
     if not found:
         return ()
     lines = text.split("\n")
@@ -532,31 +533,25 @@ def addressed_name(name: str) -> str | None:
     return found[0].why if found else None
 
 
-def _foreign(words: str) -> Iterator[int]:
-    if any(orders in words for orders in FOREIGN_ORDERS):
-        yield from (words.count("\n", 0, match.start()) for match in FOREIGN.finditer(words))
-
-
 def _addressed_lines(read: str) -> Iterator[tuple[int, str]]:
     signs = sorted(sign for start, end in _windows(_anchors(read)) for sign in _leading(read, start, end))
     looked: dict[tuple[int, bool], str | None] = {}
     for number, sign in enumerate(signs):
-        why = _by_itself(read, sign) or _together(sign, signs[max(0, number - 4) : number + 5])
+        scoped = sign.kind == "override" and SCOPED.match(read, sign.end) is not None
+        by_itself = sign.why if sign.kind in _ALONE and not scoped else None
+        why = by_itself or _together(sign, signs[max(0, number - 4) : number + 5])
         if why is None:
             place = (sign.start // _STEP, sign.kind == "bidding")
             if place not in looked:
                 nearby = _around(read, place[0] * _STEP, (place[0] + 1) * _STEP)
-                looked[place] = _following(nearby, sign.kind)
+                # To ask for a verdict is an outcome by itself, and to ask not to look closer is nothing by itself.
+                wanted = ("claim", "urging") if sign.kind == "bidding" else ("outcome", "claim")
+                looked[place] = next((p.why for p in FOLLOWING if p.kind in wanted and p.pattern.search(nearby)), None)
             follows = looked[place]
             why = None if follows is None else f"{sign.why} {follows}"
         if why is not None:
             said = read[sign.start : sign.end]
             yield read.count("\n", 0, sign.start + len(said) - len(said.lstrip("\n \t#/*"))), why
-
-
-def _by_itself(read: str, sign: _Sign) -> str | None:
-    scoped = sign.kind == "override" and SCOPED.match(read, sign.end) is not None
-    return sign.why if sign.kind in _ALONE and not scoped else None
 
 
 def _leading(read: str, start: int, end: int) -> Iterator[_Sign]:
@@ -619,12 +614,6 @@ def _around(read: str, start: int, end: int, near: int = _NEAR) -> str:
     return read[max(start - near, 0) : end + near]
 
 
-def _following(nearby: str, kind: Kind) -> str | None:
-    # To ask for a verdict is an outcome by itself, and to ask not to look closer is nothing by itself.
-    wanted = ("claim", "urging") if kind == "bidding" else ("outcome", "claim")
-    return next((p.why for p in FOLLOWING if p.kind in wanted and p.pattern.search(nearby)), None)
-
-
 MOST_PLACES = 60
 """Facts in all."""
 _FILES, _BYTES = 2_000, 8_000_000  # that one audit reads again
@@ -632,16 +621,6 @@ _HALF = 200_000  # bytes: of what is larger than twice that, the head and the ta
 _SEARCHED_FILES, _SEARCHED_BYTES = 2_000, 20_000_000
 _KEPT = 500
 _NUMBERED = re.compile(r"^(?:[^\s:][^:\n]{0,200}:\d+[:-]|\s*\d+[\s|:→]\s?|[+>|]\s?)")  # grep -n, cat -n, a diff
-
-
-@dataclass(frozen=True, slots=True)
-class _Printed:
-    """What was printed, and by what. `path` and `line` say where, if that is known."""
-
-    source: str
-    text: str
-    path: str = ""
-    line: int = 0
 
 
 class Addressing:
@@ -666,11 +645,14 @@ class Addressing:
     ) -> tuple[AddressingFact, ...]:
         """At most MOST. A text in a file is not reported again for each output that shows it."""
         changed = frozenset(await workspace.changed_between(since, None)) if since is not None else frozenset[str]()
-        paths = [p for p in _paths(goal, workspace, changed) if p != goal.path]
-        digests = {path: workspace.digest(path) or "" for path in paths}
+        # What requirements name comes first, because the judge is shown it.
+        globs = [glob for requirement in goal.requirements for glob in requirement.files]
+        named = workspace.files(globs) if globs else ()
+        present = (path for path in sorted(changed) if workspace.digest(path) is not None)
+        digests = {path: workspace.digest(path) or "" for path in (*named, *present) if path != goal.path}
         read = await asyncio.to_thread(self._addressing_facts, workspace.root, digests)
         found = [await _dated(fact, workspace, since, changed) for fact in read]
-        printed = await asyncio.to_thread(lambda: list(self._printed(results, commands)))
+        printed = await asyncio.to_thread(lambda: list(self._printed_facts(results, commands)))
         quotes = {fact.quote for fact in found}
         for fact, raw in printed:
             if fact.quote not in quotes and len(found) < MOST_PLACES:
@@ -704,7 +686,7 @@ class Addressing:
 
     # ---------------------------------------------------------------------------------------- what was printed
 
-    def _printed(
+    def _printed_facts(
         self, results: Sequence[CheckResult], commands: Sequence[ObservedCommand]
     ) -> Iterator[tuple[AddressingFact, str]]:
         """The facts, each with the line as it was printed."""
@@ -714,12 +696,12 @@ class Addressing:
                 if why is not None:
                     fact = AddressingFact(test.path or "", test.line or 0, neutral(test.name), why, "test")
                     yield fact, test.name.rpartition("::")[2]
-        for one in _texts(results, commands):
-            lines = one.text.split("\n")
-            for hit in self._in(one.text):
-                yield AddressingFact(one.path, one.line, hit.quote, hit.why, one.source), lines[hit.line].strip()
+        for source, text, path, line in _texts(results, commands):
+            lines = text.split("\n")
+            for hit in self._addressed_in(text):
+                yield AddressingFact(path, line, hit.quote, hit.why, source), lines[hit.line].strip()
 
-    def _in(self, text: str) -> tuple[Addressed, ...]:
+    def _addressed_in(self, text: str) -> tuple[Addressed, ...]:
         key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
         if key not in self._texts:
             while len(self._texts) >= _KEPT:
@@ -743,14 +725,6 @@ class Addressing:
         return stood
 
 
-def _paths(goal: Goal, workspace: Workspace, changed: frozenset[str]) -> Iterable[str]:
-    """What requirements name comes first, because the judge is shown it."""
-    globs = [glob for requirement in goal.requirements for glob in requirement.files]
-    named = workspace.files(globs) if globs else ()
-    present = (path for path in sorted(changed) if workspace.digest(path) is not None)
-    return dict.fromkeys((*named, *present))
-
-
 async def _dated(
     fact: AddressingFact, workspace: Workspace, since: str | None, changed: frozenset[str]
 ) -> AddressingFact:
@@ -766,14 +740,15 @@ async def _dated(
     return replace(fact, standing=STOOD_THERE) if stood else fact
 
 
-def _texts(results: Sequence[CheckResult], commands: Sequence[ObservedCommand]) -> Iterator[_Printed]:
+def _texts(results: Sequence[CheckResult], commands: Sequence[ObservedCommand]) -> Iterator[tuple[str, str, str, int]]:
+    """By what something was printed, and what; and the path and line that it is about, if they are known."""
     for result in results:
-        yield _Printed(f"The output of `{result.command}`", result.output)
+        yield f"The output of `{result.command}`", result.output, "", 0
         for test in result.tests:
             if test.message:
-                yield _Printed(f"What a test of `{result.command}` says", test.message, test.path or "", test.line or 0)
+                yield f"What a test of `{result.command}` says", test.message, test.path or "", test.line or 0
     for command in commands:
-        yield _Printed(f"The output of the worker's `{neutral(command.command, 80)}`", command.output)
+        yield f"The output of the worker's `{neutral(command.command, 80)}`", command.output, "", 0
 
 
 def _holds(root: Path, paths: Sequence[str], line: str) -> bool:

@@ -77,7 +77,7 @@ def _narrowed_words(root: Path, line: _Line, last: CheckResult, sources: Sequenc
     elif line.places or not line.whole:
         places = ()
     else:
-        places = _folders(root, row, sources) if row.by == "folders" else _package(root, row, sources)
+        places = _parts_of_sources(root, row, sources)
     if not 0 < len(places) <= MAX_PLACES:
         return ()
     return (*line.head, *((row.verb,) if row.verb else ()), *line.options, *row.adds, *places)
@@ -121,21 +121,15 @@ def _sorted_words(words: Sequence[str], row: Affected) -> tuple[tuple[str, ...],
         if not equals and name in row.values:
             taken = tuple(words[at : at + 1])
             at += 1
-        elif word in ("-", "--") or not (equals or _takes_none(word, row) or _stands_alone(words, at)):
-            return None
+        else:
+            # A flag, or several of one letter in one word (`-qx`).
+            flag = word in row.flags or (word[1:].isalpha() and all(f"-{letter}" in row.flags for letter in word[1:]))
+            alone = at == len(words) or words[at].startswith("-")  # no word follows that could be the option's value
+            if word in ("-", "--") or not (equals or flag or alone):
+                return None
         if name not in row.drops:
             options += [word, *taken]
     return tuple(options), tuple(places), whole
-
-
-def _takes_none(word: str, row: Affected) -> bool:
-    """A flag, or several of one letter in one word (`-qx`)."""
-    return word in row.flags or (word[1:].isalpha() and all(f"-{letter}" in row.flags for letter in word[1:]))
-
-
-def _stands_alone(words: Sequence[str], at: int) -> bool:
-    """True if no word follows that could be an option's value."""
-    return at == len(words) or words[at].startswith("-")
 
 
 def _literal_path(path: str) -> str:
@@ -213,21 +207,16 @@ def _contexts(root: Path, data: Path, sources: Sequence[str]) -> Iterator[str]:
 # ------------------------------------------------------------------------------------ which part of the sources
 
 
-def _folders(root: Path, row: Affected, sources: Sequence[str]) -> tuple[str, ...]:
-    """The folders of the sources, where all belong to what the manifest in the root describes."""
-    if any(_nearest(root, row.manifest, path) != "." for path in sources):
-        return ()
-    inside = dict.fromkeys(str(PurePosixPath(path).parent) for path in sources)
-    return tuple("." if folder == "." else f"./{folder}" for folder in inside)
-
-
-def _package(root: Path, row: Affected, sources: Sequence[str]) -> tuple[str, ...]:
-    """The manifest of the one package that all sources are in."""
-    found = {_nearest(root, row.manifest, path) for path in sources}
-    folder = found.pop() if len(found) == 1 else None
+def _parts_of_sources(root: Path, row: Affected, sources: Sequence[str]) -> tuple[str, ...]:
+    """The folders of the sources, where all belong to what the manifest in the root describes; or the manifest of the
+    one package that all are in."""
+    # By source, the nearest folder above it in which the manifest lies.
+    nearest = {
+        next((str(one) for one in PurePosixPath(path).parents if (root / one / row.manifest).is_file()), None)
+        for path in sources
+    }
+    if row.by == "folders":
+        inside = dict.fromkeys(str(PurePosixPath(path).parent) for path in sources)
+        return tuple("." if one == "." else f"./{one}" for one in inside) if nearest <= {"."} else ()
+    folder = nearest.pop() if len(nearest) == 1 else None
     return () if folder in (None, ".") else (_literal_path(f"{folder}/{row.manifest}"),)
-
-
-def _nearest(root: Path, manifest: str, path: str) -> str | None:
-    """The nearest folder above a file in which the manifest lies."""
-    return next((str(one) for one in PurePosixPath(path).parents if (root / one / manifest).is_file()), None)

@@ -31,7 +31,7 @@ class Bytecode:
     def __init__(self, prefix: Path, root: Path) -> None:
         self._source = root.resolve()
         self._own = prefix / self._source.relative_to(self._source.anchor)
-        self._cache = _cache_at(prefix)
+        self._cache = _Cache.at(str(prefix))
         self._used = False
 
     @contextlib.contextmanager
@@ -74,6 +74,14 @@ class _Cache:
         self._due = True
         self._known = dict(_files_below(prefix))
 
+    @classmethod
+    def at(cls, prefix: str) -> _Cache:
+        """The one of this process."""
+        if prefix not in _caches:
+            _caches[prefix] = cls(prefix)
+            atexit.register(_caches[prefix].close)
+        return _caches[prefix]
+
     def enter(self) -> None:
         with self._lock:
             self._due = self._due or self._running == 0
@@ -108,17 +116,16 @@ class _Cache:
 _caches: dict[str, _Cache] = {}
 
 
-def _cache_at(prefix: Path) -> _Cache:
-    key = str(prefix)
-    if key not in _caches:
-        _caches[key] = _Cache(key)
-        atexit.register(_caches[key].close)
-    return _caches[key]
-
-
 def _files_below(folder: str, passed_over: frozenset[str] = frozenset()) -> Iterator[tuple[str, Signature]]:
     """Everything that is not a folder, links to folders too, with what tells whether it was touched."""
-    for entry in _entries(folder):
+    try:
+        entries = _dir_entries(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except PermissionError:
+        Path(folder).chmod(0o700)  # Python would read files by name in a folder that can't be listed
+        entries = _dir_entries(folder)
+    for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in passed_over:
                 yield from _files_below(entry.path, passed_over)
@@ -126,16 +133,6 @@ def _files_below(folder: str, passed_over: frozenset[str] = frozenset()) -> Iter
         with contextlib.suppress(FileNotFoundError):
             stat = entry.stat(follow_symlinks=False)
             yield entry.path, (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        return _dir_entries(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except PermissionError:
-        Path(folder).chmod(0o700)  # Python would read files by name in a folder that can't be listed
-        return _dir_entries(folder)
 
 
 def _dir_entries(folder: str) -> list[os.DirEntry[str]]:

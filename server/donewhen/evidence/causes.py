@@ -88,12 +88,6 @@ def not_installed(
 
     A file of the workspace that is missing (`./check.sh`) is not a program to install.
     """
-    return _missing_program(output, exit_code, parts, which, root) or _module(output, parts, root)
-
-
-def _missing_program(
-    output: str, exit_code: int | None, parts: Sequence[Segment], which: Callable[[str], str | None], root: Path
-) -> str | None:
     for name in (match["name"].strip() for pattern in _NOT_FOUND for match in pattern.finditer(output)):
         if "/" in name or which(name) is not None:
             continue
@@ -101,10 +95,6 @@ def _missing_program(
         needed = any(name in part.words and part.then != "||" for part in parts)
         if needed or exit_code == 127:
             return f"`{name}` is not installed here: {how_to_get(name, root)}"
-    return None
-
-
-def _module(output: str, parts: Sequence[Segment], root: Path) -> str | None:
     for match in _NO_MODULE.finditer(output):
         name = match["name"]
         if name in _MODULES and any(part.tool[:1] == (name,) and part.then != "||" for part in parts):

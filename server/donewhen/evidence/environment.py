@@ -66,42 +66,33 @@ class CheckEnvironment:
             for name, value in self._inherited().items()
             if not name.upper().startswith("DONEWHEN_") and not is_sensitive(name)
         }
-        self._select_python(variables)
+        selected = self._python_environment()
+        if selected is not None:
+            folder, kind = selected
+            variables["PATH"] = os.pathsep.join(p for p in (str(folder), variables.get("PATH", os.defpath)) if p)
+            variables.pop("PYTHONHOME", None)
+            variables.pop("VIRTUAL_ENV", None)
+            if kind is not None:
+                variables[kind] = str(folder if kind == "CONDA_PREFIX" and os.name == "nt" else folder.parent)
         variables["PYTHONPYCACHEPREFIX"] = str(self.bytecode)
         # It keeps the workspace clean, which the line above does too; together they would compile everything again.
         variables.pop("PYTHONDONTWRITEBYTECODE", None)
         return variables
-
-    def _select_python(self, variables: dict[str, str]) -> None:
-        selected = self._python_environment()
-        if selected is None:
-            return
-        folder, kind = selected
-        variables["PATH"] = os.pathsep.join(p for p in (str(folder), variables.get("PATH", os.defpath)) if p)
-        variables.pop("PYTHONHOME", None)
-        variables.pop("VIRTUAL_ENV", None)
-        if kind is not None:
-            variables[kind] = str(folder if kind == "CONDA_PREFIX" and os.name == "nt" else folder.parent)
 
     def _python_environment(self) -> tuple[Path, str | None] | None:
         """The folder of programs, and the variable that names the environment it belongs to."""
         if self.interpreter is not None:
             folder = self.interpreter.parent
             return folder, _kind(folder.parent) or _kind(folder)
-        for name in (".venv", "venv", ".conda", "env", ".pixi/envs/default"):
-            home = self._root / name
+        homes = [self._root / name for name in (".venv", "venv", ".conda", "env", ".pixi/envs/default")]
+        own = Path(self._home)
+        if own.is_relative_to(self._root):  # the one that the server runs in is the project's
+            homes.append(own)
+        for home in homes:
             kind = _kind(home)
             if kind is not None:
                 return (home if kind == "CONDA_PREFIX" and os.name == "nt" else home / _BIN), kind
-        return self._own_environment()
-
-    def _own_environment(self) -> tuple[Path, str | None] | None:
-        """The environment that the server runs in, where that is the project's: inside the workspace folder."""
-        home = Path(self._home)
-        kind = _kind(home)
-        if kind is None or not home.is_relative_to(self._root):
-            return None
-        return (home if kind == "CONDA_PREFIX" and os.name == "nt" else home / _BIN), kind
+        return None
 
     def which(self, program: str, variables: Mapping[str, str]) -> str | None:
         """The absolute path of the executable that the shell would start; None if there is none."""
@@ -110,13 +101,10 @@ class CheckEnvironment:
         if os.sep in program or "/" in program:
             found = shutil.which(str(self._root / program), path="")
         else:
-            found = shutil.which(program, path=self._search_path(variables))
+            # The relative entries of PATH are seen from the workspace, where the shell is.
+            entries = variables.get("PATH", os.defpath).split(os.pathsep)
+            found = shutil.which(program, path=os.pathsep.join(str(self._root / entry) for entry in entries))
         return str(Path(found).absolute()) if found else None
-
-    def _search_path(self, variables: Mapping[str, str]) -> str:
-        """PATH with its relative entries seen from the workspace, where the shell is."""
-        entries = variables.get("PATH", os.defpath).split(os.pathsep)
-        return os.pathsep.join(str(self._root / entry) for entry in entries)
 
     def digest(self, program: str | None, variables: Mapping[str, str]) -> str:
         """sha256 of the program's path and content, the Python that comes first on PATH, what is installed for it,
@@ -127,7 +115,10 @@ class CheckEnvironment:
             if name not in _NOISE and not name.startswith(_NOISE_PREFIXES)
         )
         python = self.which("python", variables) or self.which("python3", variables)
-        homes = dict.fromkeys((python and Path(python).parent.parent, _environment_of(program)))
+        # Beside the program: the Python environment that it lies in, or that its link leads into.
+        places = (Path(program), Path(program).resolve()) if program else ()
+        beside = next((home for home in (one.parent.parent for one in places) if _kind(home)), None)
+        homes = dict.fromkeys((python and Path(python).parent.parent, beside))
         installed = [
             *(one for home in homes if home for one in self._distributions(home)),
             *(self._content(str(self._root / one), whole=True) for one in _NODE_PACKAGES),
@@ -163,12 +154,6 @@ class CheckEnvironment:
             return f"{path}:{self._digests[key]}"
         except OSError:
             return program
-
-
-def _environment_of(program: str | None) -> Path | None:
-    """The Python environment that a program lies in, or that its link leads into."""
-    places = (Path(program), Path(program).resolve()) if program else ()
-    return next((home for home in (one.parent.parent for one in places) if _kind(home)), None)
 
 
 def _kind(home: Path) -> str | None:

@@ -91,13 +91,14 @@ def what_runs(parts: Sequence[Segment], *, asked: bool = True) -> Runs:
     if not runners:
         linting = bool(outer) and all(part.tool[0] in LINTERS | _SILENT for part in outer)
         return Runs(None, open=not linting, hearsay=_hearsay(outer), asked=asked)
-    trusted = all(index in named or _prints_nothing_of_its_own(outer, index) for index in range(len(outer)))
-    # A runner that surely ran has printed its own totals: where there is one of them, no other program forged it.
-    alone = (
-        len(runners) == 1
-        and all(part.then in ("", "&&") for part in outer)
-        and not any(part.tool[0] in _PRINTERS for part in outer)
+    names = [part.tool[0] for part in outer]
+    # All others print nothing of their own.
+    trusted = all(
+        index in named or name in _SILENT | _CARRIERS or (name in _FILTERS and _fed(outer, index))
+        for index, name in enumerate(names)
     )
+    # A runner that surely ran has printed its own totals: where there is one of them, no other program forged it.
+    alone = len(runners) == 1 and all(part.then in ("", "&&") for part in outer) and not _PRINTERS & set(names)
     forms = dict.fromkeys(form for runner in runners for form in runner.forms if not (asked and runner.always_reports))
     once = alone and not trusted
     return Runs(runners[0], tuple(forms) if trusted or once else (), len(runners), asked=asked, once=once)
@@ -111,11 +112,6 @@ def runner_of(part: Segment) -> Tool | None:
             if named and (not runner.needs or runner.needs in words):
                 return runner
     return None
-
-
-def _prints_nothing_of_its_own(parts: Sequence[Segment], index: int) -> bool:
-    name = parts[index].tool[0]
-    return name in _SILENT | _CARRIERS or (name in _FILTERS and _fed(parts, index))
 
 
 def _fed(parts: Sequence[Segment], index: int) -> bool:

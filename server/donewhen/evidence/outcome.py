@@ -82,7 +82,8 @@ def _by_totals(seen: Observed, totals: TestTotals) -> Decision:
     if seen.broke_off and (not _exit_as_expected(seen) or (totals.failed and seen.expected_exit == 0)):
         return Outcome.FAILED, _broke_off(seen, totals if totals.source == "junit" or seen.never_ran else None)
     if not _exit_as_expected(seen):
-        return Outcome.FAILED, _failures(seen, totals) if totals.failed else _other_exit(seen, totals)
+        passes = f", although {_passes(totals)}" if totals.executed else ""
+        return Outcome.FAILED, _failures(seen, totals) if totals.failed else f"{_exit(seen)}{passes}"
     if totals.failed and seen.expected_exit == 0:
         return Outcome.FAILED, f"{_failures(seen, totals)}, although the exit code is 0"
     if seen.printed_failures and seen.expected_exit == 0:
@@ -123,10 +124,6 @@ def _exit(seen: Observed) -> str:
     if code - 128 in list(signal.Signals) and code != seen.expected_exit:
         text += f" (as after {signal.Signals(code - 128).name})"  # what a shell makes of it
     return text if seen.expected_exit in (0, code) else f"{text}, {seen.expected_exit} expected"
-
-
-def _other_exit(seen: Observed, totals: TestTotals) -> str:
-    return f"{_exit(seen)}, although {_passes(totals)}" if totals.executed else _exit(seen)
 
 
 def _broke_off(seen: Observed, totals: TestTotals | None) -> str:

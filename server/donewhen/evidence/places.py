@@ -3,6 +3,7 @@ the workspace's own, and messages with a line."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -48,28 +49,19 @@ class Places:
     def _find(self, printed: str) -> str | None:
         text = printed.strip().strip("'\"")
         if text.startswith("file:"):
-            text = _path_of_uri(text)
+            try:
+                text = unquote(urlparse(text).path)
+            except ValueError:
+                return None
         if not text or "\n" in text or len(text) > 1000:
             return None
         for base in self._bases:
-            found = self._file_inside(base / text.replace("\\", "/"))
-            if found is not None:
-                return found
+            # RuntimeError: links in a circle, before Python 3.13.
+            with contextlib.suppress(OSError, ValueError, RuntimeError):
+                whole = (base / text.replace("\\", "/")).resolve()
+                if whole.is_file():
+                    return whole.relative_to(self._root).as_posix()
         return None
-
-    def _file_inside(self, path: Path) -> str | None:
-        try:
-            whole = path.resolve()
-            return whole.relative_to(self._root).as_posix() if whole.is_file() else None
-        except (OSError, ValueError, RuntimeError):  # the last: links in a circle, before Python 3.13
-            return None
-
-
-def _path_of_uri(uri: str) -> str:
-    try:
-        return unquote(urlparse(uri).path)
-    except ValueError:
-        return ""
 
 
 # Places in stack traces: only the frames in the workspace's own code.
@@ -130,7 +122,12 @@ def _own(found: list[Place]) -> list[Place]:
 def find_in_stacks(lines: Sequence[str], places: Places) -> Iterator[Problem]:
     """One problem for each trace, on its innermost frame in the workspace; two where a unit test failed elsewhere."""
     yield from _python(lines, places)
-    yield from _doctests(lines, places)
+    # Python's own `doctest`: a place, the example that failed, what was expected and what it gave.
+    for index, line in enumerate(lines[:-1]):
+        if lines[index + 1] == "Failed example:" and (frame := _FRAME.match(line)) is not None:
+            rest = takewhile(lambda line: not line.startswith("***"), lines[index + 1 : index + 1 + _LONGEST_MESSAGE])
+            if (path := places.find(frame["path"])) is not None:
+                yield Problem(path, max(int(frame["line"]) - 1, 0), failure_text("\n".join(rest)), source="doctest")
     yield from _go_panics(lines, places)
     outside: list[str] = []
     yield from _tap(lines, places, outside)
@@ -151,27 +148,14 @@ def _python(lines: Sequence[str], places: Places) -> Iterator[Problem]:
             if (path := places.find(frame["path"])) is not None:
                 seen.append((path, max(int(frame["line"]) - 1, 0)))
         elif inside and (raised := _RAISED.match(line)):
-            yield from _python_problems(_own(seen), raised["message"], test)
+            message = first_line(raised["message"])
+            spots = _own(seen)
+            # The outermost frame of a unit test is the test itself.
+            ends = spots[:1] + spots[-1:] if test and spots and spots[0][0] != spots[-1][0] else spots[-1:]
+            for path, number in ends:
+                text, source = (f"{test}: {message}", "unittest") if test else (message, "python")
+                yield Problem(path, number, text, source=source)
             inside, seen, test = False, [], ""
-
-
-def _python_problems(seen: Sequence[Place], message: str, test: str) -> Iterator[Problem]:
-    if not seen:
-        return
-    text = f"{test}: {first_line(message)}" if test else first_line(message)
-    # The outermost frame of a unit test is the test itself.
-    spots = [seen[0], seen[-1]] if test and seen[0][0] != seen[-1][0] else [seen[-1]]
-    for path, line in spots:
-        yield Problem(path, line, text, source="unittest" if test else "python")
-
-
-def _doctests(lines: Sequence[str], places: Places) -> Iterator[Problem]:
-    """Python's own `doctest`: a place, the example that failed, what was expected and what it gave."""
-    for index, line in enumerate(lines[:-1]):
-        if lines[index + 1] == "Failed example:" and (frame := _FRAME.match(line)) is not None:
-            rest = takewhile(lambda line: not line.startswith("***"), lines[index + 1 : index + 1 + _LONGEST_MESSAGE])
-            if (path := places.find(frame["path"])) is not None:
-                yield Problem(path, max(int(frame["line"]) - 1, 0), failure_text("\n".join(rest)), source="doctest")
 
 
 _GO_TEST = re.compile(r"^\s*--- FAIL: (?P<name>\S+)")
@@ -340,20 +324,18 @@ def find_problems(output: str, places: Places) -> tuple[Problem, ...]:
     """
     places = places.within(_go_packages(output, places.root))
     lines = [line[:_LONGEST_LINE].rstrip() for line in output.split("\n")]
-    found = list(dict.fromkeys([*find_in_stacks(lines, places), *_matched(lines, places)]))
+    matched: list[Problem] = []
+    index = 0
+    while index < len(lines):
+        taken, problems = _problems_at(lines, index, places)
+        matched += problems
+        index += taken
+    found = list(dict.fromkeys([*find_in_stacks(lines, places), *matched]))
     found = [problem for problem in found if not is_installed(problem.path)] or found
     return tuple(sorted(found, key=lambda problem: problem.severity != "error")[:_MOST])
 
 
-def _matched(lines: Sequence[str], places: Places) -> Iterator[Problem]:
-    index = 0
-    while index < len(lines):
-        taken, problems = _at(lines, index, places)
-        yield from problems
-        index += taken
-
-
-def _at(lines: Sequence[str], index: int, places: Places) -> tuple[int, list[Problem]]:
+def _problems_at(lines: Sequence[str], index: int, places: Places) -> tuple[int, list[Problem]]:
     """How many lines the first matcher that fits here takes, at least 1, and what it found."""
     for matcher, patterns in _MATCHERS:
         groups: dict[str, str] = {}

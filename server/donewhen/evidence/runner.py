@@ -100,20 +100,17 @@ class CommandChecker:
         if check.kind != "command":
             return _not_run(check, "it is a Python callable, which only the program that made it can run")
         with self._bytecode.check():
-            return await self._run_check(check, timeout, token)
-
-    async def _run_check(self, check: Check, timeout: float, token: str) -> CheckResult:
-        try:
-            plan = await asyncio.to_thread(self._plan, check, timeout)
-        except OSError as error:
-            return _not_run(check, f"the server's scratch folder can't be written: {error.strerror or error}")
-        try:
-            process = await self._processes.run(
-                check.command, cwd=self._root, environment=plan.variables, token=token, timeout=timeout
-            )
-            return await asyncio.to_thread(self._result, plan, process)
-        finally:
-            plan.reports.discard()
+            try:
+                plan = await asyncio.to_thread(self._plan, check, timeout)
+            except OSError as error:
+                return _not_run(check, f"the server's scratch folder can't be written: {error.strerror or error}")
+            try:
+                process = await self._processes.run(
+                    check.command, cwd=self._root, environment=plan.variables, token=token, timeout=timeout
+                )
+                return await asyncio.to_thread(self._result, plan, process)
+            finally:
+                plan.reports.discard()
 
     @property
     def interpreter(self) -> Path | None:
@@ -174,6 +171,10 @@ class CommandChecker:
         if seen.broke_off:  # it fell over the project's own words, whichever of its own lines a trace names
             problems = tuple(one for one in problems if not is_installed(one.path))
         outcome, reason = decide_outcome(replace(seen, located=bool(problems)))
+        tests: tuple[TestCase, ...] = ()
+        # Where a person expects a failure, failed tests are what was expected: the exit code decides.
+        if plan.check.expected_exit == 0:
+            tests = report.tests if report is not None else printed_tests(output, plan.runs.all_forms(output), totals)
         result = CheckResult(
             check_id=plan.check.id,
             command=plan.check.command,
@@ -187,10 +188,9 @@ class CommandChecker:
             output_digest=process.output_digest,
             program=plan.program,
             environment=self.environment(plan.check),
-            # Where a person expects a failure, failed tests are what was expected: the exit code decides.
             is_test_run=test_run and plan.check.expected_exit == 0,
             totals=totals,
-            tests=_reported_tests(report, output, totals, plan) if plan.check.expected_exit == 0 else (),
+            tests=tests,
             problems=problems if outcome is not Outcome.PASSED else (),
         )
         return _masked(result, self._masker())
@@ -286,17 +286,14 @@ def _read_report(plan: _Plan, output: str) -> tuple[Report | None, str | None]:
     try:
         if path is not None:
             return read_junit(path, plan.places), None
-        if plan.runs.forms and not plan.runs.once and (printed := _printed_report(output)):
+        # What lies between the first start and the last end of a printed report's outermost element.
+        end = output.rfind("</testsuite")
+        printed = output[output.find("<testsuite") : output.find(">", end) + 1] if end > 0 else ""
+        if printed and plan.runs.forms and not plan.runs.once:
             return parse_junit(printed.encode(), plan.places), None
     except BrokenReport as error:
         return None, str(error)
     return None, None
-
-
-def _printed_report(output: str) -> str:
-    """What lies between the first start and the last end of a JUnit report's outermost element."""
-    end = output.rfind("</testsuite")
-    return output[output.find("<testsuite") : output.find(">", end) + 1] if end > 0 else ""
 
 
 def _miscounted(report: Report | None, output: str) -> str:
@@ -325,10 +322,6 @@ def _overwritten_failures(report: Report | None, output: str, plan: _Plan) -> in
     return printed.failed if printed is not None else 0
 
 
-def _reported_tests(report: Report | None, output: str, totals: TestTotals | None, plan: _Plan) -> tuple[TestCase, ...]:
-    return report.tests if report is not None else printed_tests(output, plan.runs.all_forms(output), totals)
-
-
 def _explained(
     outcome: Outcome, reason: str, seen: Observed, problems: tuple[Problem, ...], output: str, check: Check
 ) -> str:
@@ -351,20 +344,15 @@ def _explained(
 
 
 def _problems(report: Report | None, output: str, plan: _Plan) -> tuple[Problem, ...]:
+    """From the report, else from the SARIF log that the command wrote or printed, else from whatever it printed."""
     if report is not None and report.problems:
         return report.problems
-    return _sarif_problems(output, plan) or find_problems(output, plan.places)
-
-
-def _sarif_problems(output: str, plan: _Plan) -> tuple[Problem, ...]:
-    """From the SARIF log that the command wrote or printed."""
-    path = plan.reports.written_sarif()
-    if path is not None:
+    log = output if output.lstrip().startswith("{") else ""
+    if (path := plan.reports.written_sarif()) is not None:
         with contextlib.suppress(OSError):
-            return read_sarif(read_text(path.name, "utf-8", "replace", within=path.parent), plan.places) or ()
-    if not output.lstrip().startswith("{"):
-        return ()
-    return read_sarif(output, plan.places) or ()
+            log = read_text(path.name, "utf-8", "replace", within=path.parent)
+    found = read_sarif(log, plan.places) if log else None
+    return found or find_problems(output, plan.places)
 
 
 def _masked(result: CheckResult, masker: Masker) -> CheckResult:

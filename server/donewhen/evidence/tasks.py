@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from donewhen.core.commands.wrapped import Segment, option_values
+from donewhen.core.decoding import json_object
 from donewhen.core.goal import Goal
 from donewhen.evidence.known_runners import read_line
 from donewhen.regular import read_bytes
@@ -91,14 +91,10 @@ def _package_script(root: Path, words: Sequence[str], folder: str) -> Iterator[T
 
 
 def _scripts(text: str) -> Mapping[str, str]:
-    try:
-        document: Any = json.loads(text)
-    except ValueError:
-        return {}
-    scripts: Any = cast("Mapping[str, Any]", document).get("scripts") if isinstance(document, dict) else None
+    scripts = (json_object(text) or {}).get("scripts")
     if not isinstance(scripts, dict):
         return {}
-    return {str(k): v for k, v in cast("Mapping[str, Any]", scripts).items() if isinstance(v, str)}
+    return {name: line for name, line in cast("dict[str, object]", scripts).items() if isinstance(line, str)}
 
 
 # ------------------------------------------------------------------------------------- files of tasks

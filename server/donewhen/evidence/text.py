@@ -114,8 +114,11 @@ class Masking:
     def mask(self, text: str) -> str:
         now, secrets = time.monotonic(), tuple(self._secrets.values())
         if secrets != self._known or now - self._looked > _LOOKS_EVERY:
-            self._renew_masker(secrets)
-            self._looked = now
+            sensitive = (value for name, value in self._environment().items() if is_sensitive(name))
+            values = (*sensitive, *secrets, *sorted(self._hidden))
+            if values != self._values:
+                self._values, self._masker = values, Masker(values)
+            self._known, self._looked = secrets, now
         return self._masker.mask(text)
 
     def hide(self, values: Iterable[str]) -> None:
@@ -123,10 +126,3 @@ class Masking:
         if not self._hidden >= (wanted := frozenset(values)):
             self._hidden |= wanted
             self._looked = -_LOOKS_EVERY - 1.0
-
-    def _renew_masker(self, secrets: tuple[str, ...]) -> None:
-        sensitive = (value for name, value in self._environment().items() if is_sensitive(name))
-        values = (*sensitive, *secrets, *sorted(self._hidden))
-        self._known = secrets
-        if values != self._values:
-            self._values, self._masker = values, Masker(values)

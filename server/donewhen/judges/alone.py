@@ -46,7 +46,11 @@ async def judge_goal(
     evidence that can't be used, JudgeOutage if the judge can't be asked.
     """
     _check_files(files)
-    asked = _showing(_goal_to_judge(goal, evidence or ()), files or {})
+    asked = _goal_to_judge(goal, evidence or ())
+    # There is nothing else to look at: every file is shown for each requirement that names none.
+    every = tuple(literal(path) for path in files or ())
+    shown_for = tuple(one if one.files else replace(one, files=every) for one in asked.requirements)
+    asked = replace(asked, requirements=shown_for)
     context = _Alone(evidence or (), files or {})
     claims = messages_of(messages or ())
     held_back = {one.id: found for one in asked.requirements if (found := _by_proof(one, context.given)) is not None}
@@ -57,9 +61,16 @@ async def judge_goal(
         reply = await judge.judge(task, context)
     bare = not files and not any(shows(one) for one in evidence or ())
     findings = tuple(held_back.get(one.id) or _founded_verdict(one, reply, context, bare) for one in asked.requirements)
-    verdict = _verdict(asked, findings, context.calls.total + reply.usage)
+    left = [
+        (one.label, found) for one, found in zip(asked.requirements, findings, strict=True) if found.finding != "met"
+    ]
+    several = len(findings) > 1
+    missing = "\n".join(f"{f'{label}: ' if several else ''}{found.reason or found.finding}" for label, found in left)
+    score = (len(findings) - len(left)) / len(findings)
     # The judge's score for the whole goal counts only if the judge was asked about the whole goal.
-    return verdict if held_back or reply.score is None else replace(verdict, score=reply.score)
+    if not held_back and reply.score is not None:
+        score = reply.score
+    return GoalVerdict(score, not left, missing, findings, context.calls.total + reply.usage)
 
 
 def _goal_to_judge(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
@@ -75,30 +86,12 @@ def _goal_to_judge(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
     return Goal("", text, requirements, about="response" if responses else "workspace")
 
 
-def _showing(goal: Goal, files: Mapping[str, str]) -> Goal:
-    """Shows every file for each requirement that names none: there is nothing else to look at."""
-    every = tuple(literal(path) for path in files)
-    return replace(
-        goal, requirements=tuple(one if one.files else replace(one, files=every) for one in goal.requirements)
-    )
-
-
 def _check_files(files: Any) -> None:
     if files is None:
         return
     texts = isinstance(files, Mapping) and cast("Mapping[object, object]", files).items()
     if texts is False or not all(isinstance(one, str) for pair in texts for one in pair):
         raise UsageError('files must map paths to texts: files={"path.py": "its text"}')
-
-
-def _verdict(goal: Goal, findings: Sequence[RequirementVerdict], usage: Usage) -> GoalVerdict:
-    labels = {one.id: one.label for one in goal.requirements}
-    left = [one for one in findings if one.finding != "met"]
-    several = len(findings) > 1
-    missing = "\n".join(
-        f"{f'{labels[one.requirement_id]}: ' if several else ''}{one.reason or one.finding}" for one in left
-    )
-    return GoalVerdict((len(findings) - len(left)) / len(findings), not left, missing, tuple(findings), usage)
 
 
 def _founded_verdict(requirement: Requirement, reply: Judgement, context: _Alone, bare: bool) -> RequirementVerdict:

@@ -95,27 +95,24 @@ def _result_blocks(material: Material, wanted: Sequence[frozenset[str]]) -> Iter
     for evidence in material.fresh:
         observation = evidence.observation
         if isinstance(observation, CheckResult):
-            owners = _of_check(material, observation.check_id)
+            owners = frozenset(
+                at
+                for at, requirement in enumerate(material.requirements)
+                if any(check.id == observation.check_id for check in requirement.checks)
+            )
             if owners:
                 yield _check_block(material, evidence, observation, owners, wanted)
             else:
                 others.append((evidence, observation))
         elif isinstance(observation, EditorReport):
-            owners = _of_requirement(material, observation.requirement_id)
+            wanting = observation.requirement_id
+            owners = frozenset(at for at, one in enumerate(material.requirements) if one.id == wanting)
             if owners:
                 yield _editor(material, evidence, observation, owners)
     every = frozenset[str]().union(*wanted)
     others.sort(key=lambda one: (-len(words(one[1].command) & every), one[1].command, one[1].check_id))
     for rank, (evidence, result) in enumerate(others[:MAX_OTHERS]):
         yield replace(_check_block(material, evidence, result, everyone(material), wanted), kind="other", rank=rank)
-
-
-def _of_check(material: Material, key: str) -> frozenset[int]:
-    return frozenset(at for at, r in enumerate(material.requirements) if any(check.id == key for check in r.checks))
-
-
-def _of_requirement(material: Material, key: str) -> frozenset[int]:
-    return frozenset(at for at, requirement in enumerate(material.requirements) if requirement.id == key)
 
 
 def _check_block(
@@ -136,9 +133,13 @@ def _check_block(
     output = Lines.of(bounded_output(clean.check_output(result))).raw
     body = [*tests, *([f"output, {len(output)} lines:"] if tests and output else []), *output]
     lines = Lines(body)
+
+    def failures() -> list[int]:
+        return [at for at, line in enumerate(body) if _FAILURE.search(line[:300])]
+
     return Block(
         "check", "check result", f"{result.command}\0{result.check_id}", owners, tuple(head), lines, evidence,
-        rankings=rankings_of(lines, owners, wanted, lambda: _failures(body)), head_share=0.2, tail_share=0.4,
+        rankings=rankings_of(lines, owners, wanted, failures), head_share=0.2, tail_share=0.4,
     )  # fmt: skip
 
 
@@ -168,10 +169,6 @@ def _test(test: TestCase, clean: Normaliser) -> str:
     return f"test {test.outcome}: {clean.printed(test.name)}{where}{f': {said}' if said else ''}".replace("\n", " ")
 
 
-def _failures(lines: Sequence[str]) -> list[int]:
-    return [at for at, line in enumerate(lines) if _FAILURE.search(line[:300])]
-
-
 def _editor(material: Material, evidence: Evidence, report: EditorReport, owners: frozenset[int]) -> Block:
     clean = material.normaliser
     problems = sorted(report.problems, key=lambda p: (p.path, p.line, p.column, p.message))
@@ -198,7 +195,22 @@ def _commands(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[
     if material.looks:
         ordered = [one for one in ordered if scores[one[1].id] < (True, 0)][:FEW_COMMANDS]
     for rank, (command, evidence) in enumerate(ordered[:MAX_COMMANDS]):
-        yield _command_block(material, evidence, command, rank)
+        clean = material.normaliser
+        head = [
+            f"command: {label(clean.clean_text(command.command), 300)}",
+            f"exit code: {'none' if command.exit_code is None else command.exit_code}",
+        ]
+        output = Lines.of(clean.command_output(command)).raw
+        most = FEW_COMMAND_LINES if material.looks else MAX_COMMAND_LINES
+        if len(output) > most:
+            first = most // 4 if material.looks else most // 2
+            last = most - first
+            output = [*output[:first], f"[... {len(output) - most} lines cut ...]", *output[-last:]]
+        name = f"{command.command}\0{command.exit_code}"
+        yield Block(
+            "command", "command of the worker, as the server saw it", name, everyone(material),
+            tuple(head), Lines(output), evidence, rank=rank, head_share=0.3, tail_share=0.6,
+        )  # fmt: skip
 
 
 def commands_of(material: Material) -> list[tuple[ObservedCommand, Evidence]]:
@@ -211,49 +223,26 @@ def commands_of(material: Material) -> list[tuple[ObservedCommand, Evidence]]:
     return list(latest.values())
 
 
-def _command_block(material: Material, evidence: Evidence, command: ObservedCommand, rank: int) -> Block:
-    clean = material.normaliser
-    head = [
-        f"command: {label(clean.clean_text(command.command), 300)}",
-        f"exit code: {'none' if command.exit_code is None else command.exit_code}",
-    ]
-    output = Lines.of(clean.command_output(command)).raw
-    most = FEW_COMMAND_LINES if material.looks else MAX_COMMAND_LINES
-    if len(output) > most:
-        first = most // 4 if material.looks else most // 2
-        last = most - first
-        output = [*output[:first], f"[... {len(output) - most} lines cut ...]", *output[-last:]]
-    name = f"{command.command}\0{command.exit_code}"
-    return Block(
-        "command", "command of the worker, as the server saw it", name, everyone(material),
-        tuple(head), Lines(output), evidence, rank=rank, head_share=0.3, tail_share=0.6,
-    )  # fmt: skip
-
-
 def _diff(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
     if not material.diff.strip():
         return
-    text = bounded_output(material.normaliser.clean_text(_without_new_files(material.diff, material.contents)))
+    kept: list[str] = []
+    for part in _FILE.split(material.diff):
+        new = _NEW.match(part)
+        # The lines of a new file are left out where it is shown as a file.
+        kept.append(f"{new[1]}[a new file: its block shows it]\n" if new and new[2] in material.contents else part)
+    text = bounded_output(material.normaliser.clean_text("".join(kept)))
     lines = Lines.of(text)
     owners = everyone(material)
+
+    def starts() -> list[int]:
+        return [at for at, line in enumerate(lines.raw) if line.startswith(("diff --git", "@@ "))]
+
     yield Block(
         "diff", "changes since the run began", "", owners, (f"changed files: {len(material.changed)}",), lines,
         ObservedDiff("baseline", material.changed, text),
-        rankings=rankings_of(lines, owners, wanted, lambda: _starts(lines.raw)), paths=material.changed,
+        rankings=rankings_of(lines, owners, wanted, starts), paths=material.changed,
     )  # fmt: skip
-
-
-def _without_new_files(diff: str, shown: Mapping[str, bytes]) -> str:
-    """The diff without the lines of new files, which are shown as files."""
-    kept: list[str] = []
-    for part in _FILE.split(diff):
-        new = _NEW.match(part)
-        kept.append(f"{new[1]}[a new file: its block shows it]\n" if new and new[2] in shown else part)
-    return "".join(kept)
-
-
-def _starts(lines: Sequence[str]) -> list[int]:
-    return [at for at, line in enumerate(lines) if line.startswith(("diff --git", "@@ "))]
 
 
 def _file_blocks(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
@@ -263,8 +252,11 @@ def _file_blocks(material: Material, wanted: Sequence[frozenset[str]]) -> Iterat
     for path in sorted(material.contents):
         named = frozenset(at for at, order in enumerate(places) if path in order)
         hot = changed_lines.get(path, frozenset[int]()) | failing.get(path, frozenset[int]())
-        block = _file(material, path, named, hot, wanted)
-        yield replace(block, rank=min(places[at].index(path) for at in named)) if named else block
+        if named:
+            rank = min(places[at].index(path) for at in named)
+        else:
+            rank = -max((path_score(path, words_of) for words_of in wanted), default=0) - (2 if hot else 0)
+        yield _file(material, path, named, hot, rank, wanted)
 
 
 def _files_of_requirement(material: Material, at: int, wanted: frozenset[str]) -> list[str]:
@@ -276,17 +268,21 @@ def _files_of_requirement(material: Material, at: int, wanted: frozenset[str]) -
 
 
 def _file(
-    material: Material, path: str, named: frozenset[int], hot: frozenset[int], wanted: Sequence[frozenset[str]]
+    material: Material,
+    path: str,
+    named: frozenset[int],
+    hot: frozenset[int],
+    rank: int,
+    wanted: Sequence[frozenset[str]],
 ) -> Block:
     content = material.contents[path]
     owners = named or everyone(material)
     digest = hashlib.sha256(content).hexdigest()
     lines, said = file_lines(content, material.normaliser)
-    best = max((path_score(path, wanted[at]) for at in sorted(owners)), default=0)
     return Block(
         "named" if named else "changed", "file", path, owners,
         (f"path: {label(material.normaliser.clean_text(path))}", f"content: {said}"),
-        lines, ObservedFile(path, digest, len(content)), rank=-best - (2 if hot else 0),
+        lines, ObservedFile(path, digest, len(content)), rank=rank,
         rankings=rankings_of(lines, owners, wanted, lambda: sorted(hot)), paths=(path,),
     )  # fmt: skip
 
@@ -337,7 +333,6 @@ def rankings_of(
 
 CONTINUED = "[continued] "
 _WIDTH = LONGEST_LINE - len(CONTINUED) - 8
-_HEAD, _TAIL = 0.35, 0.5
 
 
 def response_blocks(material: Material) -> Iterator[Block]:
@@ -349,23 +344,17 @@ def response_blocks(material: Material) -> Iterator[Block]:
     ]
     wanted = [requirement_words(requirement) for requirement in material.requirements]
     for evidence, response in found[-1:]:
-        yield _block(material, evidence, response, wanted)
-
-
-def _block(
-    material: Material, evidence: Evidence, response: ObservedResponse, wanted: Sequence[frozenset[str]]
-) -> Block:
-    text = bounded_output(material.normaliser.clean_text(response.text))
-    whole = Lines.of(text)
-    lines = Lines([piece for line in whole.raw for piece in wrapped(line)])
-    owners = everyone(material)
-    # Responses that differ only in the cut part are different questions: the digest separates their verdicts in a
-    # cache.
-    said = f"{response.size:,} characters, {len(whole):,} lines" if text.strip() else "empty"
-    return Block(
-        "response", "the response itself", "", owners, (f"content: {said}, sha256 {response.digest[:16]}",), lines,
-        evidence, rankings=rankings_of(lines, owners, wanted), head_share=_HEAD, tail_share=_TAIL,
-    )  # fmt: skip
+        text = bounded_output(material.normaliser.clean_text(response.text))
+        whole = Lines.of(text)
+        lines = Lines([piece for line in whole.raw for piece in wrapped(line)])
+        owners = everyone(material)
+        # Responses that differ only in the cut part are different questions: the digest separates their verdicts in a
+        # cache.
+        said = f"{response.size:,} characters, {len(whole):,} lines" if text.strip() else "empty"
+        yield Block(
+            "response", "the response itself", "", owners, (f"content: {said}, sha256 {response.digest[:16]}",), lines,
+            evidence, rankings=rankings_of(lines, owners, wanted), head_share=0.35, tail_share=0.5,
+        )  # fmt: skip
 
 
 def wrapped(line: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.core.events import JudgeOptions
 from donewhen.judges import prompts
 from donewhen.judges.excerpts import byte_length, fitted
-from donewhen.judges.reply import InvalidReply, NoObject, same, strict_json
+from donewhen.judges.reply import InvalidReply, NoObject, only_object, same, strict_json
 from donewhen.judges.tools import JudgeTools
 from donewhen.models.pricing import ask
 from donewhen.ports import Calls, Model, ModelReply, ModelRequest, ToolSpec
@@ -25,14 +25,14 @@ _LEAST_LOOK = 700
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[T]):
-    """What a reply must look like. `find` extracts the object from text, `read` checks it (both raise InvalidReply),
-    and `fault` says what is wrong with a reply that can still be used if it isn't corrected."""
+    """What a reply must look like. An object with any of the keys `marks` can be meant; `read` checks it (raises
+    InvalidReply), and `fault` says what is wrong with a reply that can still be used if it isn't corrected."""
 
     instructions: str
     schema: Mapping[str, Any]
-    find: Callable[[str], Mapping[str, Any]]
+    marks: frozenset[str]
     read: Callable[[Mapping[str, Any]], T]
-    fault: Callable[[T], str | None]
+    fault: Callable[[T], str] = lambda _: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +64,20 @@ class Conversation(Generic[T]):
         self.messages = list(first)
         for _ in range(self.options.calls + 4):
             reply = await self._ask_model()
-            if self._wants_to_look(reply):
-                await self._answer_looks(reply.message)
+            if self.tools is not None and any(call.name != prompts.GIVE_VERDICT for call in reply.message.calls):
+                await self._answer_looks(reply.message, self.tools)
                 continue
             result = self._read_reply(reply)
-            if result.value is not None and (self.corrected or not result.problem):
-                return result
-            if self.corrected:
+            if self.corrected or (result.value is not None and not result.problem):
                 return result
             self._correct(reply.message, result.problem)
         return ConversationResult(None, "it only looked, and gave no verdict")
 
     async def _ask_model(self) -> ModelReply:
-        tools = self._tools()
+        tools: tuple[ToolSpec, ...] = ()
+        if self.tools is not None:
+            own = prompts.give_verdict(self.form.schema)
+            tools = (*prompts.LOOKING_TOOLS, own) if self._may_look() else (own,)
         request = ModelRequest(
             tuple(self.messages),
             tools,
@@ -88,37 +89,26 @@ class Conversation(Generic[T]):
         )
         return await ask(self.model, request, self.calls)
 
-    def _tools(self) -> tuple[ToolSpec, ...]:
-        if self.tools is None:
-            return ()
-        own = prompts.give_verdict(self.form.schema)
-        return (*prompts.LOOKING_TOOLS, own) if self._may_look() else (own,)
-
     def _may_look(self) -> bool:
         return self.looks < self.options.calls and self.room >= _LEAST_LOOK
 
-    def _wants_to_look(self, reply: ModelReply) -> bool:
-        return self.tools is not None and any(call.name != prompts.GIVE_VERDICT for call in reply.message.calls)
-
-    async def _answer_looks(self, message: Message) -> None:
+    async def _answer_looks(self, message: Message, tools: JudgeTools) -> None:
         """Answers every call of the message; a verdict in it is ignored, because it was given before the look."""
-        assert self.tools is not None
         self._add(
             replace(message, text=fitted(message.text, 1_000), calls=tuple(_bounded_call(c) for c in message.calls))
         )
         for call in message.calls:
-            self._add(Message("tool", await self._answer(call), answers=call.id))
-
-    async def _answer(self, call: ToolCall) -> str:
-        assert self.tools is not None
-        if call.name == prompts.GIVE_VERDICT:
-            return prompts.VERDICT_ALONE
-        if not self._may_look():
-            return prompts.NO_LOOKS_LEFT if self.looks >= self.options.calls else prompts.NO_ROOM_LEFT
-        share = max(self.room // (self.options.calls - self.looks), min(self.room, 6_000))
-        self.looks += 1
-        text = await self.tools.answer(call, share - 120)
-        return text if self._may_look() else f"{text}\n{prompts.NO_LOOKS_LEFT}"
+            if call.name == prompts.GIVE_VERDICT:
+                text = prompts.VERDICT_ALONE
+            elif not self._may_look():
+                text = prompts.NO_LOOKS_LEFT if self.looks >= self.options.calls else prompts.NO_ROOM_LEFT
+            else:
+                share = max(self.room // (self.options.calls - self.looks), min(self.room, 6_000))
+                self.looks += 1
+                text = await tools.answer(call, share - 120)
+                if not self._may_look():
+                    text = f"{text}\n{prompts.NO_LOOKS_LEFT}"
+            self._add(Message("tool", text, answers=call.id))
 
     def _add(self, message: Message) -> None:
         self.messages.append(message)
@@ -130,7 +120,7 @@ class Conversation(Generic[T]):
             value = self.form.read(found)
         except InvalidReply as error:
             return ConversationResult(None, str(error))
-        return ConversationResult(value, self.form.fault(value) or "", json.dumps(found, sort_keys=True))
+        return ConversationResult(value, self.form.fault(value), json.dumps(found, sort_keys=True))
 
     def _only_object(self, reply: ModelReply) -> Mapping[str, Any]:
         """The one object in the reply, from a tool call or from text; if both hold one, they must agree."""
@@ -143,23 +133,18 @@ class Conversation(Generic[T]):
         if len(given) != len(message.calls):
             raise InvalidReply("it calls a tool that was not offered")
         if not given:
-            return self.form.find(message.text)
+            return only_object(message.text, self.form.marks)
         first: object = given[0]
         if any(not same(one, first) for one in given) or not isinstance(first, Mapping):
             raise InvalidReply(f"call `{prompts.GIVE_VERDICT}` once, with one object")
         found = cast("Mapping[str, Any]", first)
-        self._check_text_agrees(message.text, found)
-        return found
-
-    def _check_text_agrees(self, text: str, given: object) -> None:
-        if not text.strip():
-            return
         try:
-            said = self.form.find(text)
+            said = only_object(message.text, self.form.marks)
         except NoObject:
-            return
-        if not same(said, given):
+            return found
+        if not same(said, found):
             raise InvalidReply("its text and its tool call differ")
+        return found
 
     def _correct(self, message: Message, problem: str) -> None:
         self.corrected = True

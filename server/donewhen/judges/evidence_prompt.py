@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from heapq import nsmallest
-from itertools import count
 
 from donewhen.core.calls import Message
 from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedDiff, ObservedFile
 from donewhen.core.globs import any_matches
-from donewhen.core.goal import Goal, Requirement
+from donewhen.core.goal import Requirement
 from donewhen.core.words import counted, listed
-from donewhen.core.work import Claim
 from donewhen.judges.blocks import Material, blocks_of, commands_of, outcome_text, response_blocks
 from donewhen.judges.excerpts import (
     Block,
@@ -32,8 +30,11 @@ from donewhen.judges.excerpts import (
 )
 from donewhen.judges.fencing import boundary, label, neutralised
 from donewhen.judges.prompts import CLAIM_QUESTIONS, RESPONSE
+from donewhen.ports import JudgeTask
 
 BYTES_PER_TOKEN = 3.5
+"""A conservative estimate."""
+
 LEAST_PER_REQUIREMENT = 2_000
 """Bytes of a prompt that each requirement gets at least, including its own text; more requirements need more calls."""
 
@@ -52,37 +53,15 @@ _TOKEN = "\0" * 16  # stands for the boundary until it is known; untrusted text 
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """What an id of the prompt stands for: recorded evidence, or an observation to record, as it was shown."""
-
-    id: str
-    evidence: Evidence | Observation
-
-
-@dataclass(frozen=True, slots=True)
 class Question:
-    """`paths` are the files that the text shows; None if it also shows which files exist."""
+    """`sources` are what the ids of the prompt stand for: recorded evidence, or an observation to record, as it was
+    shown. `paths` are the files that the text shows; None if it also shows which files exist."""
 
     text: str
     token: str
     requirements: tuple[Requirement, ...]
-    sources: tuple[Source, ...]
+    sources: Mapping[str, Evidence | Observation]
     paths: tuple[str, ...] | None = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The question about the material: the goal's text, disputes by requirement id, a claim, a conversation."""
-
-    goal: Goal
-    disputes: Mapping[str, str] = field(default_factory=dict[str, str])
-    claim: Claim | None = None
-    messages: tuple[Message, ...] = ()
-
-
-def bytes_of(tokens: int) -> int:
-    """How many bytes of text count as that many tokens: a conservative estimate."""
-    return int(tokens * BYTES_PER_TOKEN)
 
 
 def batches(requirements: Sequence[Requirement], room: int) -> list[tuple[Requirement, ...]]:
@@ -93,39 +72,40 @@ def batches(requirements: Sequence[Requirement], room: int) -> list[tuple[Requir
     return [tuple(requirements[at : at + each]) for at in range(0, len(requirements), max(each, 1))]
 
 
-def question(asked: Asked, material: Material, room: int) -> Question:
-    """The question about these requirements, in at most `room` bytes."""
-    intro = _intro(asked, material, room)
-    ending = _conversation(asked, material, int(room * _MESSAGES)) + _ending(asked, material)
+def question(task: JudgeTask, material: Material, room: int) -> Question:
+    """The question about the material's requirements, in at most `room` bytes."""
+    intro = _intro(task, material, room)
+    ending = _ending(task, material, int(room * _MESSAGES))
     listing = _listing(material, int(room * _LIST))
-    about = RESPONSE if asked.goal.about == "response" else ""
+    about = RESPONSE if task.goal.about == "response" else ""
     rest = room - byte_length(intro) - byte_length(ending) - byte_length(listing) - byte_length(about) - 400
     blocks = [*response_blocks(material), *blocks_of(material)]
     rows, most = _rows(material), int(room * _RECORD)
     kept, dropped = allocate(blocks, rest - _need(rows, blocks, most))
     if dropped:  # a block without enough room becomes a line
         kept, dropped = allocate(blocks, rest - _need(rows, [block for block, _ in kept], most))
-    keys = _keys([block for block, _ in kept])
-    shown = [(key, block, excerpt(block.lines, given, block.rankings, block.head_share, block.tail_share))
-             for key, (block, given) in zip(keys, kept, strict=True)]  # fmt: skip
-    sources = [Source(key, _as_shown(block, body)) for key, block, body in shown if key]
+    pieces = [intro, f"\n# Evidence\nThe boundary is {_TOKEN}:" + (f"\n\n{about}" if about else "")]
+    sources: dict[str, Evidence | Observation] = {}
+    for block, given in kept:
+        body = excerpt(block.lines, given, block.rankings, block.head_share, block.tail_share)
+        key = f"E{len(sources) + 1}" if block.citable else ""
+        if key:
+            sources[key] = _as_shown(block, body)
+        pieces.append(_block(key, block, body, material))
     record, recorded = _record_block(_others(rows, [block for block, _ in kept]), len(sources), most, material)
-    pieces = [intro, _opening(about), *(_block(key, block, body, material) for key, block, body in shown)]
-    text = "\n".join([*pieces, *record, *([listing] if listing else []), *_left_out(dropped), ending])
+    pieces += [*record, *([listing] if listing else [])]
+    if dropped:
+        names = [label(block.name.partition("\0")[0] or block.title, 60) for block in dropped]
+        pieces.append(f"Left out for lack of room: {listed(names, 4)}.")
+    text = "\n".join([*pieces, ending])
     token = boundary([text])
     return Question(
         text.replace(_TOKEN, token),
         token,
         material.requirements,
-        (*sources, *recorded),
-        None if listing else tuple(dict.fromkeys(path for _, block, _ in shown for path in block.paths)),
+        sources | recorded,
+        None if listing else tuple(dict.fromkeys(path for block, _ in kept for path in block.paths)),
     )
-
-
-def _keys(blocks: Sequence[Block]) -> list[str]:
-    """The ids of the prompt: E1, E2, ...; a block that can't be cited has none."""
-    citable = count(1)
-    return [f"E{next(citable)}" if block.citable else "" for block in blocks]
 
 
 # ------------------------------------------------------------------------------------- a line for each of the others
@@ -171,14 +151,14 @@ def _need(rows: Sequence[tuple[Evidence, str]], blocks: Sequence[Block], most: i
 
 def _record_block(
     rows: Sequence[tuple[Evidence, str]], before: int, room: int, material: Material
-) -> tuple[list[str], list[Source]]:
+) -> tuple[list[str], dict[str, Evidence | Observation]]:
     """The block of these rows, in at most `room` bytes, and what its ids stand for. If not all fit, it keeps the rows
     cited before, those related to the requirements, and the latest; a judge that can look can read the others."""
     old = sum(not one.fresh(material.revision) for one in material.evidence)
     after = [f"Not shown: {counted(old, 'result')} older than the last edit, which can't be cited."]
     after = after if old else []
     if not rows:
-        return after, []
+        return after, {}
     wanted = frozenset[str]().union(*(requirement_words(requirement) for requirement in material.requirements))
     order = sorted(
         range(len(rows)),
@@ -191,8 +171,10 @@ def _record_block(
             break
         chosen.add(at)
     rest = [at for at in range(len(rows)) if at not in chosen] if material.looks else []
-    sources = [Source(f"E{before + n}", rows[at][0]) for n, at in enumerate([*sorted(chosen), *rest], 1)]
-    lines = [f"| {source.id} {rows[at][1]}" for source, at in zip(sources, sorted(chosen), strict=False)]
+    sources: dict[str, Evidence | Observation] = {
+        f"E{before + n}": rows[at][0] for n, at in enumerate([*sorted(chosen), *rest], 1)
+    }
+    lines = [f"| E{before + n} {rows[at][1]}" for n, at in enumerate(sorted(chosen), 1)]
     if len(chosen) < len(rows):
         more = f"E{before + len(chosen) + 1} to E{before + len(rows)} are on record, too" if rest else "left out"
         lines.append(f"[... {len(rows) - len(chosen)} more: {more} ...]")
@@ -201,35 +183,25 @@ def _record_block(
     return [fenced(_TOKEN, 'kind="what else ran"', head, "\n".join(lines)), *after], sources
 
 
-def _intro(asked: Asked, material: Material, room: int) -> str:
+def _intro(task: JudgeTask, material: Material, room: int) -> str:
+    """The goal, and each requirement as the person wrote it, with its details."""
     clean = material.normaliser
-    goal = asked.goal
+    goal = task.goal
     objective = fitted(neutralised(clean.clean_text(goal.objective)), int(room * _OBJECTIVE))
     lines = ["# Goal", fitted(neutralised(clean.clean_text(goal.title)), 300), objective, "", "# Requirements to judge"]
     each = int(room * _TEXTS / max(len(material.requirements), 1))
     for requirement in material.requirements:
-        lines.append(_requirement_text(requirement, asked.disputes.get(requirement.id), material, each))
+        parts = [requirement.text, *(f"  - {detail}" for detail in requirement.details)]
+        if requirement.files:
+            none = "" if any(any_matches(requirement.files, path) for path in material.files) else " (no file matches)"
+            parts.append(f"  files: {', '.join(requirement.files)}{none}")
+        if requirement.external:
+            parts.append("  external: it is about something outside of the workspace, as it is now")
+        if dispute := task.disputes.get(requirement.id):
+            parts.append(f"  A person disputes an earlier verdict on it: {dispute}")
+        text = fitted(neutralised(clean.clean_text("\n".join(parts))), max(each - 8, 40))
+        lines.append(f"{requirement.label}: {text}")
     return "\n".join(lines)
-
-
-def _requirement_text(requirement: Requirement, dispute: str | None, material: Material, room: int) -> str:
-    """The requirement as the person wrote it, with its details, in at most `room` bytes."""
-    clean = material.normaliser
-    parts = [requirement.text, *(f"  - {detail}" for detail in requirement.details)]
-    if requirement.files:
-        none = "" if any(any_matches(requirement.files, path) for path in material.files) else " (no file matches)"
-        parts.append(f"  files: {', '.join(requirement.files)}{none}")
-    if requirement.external:
-        parts.append("  external: it is about something outside of the workspace, as it is now")
-    if dispute:
-        parts.append(f"  A person disputes an earlier verdict on it: {dispute}")
-    text = fitted(neutralised(clean.clean_text("\n".join(parts))), max(room - 8, 40))
-    return f"{requirement.label}: {text}"
-
-
-def _opening(about: str) -> str:
-    opening = f"\n# Evidence\nThe boundary is {_TOKEN}:"
-    return f"{opening}\n\n{about}" if about else opening
 
 
 def _block(key: str, block: Block, body: str, material: Material) -> str:
@@ -245,26 +217,22 @@ def fenced(token: str, attributes: str, head: Sequence[str], body: str) -> str:
     return "\n".join(lines)
 
 
-def _ending(asked: Asked, material: Material) -> str:
-    if asked.claim is None:
+def _ending(task: JudgeTask, material: Material, room: int) -> str:
+    """The conversation, apart from the evidence: it has no id, so it can't be cited. Then what is asked."""
+    clean, said = material.normaliser, ""
+    if task.messages:
+        messages = [replace(message, text=clean.clean_text(message.text)) for message in task.messages]
+        said = f"\n# Claims, not evidence\n{fence_claims(messages, min(room, 12_000))}\n"
+    if task.claim is None:
         labels = ", ".join(requirement.label for requirement in material.requirements)
-        asks = "does the response meet" if asked.goal.about == "response" else "does the evidence show to be met"
-        return f"\n# Question\nWhich of these requirements {asks}: {labels}?"
-    what = CLAIM_QUESTIONS.get(asked.claim.state, CLAIM_QUESTIONS["blocked"])
-    words = excerpt(Lines.of(material.normaliser.clean_text(asked.claim.text)), 1_200)
+        asks = "does the response meet" if task.goal.about == "response" else "does the evidence show to be met"
+        return f"{said}\n# Question\nWhich of these requirements {asks}: {labels}?"
+    what = CLAIM_QUESTIONS.get(task.claim.state, CLAIM_QUESTIONS["blocked"])
+    words = excerpt(Lines.of(clean.clean_text(task.claim.text)), 1_200)
     return "\n".join(
-        ["\n# Question", what, "Its words, which are a claim, not evidence:", f"<claim-{_TOKEN}>", words,
+        [f"{said}\n# Question", what, "Its words, which are a claim, not evidence:", f"<claim-{_TOKEN}>", words,
          f"</claim-{_TOKEN}>", "Does the evidence itself confirm that?"]
     )  # fmt: skip
-
-
-def _conversation(asked: Asked, material: Material, room: int) -> str:
-    """The conversation, apart from the evidence: it has no id, so it can't be cited. Empty if there is none."""
-    if not asked.messages:
-        return ""
-    clean = material.normaliser
-    said = [replace(message, text=clean.clean_text(message.text)) for message in asked.messages]
-    return f"\n# Claims, not evidence\n{fence_claims(said, min(room, 12_000))}\n"
 
 
 def _listing(material: Material, room: int) -> str:
@@ -280,17 +248,8 @@ def _listing(material: Material, room: int) -> str:
         if left < 0:
             break
         kept.append(shown)
-    head = (
-        f'<evidence-{_TOKEN} kind="names of files; can\'t be cited">\nfiles: {len(material.files)}, shown: {len(kept)}'
-    )
-    return "\n".join([head, *(f"| {path}" for path in sorted(kept)), f"</evidence-{_TOKEN}>"])
-
-
-def _left_out(dropped: Sequence[Block]) -> list[str]:
-    if not dropped:
-        return []
-    names = [label(block.name.partition("\0")[0] or block.title, 60) for block in dropped]
-    return [f"Left out for lack of room: {listed(names, 4)}."]
+    head = [f"files: {len(material.files)}, shown: {len(kept)}"]
+    return fenced(_TOKEN, 'kind="names of files; can\'t be cited"', head, "\n".join(f"| {one}" for one in sorted(kept)))
 
 
 def _as_shown(block: Block, body: str) -> Evidence | Observation:

@@ -391,22 +391,14 @@ def ranked(
 ) -> tuple[tuple[int, ...], ...]:
     """For each set of words, the indexes of the lines that are related to it, the most relevant first; the lines in
     `hot` (changed, failing) are in every set."""
-    every = frozenset[str]().union(*wanted)
-    places = _places(lines, every)
+    # Where each word occurs, also as a part of another word.
+    places: dict[str, list[int]] = {}
+    if (pattern := _any_of(frozenset[str]().union(*wanted))) is not None:
+        for at, line in enumerate(lines):
+            for word in set(pattern.findall(line[:1000].lower())):
+                places.setdefault(word, []).append(at)
     known = [at for at in hot if 0 <= at < len(lines)]
     return tuple(ranking for words_of in wanted if (ranking := _ranking(lines, words_of, places, known)))
-
-
-def _places(lines: Sequence[str], every: frozenset[str]) -> Mapping[str, list[int]]:
-    """Where each word occurs, also as a part of another word."""
-    found: dict[str, list[int]] = {}
-    pattern = _any_of(every)
-    if pattern is None:
-        return found
-    for at, line in enumerate(lines):
-        for word in set(pattern.findall(line[:1000].lower())):
-            found.setdefault(word, []).append(at)
-    return found
 
 
 def _ranking(

@@ -60,7 +60,7 @@ def neutralised(text: str) -> str:
     """The text without anything that could end a fence or look like an instruction; changes are visible, lines are
     kept."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return _NOT_PLAIN.sub(_visible, "\n".join(_defused(line) for line in lines))
+    return _NOT_PLAIN.sub(lambda match: _visible_char(match[0]), "\n".join(_defused(line) for line in lines))
 
 
 def label(text: str, length: int = LABEL_LENGTH) -> str:
@@ -109,10 +109,6 @@ def _folded(char: str) -> str:
         return ""
     plain = "".join(_LOOK_ALIKES.get(one, one) for one in unicodedata.normalize("NFKD", char))
     return "".join(one for one in plain.lower() if not unicodedata.combining(one))
-
-
-def _visible(match: re.Match[str]) -> str:
-    return _visible_char(match[0])
 
 
 @lru_cache(maxsize=4096)

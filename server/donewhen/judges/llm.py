@@ -22,21 +22,20 @@ from donewhen.judges import prompts
 from donewhen.judges.blocks import Material
 from donewhen.judges.conversation import Conversation, ConversationResult, Form
 from donewhen.judges.evidence_prompt import (
+    BYTES_PER_TOKEN,
     LEAST_OF_CLAIM,
     LEAST_PER_REQUIREMENT,
-    Asked,
     Question,
     batches,
-    bytes_of,
     question,
 )
 from donewhen.judges.excerpts import Normaliser, byte_length, mentioned, mentions, path_score, requirement_words
 from donewhen.judges.reply import (
+    CLAIM_MARKS,
+    VERDICT_MARKS,
     Citable,
     InvalidReply,
-    ReadClaim,
     ReadVerdict,
-    claim_object,
     only_object,
     read_claim,
     read_verdict,
@@ -86,28 +85,18 @@ class LlmJudge:
         options = self._options
         if task.goal.about == "response" and not context.files():
             options = replace(options, calls=0)  # there is nowhere to look
+        normaliser = Normaliser(context.root, task.run_id, self._mask)
         mended: set[str] = set()
         while True:
+            audit = Audit(self._model, options, task, context, normaliser, self._cache, self._member)
             try:
-                return await self._audit_once(task, context, options)
+                return await (audit.verdict() if task.claim is None else audit.claim())
             except ModelFailed as failure:
                 adapted = None if failure.kind in mended else _adapted(options, failure)
                 if adapted is None:
                     raise _outage(self._model.name, failure) from failure
                 mended.add(failure.kind)
                 options = adapted
-
-    async def _audit_once(self, task: JudgeTask, context: AuditContext, options: JudgeOptions) -> Judgement:
-        audit = Audit(
-            self._model,
-            options,
-            task,
-            context,
-            Normaliser(context.root, task.run_id, self._mask),
-            self._cache,
-            self._member,
-        )
-        return await (audit.verdict() if task.claim is None else audit.claim())
 
 
 def _adapted(options: JudgeOptions, failure: ModelFailed) -> JudgeOptions | None:
@@ -147,6 +136,9 @@ async def gather(
     looks: bool,
 ) -> Material:
     """The material for these requirements, including the files worth showing. `looks`: the judge may look."""
+    evidence = task.evidence
+    if task.goal.about != "response":  # a response would prove nothing then, yet persuade
+        evidence = tuple(one for one in evidence if not isinstance(one.observation, ObservedResponse))
     files, changed = tuple(context.files()), tuple(await context.changed())
     named = MAX_NAMED if task.kept else MAX_FILES  # a judge that is asked alone sees the files that it was given
     chosen = await asyncio.to_thread(chosen_files, requirements, files, changed, named)
@@ -159,7 +151,7 @@ async def gather(
     return Material(
         requirements,
         task.revision,
-        _usable(task),
+        evidence,
         files,
         tuple(sorted(changed)),
         diff,
@@ -168,13 +160,6 @@ async def gather(
         task.cited,
         looks,
     )
-
-
-def _usable(task: JudgeTask) -> tuple[Evidence, ...]:
-    """A goal that isn't about the response never shows it: it would prove nothing, yet persuade."""
-    if task.goal.about == "response":
-        return task.evidence
-    return tuple(one for one in task.evidence if not isinstance(one.observation, ObservedResponse))
 
 
 def chosen_files(
@@ -186,14 +171,12 @@ def chosen_files(
     every = frozenset[str]().union(*wanted)
     covered = set(files)
     moved = _best([path for path in changed if path in covered], every, MAX_CHANGED)
-    choices = [
-        _files_to_show(one, files, own, set(changed), most) for one, own in zip(requirements, wanted, strict=True)
-    ]
-    if not moved:
-        choices = [
-            choice or _best([path for path in files if path_score(path, own)], own, MAX_GUESSED)
-            for choice, own in zip(choices, wanted, strict=True)
-        ]
+    choices: list[list[str]] = []
+    for one, own in zip(requirements, wanted, strict=True):
+        choice = _files_to_show(one, files, own, set(changed), most)
+        if not choice and not moved:
+            choice = _best([path for path in files if path_score(path, own)], own, MAX_GUESSED)
+        choices.append(choice)
     in_turn = [choice[place] for place in range(most) for choice in choices if place < len(choice)]
     return tuple(dict.fromkeys((*in_turn[: MAX_FILES - len(moved)], *moved)))
 
@@ -231,7 +214,7 @@ class Shares:
 
     @classmethod
     def of(cls, options: JudgeOptions, reply: str) -> Shares:
-        whole = bytes_of(options.tokens)
+        whole = int(options.tokens * BYTES_PER_TOKEN)
         system = byte_length(prompts.system_prompt(options.prompt, reply, options.calls))
         schemas = len(json.dumps(prompts.VERDICT_SCHEMA))
         tools = sum(len(json.dumps(tool.parameters)) + 120 for tool in prompts.LOOKING_TOOLS) if options.calls else 0
@@ -272,58 +255,56 @@ class Audit:
         reasons = tuple(dict.fromkeys(part.reason for part in parts if part.reason))
         if all(part.reason for part in parts):
             return Judgement(None, Usage(), reason="; ".join(reasons))
-        findings = tuple(finding for part in parts for finding in part.findings)
+        # The shown files of a requirement, if it names files and the model saw no other files and no names of others.
+        named = {requirement.id for requirement in self.task.requirements if requirement.files}
+        shown: dict[str, tuple[str, ...]] = {}
+        for part in parts:
+            if part.shown is not None:
+                shown.update((one.requirement_id, part.shown) for one in part.findings if one.requirement_id in named)
         return Judgement(
-            Verdict(findings),
+            Verdict(tuple(finding for part in parts for finding in part.findings)),
             Usage(),
             reason="; ".join(reasons),
-            shown=self._shown_files(parts),
+            shown=shown,
             cached=all(part.cached for part in parts),
         )
-
-    def _shown_files(self, parts: list[_Part]) -> dict[str, tuple[str, ...]]:
-        """The shown files by requirement, if it names files and the model saw no other files and no names of others."""
-        named = {requirement.id for requirement in self.task.requirements if requirement.files}
-        return {
-            finding.requirement_id: part.shown
-            for part in parts
-            if part.shown is not None
-            for finding in part.findings
-            if finding.requirement_id in named
-        }
 
     async def _judge_batch(self, batch: tuple[Requirement, ...], shares: Shares, diff: str) -> _Part:
         asked = await self._question(batch, shares, diff)
         citable = await self._recorded(asked)
+        labels = {one.id: one.label for one in batch}
         form: Form[ReadVerdict] = Form(
             prompts.REPLY,
             prompts.VERDICT_SCHEMA,
-            only_object,
+            VERDICT_MARKS,
             lambda value: read_verdict(value, citable),
-            lambda read: "; ".join(f"{self._label(key)}: {fault}" for key, fault in read.faults.items()) or None,
+            lambda read: "; ".join(f"{labels[key]}: {fault}" for key, fault in read.faults.items()),
         )
         first = self._first(asked, form.instructions)
         key = self._cache_key(first)
         # Files outside of the workspace may differ each time, although the prompt is the same.
-        kept = self.task.kept and not any(one.external for one in batch)
-        known = await self._remembered(key, form) if kept else None
+        cache = self.cache if self.task.kept and not any(one.external for one in batch) else None
+        raw = None if cache is None else await asyncio.to_thread(cache.get, key)
+        known = None if raw is None else _reread(raw, citable)
         if known is not None:
-            return _Part(known.verdict.findings, cached=True, shown=asked.paths)
+            return _Part(known.findings, cached=True, shown=asked.paths)
         result, tools = await self._converse(first, asked, citable, form, shares)
         if result.value is None:
             reason = f"the judge's reply could not be used: {result.problem}"
             unusable = tuple(RequirementVerdict(r.id, "unverified", reason) for r in batch)
             return _Part(unusable, reason)
         if (
-            kept
+            cache is not None
             and not result.problem
             and not tools.paths
             and not tools.roamed
             and not tools.read
             and len(citable.evidence) == len(asked.sources)
         ):
-            await self._remember(key, result.raw)
-        return _Part(result.value.verdict.findings, shown=_seen_paths(asked, tools))
+            await asyncio.to_thread(cache.put, key, result.raw)
+        # The files that the model saw; None if it also saw which files exist.
+        shown = None if asked.paths is None or tools.roamed else tuple(dict.fromkeys((*asked.paths, *tools.paths)))
+        return _Part(result.value.verdict.findings, shown=shown)
 
     async def claim(self) -> Judgement:
         """Whether the evidence confirms the worker's claim; None if that isn't clear."""
@@ -331,37 +312,25 @@ class Audit:
         some = (self.task.requirements or self.task.goal.requirements)[: max(shares.evidence // LEAST_OF_CLAIM, 1)]
         asked = await self._question(some, shares, await self.context.diff())
         citable = await self._recorded(asked)
-        form: Form[ReadClaim] = Form(
-            prompts.CLAIM_REPLY,
-            prompts.CLAIM_SCHEMA,
-            claim_object,
-            lambda value: read_claim(value, citable),
-            lambda _: None,
+        form: Form[Judgement] = Form(
+            prompts.CLAIM_REPLY, prompts.CLAIM_SCHEMA, CLAIM_MARKS, lambda value: read_claim(value, citable)
         )
         result, _ = await self._converse(self._first(asked, form.instructions), asked, citable, form, shares)
-        if result.value is None:
-            return Judgement(None, Usage(), reason=f"the judge's reply could not be used: {result.problem}")
-        said = result.value
-        return Judgement(None, Usage(), reason=said.reason, confirmed=said.confirmed, evidence_ids=said.evidence_ids)
+        return result.value or Judgement(None, Usage(), reason=f"the judge's reply could not be used: {result.problem}")
 
     async def _question(self, batch: tuple[Requirement, ...], shares: Shares, diff: str) -> Question:
         material = await gather(self.task, batch, self.context, self.normaliser, diff, self.options.calls > 0)
-        asked = Asked(self.task.goal, self.task.disputes, self.task.claim, self.task.messages)
-        return await asyncio.to_thread(question, asked, material, shares.evidence)
+        return await asyncio.to_thread(question, self.task, material, shares.evidence)
 
     async def _recorded(self, asked: Question) -> Citable:
         """Records what the question shows, and maps the prompt's ids to the recorded evidence."""
-        real: dict[str, str] = {}
-        old: set[str] = set()
-        for source in asked.sources:
-            known = source.evidence
-            evidence = known if isinstance(known, Evidence) else await self.context.record(known)
-            real[source.id] = evidence.id
-            if not evidence.fresh(self.task.revision):
-                old.add(source.id)
         names = {name: one.id for one in asked.requirements for name in (one.label, one.id)}
         others = {name for one in self.task.goal.requirements for name in (one.label, one.id)} - set(names)
-        return Citable(names, real, old, frozenset(others))
+        citable = Citable(names, others=frozenset(others))
+        for key, source in asked.sources.items():
+            evidence = source if isinstance(source, Evidence) else await self.context.record(source)
+            citable.add(key, evidence, self.task.revision)
+        return citable
 
     def _first(self, asked: Question, reply: str) -> tuple[Message, ...]:
         system = prompts.system_prompt(self.options.prompt, reply, self.options.calls)
@@ -370,10 +339,7 @@ class Audit:
     async def _converse(
         self, first: tuple[Message, ...], asked: Question, citable: Citable, form: Form[T], shares: Shares
     ) -> tuple[ConversationResult[T], JudgeTools]:
-        sources = {source.id: source.evidence for source in asked.sources}
-        tools = JudgeTools(
-            self.task, self.context, self.normaliser, asked.token, citable.evidence, citable.old, sources
-        )
+        tools = JudgeTools(self.task, self.context, self.normaliser, asked.token, citable, asked.sources)
         conversation = Conversation(
             self.model, self.options, self.context.calls, form, shares.more, tools if self.options.calls else None
         )
@@ -388,27 +354,11 @@ class Audit:
             digest.update(hashlib.sha256(one.encode("utf-8", "replace")).digest())
         return digest.hexdigest()
 
-    async def _remembered(self, key: str, form: Form[ReadVerdict]) -> ReadVerdict | None:
-        raw = None if self.cache is None else await asyncio.to_thread(self.cache.get, key)
-        if raw is None:
-            return None
-        try:
-            read = form.read(form.find(raw))
-        except InvalidReply:
-            return None
-        return None if read.faults else read
 
-    async def _remember(self, key: str, raw: str) -> None:
-        if self.cache is not None:
-            await asyncio.to_thread(self.cache.put, key, raw)
-
-    def _label(self, requirement_id: str) -> str:
-        found = self.task.goal.requirement(requirement_id)
-        return found.label if found is not None else requirement_id
-
-
-def _seen_paths(asked: Question, tools: JudgeTools) -> tuple[str, ...] | None:
-    """The files that the model saw; None if it also saw which files exist."""
-    if asked.paths is None or tools.roamed:
+def _reread(raw: str, citable: Citable) -> Verdict | None:
+    """A verdict from the cache; None if its citations don't hold here."""
+    try:
+        read = read_verdict(only_object(raw, VERDICT_MARKS), citable)
+    except InvalidReply:
         return None
-    return tuple(dict.fromkeys((*asked.paths, *tools.paths)))
+    return None if read.faults else read.verdict

@@ -16,7 +16,7 @@ from donewhen.judges.conversation import Conversation, Form
 from donewhen.judges.evidence_prompt import fenced
 from donewhen.judges.excerpts import Lines, Normaliser, excerpt
 from donewhen.judges.fencing import boundary
-from donewhen.judges.reply import InvalidReply, only_object
+from donewhen.judges.reply import InvalidReply
 from donewhen.ports import Calls, Model
 
 T = TypeVar("T")
@@ -43,12 +43,8 @@ async def propose_requirements(
         "checks": Lines([clean.clean_text(check) for check in checks[:40]]),
         "files": Lines([clean.clean_text(path) for path in files[:2_000]]),
     }
-
-    def read(value: Mapping[str, Any]) -> list[str]:
-        found = [_proposal(text, checks) for text in _texts(value)]
-        return list(dict.fromkeys(found))
-
-    form = Form(prompts.PROPOSE, prompts.PROPOSE_SCHEMA, _object_of("requirements"), read, _no_fault)
+    marks = frozenset(("requirements",))
+    form = Form(prompts.PROPOSE, prompts.PROPOSE_SCHEMA, marks, lambda value: _proposals(value, checks))
     return await _asked_once(model, form, body, calls)
 
 
@@ -63,11 +59,7 @@ async def hints(
         "objective": Lines.of(clean.clean_text(f"{goal.title}\n{goal.objective}")),
         "requirements": Lines([clean.clean_text(" ".join(line.split())) for line in lines]),
     }
-
-    def read(value: Mapping[str, Any]) -> list[tuple[str, str]]:
-        return _hints(value, goal)
-
-    form = Form(prompts.HINTS, prompts.HINTS_SCHEMA, _object_of("hints"), read, _no_fault)
+    form = Form(prompts.HINTS, prompts.HINTS_SCHEMA, frozenset(("hints",)), lambda value: _hints(value, goal))
     return await _asked_once(model, form, body, calls)
 
 
@@ -83,14 +75,23 @@ async def _asked_once(model: Model, form: Form[T], body: Mapping[str, Lines], ca
     return result.value
 
 
-def _texts(value: Mapping[str, Any]) -> list[str]:
-    texts = value.get("requirements")
-    if set(value) != {"requirements"} or not isinstance(texts, list):
+def _proposals(value: Mapping[str, Any], checks: Sequence[str]) -> list[str]:
+    """The sentences without code spans that could run as a check, unless they are detected checks."""
+    given = value.get("requirements")
+    if set(value) != {"requirements"} or not isinstance(given, list):
         raise InvalidReply("give an object with `requirements`, a list of strings, and nothing else")
-    entries = cast("list[object]", texts)
+    entries = cast("list[object]", given)
     if len(entries) > MAX_PROPOSED:
         raise InvalidReply(f"propose at most {MAX_PROPOSED} requirements")
-    return [_sentence(one, "each requirement") for one in entries]
+    texts = [_sentence(one, "each requirement") for one in entries]
+
+    def kept(match: re.Match[str]) -> str:
+        said = match[1].strip()
+        runs = _RUNS.match(match.string, match.end() - 1) is not None
+        harmless = _PLAIN_SPAN.fullmatch(said) is not None and not runs
+        return match[0] if said in checks or harmless else said
+
+    return list(dict.fromkeys(_SPAN.sub(kept, text) for text in texts))
 
 
 def _hints(value: Mapping[str, Any], goal: Goal) -> list[tuple[str, str]]:
@@ -115,23 +116,3 @@ def _sentence(text: object, what: str) -> str:
     return re.sub(
         r"^(?:[-*+#>]+|\d+[.)]|\[[ xX]?\])\s*", "", re.sub(r"^[-*+]\s*\[[ xX]?\]\s*", "", text.strip())
     ).strip()
-
-
-def _proposal(text: str, checks: Sequence[str]) -> str:
-    """The sentence without code spans that could run as a check, unless they are detected checks."""
-
-    def kept(match: re.Match[str]) -> str:
-        said = match[1].strip()
-        runs = _RUNS.match(text, match.end() - 1) is not None
-        harmless = _PLAIN_SPAN.fullmatch(said) is not None and not runs
-        return match[0] if said in checks or harmless else said
-
-    return _SPAN.sub(kept, text)
-
-
-def _object_of(key: str) -> Callable[[str], Mapping[str, Any]]:
-    return lambda text: only_object(text, frozenset((key,)))
-
-
-def _no_fault(_: object) -> str | None:
-    return None

@@ -9,10 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from donewhen.core.evidence import Evidence
 from donewhen.core.verdict import FINDINGS, RequirementVerdict, Verdict
+from donewhen.core.work import Usage
+from donewhen.ports import Judgement
 
 _CITATION_KEYS = ("evidence_ids", "evidence", "evidenceIds")
 _VERDICT_KEYS = frozenset(("requirements", "score", "complete", "missing"))
+VERDICT_MARKS = _VERDICT_KEYS - {"missing"}
+CLAIM_MARKS = frozenset(("confirmed",))
+"""Of the objects in a reply, only one with any of these keys can be meant."""
 _CLAIM_KEYS = frozenset(("confirmed", "reason", *_CITATION_KEYS))
 _NOTHING = re.compile(
     r"(?:none|nothing(?: else)?(?: is)?(?: missing)?|no(?: gaps?| issues?)?|n/?a|-+)?\.?", re.IGNORECASE
@@ -39,10 +45,15 @@ class Citable:
     `old` grow while the judge looks."""
 
     requirements: Mapping[str, str]
-    evidence: dict[str, str]
+    evidence: dict[str, str] = field(default_factory=dict[str, str])
     old: set[str] = field(default_factory=set[str])
     others: frozenset[str] = frozenset()
     """Labels and ids of the goal's other requirements: findings on them are checked, and then left out."""
+
+    def add(self, key: str, evidence: Evidence, revision: str) -> None:
+        self.evidence[key] = evidence.id
+        if not evidence.fresh(revision):
+            self.old.add(key)
 
     def fault(self, cited: Sequence[str]) -> str | None:
         """Why these citations can't prove anything; None if they can."""
@@ -67,13 +78,6 @@ class ReadVerdict:
     faults: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(frozen=True, slots=True)
-class ReadClaim:
-    confirmed: bool
-    reason: str
-    evidence_ids: tuple[str, ...]
-
-
 def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
     """The verdict in a JSON object. Raises InvalidReply."""
     _only_keys(value, _VERDICT_KEYS, "the object")
@@ -82,13 +86,21 @@ def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
     if not isinstance(entries, list) or not entries:
         raise InvalidReply("`requirements` must be a list that names every requirement")
     findings = [_read_entry(entry, citable) for entry in cast("list[object]", entries)]
-    _check_agreement(value["complete"], [finding for finding, _ in findings])
+    all_met = all(finding.finding == "met" for finding, _ in findings)
+    if value["complete"] and not all_met:
+        raise InvalidReply("`complete` is true, but a requirement is not met")
+    if all_met and not value["complete"]:
+        raise InvalidReply("`complete` is false, but every requirement is met")
     wanted = [one for one in findings if one[0].requirement_id not in citable.others]
-    _check_complete_list([finding for finding, _ in wanted], citable)
+    named = [finding.requirement_id for finding, _ in wanted]
+    if len(set(named)) != len(named):
+        raise InvalidReply(f"a requirement is named twice; name each exactly once: {_labels(citable)}")
+    if set(named) != set(citable.requirements.values()):
+        raise InvalidReply(f"a requirement is missing; name each exactly once: {_labels(citable)}")
     return _with_faults(wanted, citable)
 
 
-def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
+def read_claim(value: Mapping[str, Any], citable: Citable) -> Judgement:
     """The answer to the claim question. Raises InvalidReply, also if it confirms the claim without usable citations."""
     _only_keys(value, _CLAIM_KEYS, "the object")
     confirmed, reason = value.get("confirmed"), value.get("reason")
@@ -100,15 +112,21 @@ def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
     fault = citable.fault(cited)
     if confirmed and fault is not None:
         raise InvalidReply(f"`confirmed` is true, but {fault}")
-    return ReadClaim(confirmed, _bounded_reason(reason), citable.real(cited))
+    said = _bounded_reason(reason)
+    return Judgement(None, Usage(), said, confirmed=confirmed, evidence_ids=citable.real(cited))
 
 
-def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS - {"missing"}) -> Mapping[str, Any]:
-    """The one JSON object in a reply: bare, in a code fence or in prose. Objects with none of `keys` are ignored.
+def only_object(text: str, marks: frozenset[str]) -> Mapping[str, Any]:
+    """The one JSON object in a reply: bare, in a code fence or in prose. Objects with none of these keys are ignored.
     Raises InvalidReply if there is no such object, or several that differ."""
     text = _THOUGHTS.sub("", text).strip()
-    values: list[object] = [strict_json(text)] if _is_json(text) else _json_in(text)
-    meant = [value for value in values if _is_meant(value, keys)]
+    try:
+        whole: object = strict_json(text)
+    except InvalidReply:
+        whole = None
+    is_whole = isinstance(whole, dict | list)
+    values: list[object] = [cast("object", whole)] if is_whole else _json_in(text)
+    meant = [value for value in values if _is_meant(value, marks)]
     if not meant:
         raise NoObject("the reply contains no JSON object of the schema")
     if any(not same(value, meant[0]) for value in meant):
@@ -118,17 +136,13 @@ def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS - {"missing"}) -
     return cast("Mapping[str, Any]", meant[0])
 
 
-def _is_meant(value: object, keys: frozenset[str]) -> bool:
-    return not isinstance(value, dict) or bool(keys & set(cast("dict[str, Any]", value)))
+def _is_meant(value: object, marks: frozenset[str]) -> bool:
+    return not isinstance(value, dict) or bool(marks & set(cast("dict[str, Any]", value)))
 
 
 def same(one: object, other: object) -> bool:
     """Equal as JSON: 1 does not equal true."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-def claim_object(text: str) -> Mapping[str, Any]:
-    return only_object(text, frozenset(("confirmed",)))
 
 
 def strict_json(text: str) -> Any:
@@ -157,15 +171,6 @@ def _constant(name: str) -> Any:
 _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
 
 
-def _is_json(text: str) -> bool:
-    """True for text that must be read as a whole; an error in it is then an error of the reply."""
-    try:
-        value = strict_json(text)
-    except InvalidReply:
-        return False
-    return isinstance(value, dict | list)
-
-
 def _json_in(text: str) -> list[object]:
     """All JSON objects, and lists of objects, in prose. JSON that fails only our strict rules is an error."""
     found: list[object] = []
@@ -181,13 +186,10 @@ def _json_in(text: str) -> list[object]:
             if failed > _MAX_BRACKETS:
                 raise NoObject("the reply contains no JSON object of the schema") from None
             continue
-        if isinstance(value, dict) or _holds_object(value):
+        entries = cast("list[object]", value) if isinstance(value, list) else []
+        if isinstance(value, dict) or any(isinstance(one, dict) for one in entries):
             found.append(cast("object", value))
     return found
-
-
-def _holds_object(value: object) -> bool:
-    return isinstance(value, list) and any(isinstance(one, dict) for one in cast("list[object]", value))
 
 
 def _only_keys(value: Mapping[str, Any], allowed: frozenset[str], what: str) -> None:
@@ -281,22 +283,6 @@ def _citations(fields: Mapping[str, Any], what: str) -> tuple[str, ...]:
     if not isinstance(cited, list) or not all(isinstance(one, str) for one in cast("list[object]", cited)):
         raise InvalidReply(f'{what}: `evidence_ids` must be a list of ids, such as ["E1"]')
     return tuple(dict.fromkeys(cast("list[str]", cited)))
-
-
-def _check_complete_list(findings: Sequence[RequirementVerdict], citable: Citable) -> None:
-    named = [finding.requirement_id for finding in findings]
-    if len(set(named)) != len(named):
-        raise InvalidReply(f"a requirement is named twice; name each exactly once: {_labels(citable)}")
-    if set(named) != set(citable.requirements.values()):
-        raise InvalidReply(f"a requirement is missing; name each exactly once: {_labels(citable)}")
-
-
-def _check_agreement(complete: bool, findings: Sequence[RequirementVerdict]) -> None:
-    all_met = all(finding.finding == "met" for finding in findings)
-    if complete and not all_met:
-        raise InvalidReply("`complete` is true, but a requirement is not met")
-    if all_met and not complete:
-        raise InvalidReply("`complete` is false, but every requirement is met")
 
 
 def _with_faults(findings: Sequence[tuple[RequirementVerdict, str]], citable: Citable) -> ReadVerdict:

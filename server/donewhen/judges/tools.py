@@ -24,12 +24,11 @@ from donewhen.core.evidence import (
     Trial,
 )
 from donewhen.core.globs import matches
-from donewhen.core.goal import Check
 from donewhen.judges.blocks import bounded_output, file_lines, outcome_text
 from donewhen.judges.evidence_prompt import fenced
 from donewhen.judges.excerpts import Lines, Normaliser, byte_length, excerpt
 from donewhen.judges.fencing import boundary, label
-from donewhen.judges.reply import InvalidReply, strict_json
+from donewhen.judges.reply import Citable, InvalidReply, strict_json
 from donewhen.ports import AuditContext, JudgeTask
 
 LARGEST_READ = 5_000_000
@@ -42,16 +41,15 @@ MAX_SEARCHED_FILE = 1_000_000
 
 @dataclass(slots=True)
 class JudgeTools:
-    """The looks of one conversation. `evidence` maps the ids that it gave to real ones and grows; `roamed` is true once
-    a look depended on which files exist; `paths` are the files that it read. `sources` maps the ids of the question to
-    what they stand for; `read` is true once a look showed more of them than the question did."""
+    """The looks of one conversation: what they show can be cited, too. `roamed` is true once a look depended on which
+    files exist; `paths` are the files that it read. `sources` maps the ids of the question to what they stand for;
+    `read` is true once a look showed more of them than the question did."""
 
     task: JudgeTask
     context: AuditContext
     normaliser: Normaliser
     token: str
-    evidence: dict[str, str]
-    old: set[str]
+    citable: Citable
     sources: Mapping[str, Evidence | Observation]
     paths: list[str] = field(default_factory=list[str])
     roamed: bool = False
@@ -60,7 +58,10 @@ class JudgeTools:
     async def answer(self, call: ToolCall, room: int) -> str:
         """The tool's result, in at most about `room` bytes. The model's mistakes are reported to the model."""
         try:
-            arguments = _call_arguments(call)
+            value = strict_json(call.arguments or "{}")
+            if not isinstance(value, dict):
+                raise InvalidReply("the arguments must be an object")
+            arguments = cast("dict[str, Any]", value)
             wanted = " ".join(" ".join(str(value) for value in arguments.values()).split())
             self.context.activity(self.normaliser.clean_text(f"the judge looks: {call.name} {wanted}")[:120])
             if call.name == "read_file":
@@ -100,7 +101,12 @@ class JudgeTools:
             if len(blocks) >= MAX_MATCHING_FILES or left < 300 or searched > MAX_SEARCHED_BYTES:
                 blocks.append("[... there may be more: search for something narrower ...]")
                 break
-            content = await self._readable(path)
+            try:
+                content = await self.context.read(path)
+            except WorkspaceError:
+                continue
+            if len(content) > MAX_SEARCHED_FILE or b"\0" in content[:8192]:
+                continue
             searched += len(content)
             lines, said, hits = await asyncio.to_thread(self._matches, content, wanted, MAX_MATCHES - matched)
             if hits:
@@ -115,13 +121,6 @@ class JudgeTools:
         lines, said = file_lines(content, self.normaliser, LARGEST_READ)
         hits = (at for at, line in enumerate(lines.raw) if wanted in line.casefold())
         return lines, said, list(islice(hits, most))
-
-    async def _readable(self, path: str) -> bytes:
-        try:
-            content = await self.context.read(path)
-        except WorkspaceError:
-            return b""
-        return b"" if len(content) > MAX_SEARCHED_FILE or b"\0" in content[:8192] else content
 
     def _list_files(self, arguments: Mapping[str, Any], room: int) -> str:
         glob = arguments.get("glob", "**")
@@ -148,13 +147,16 @@ class JudgeTools:
         if isinstance(observed, ObservedFile):
             return await self._read_file({"path": observed.path, "start": start}, room)
         self.read = True
+        return await self._observed_block(f'id="{key}" kind="the whole of it"', observed, room, start)
+
+    async def _observed_block(self, attributes: str, observed: Observation, room: int, start: int = 1) -> str:
         head, text = self._head_and_text(observed)
         lines = await asyncio.to_thread(lambda: Lines.of(bounded_output(text())))
         if start > len(lines) > 0:
             raise InvalidReply(f"it has {len(lines)} lines")
         left = room - 300 - sum(byte_length(line) for line in head)
         body = excerpt(lines, left, head=0.2, tail=0.4) if start == 1 else _from(lines, start, left, "read_evidence")
-        return self._fenced(f'id="{key}" kind="the whole of it"', head, body)
+        return self._fenced(attributes, head, body)
 
     def _head_and_text(self, observed: Observation) -> tuple[tuple[str, ...], Callable[[], str]]:
         """The header of the observation, and a function that makes its text."""
@@ -190,24 +192,20 @@ class JudgeTools:
 
     async def _run_check(self, arguments: Mapping[str, Any], room: int) -> str:
         wanted = _required_text(arguments, "check").strip().strip("`")
-        checks = _checks(self.task, wanted)
+        # Only checks that the goal names: by command, or all of a requirement.
+        goal = self.task.goal
+        requirement = goal.requirement(wanted)
+        named = tuple(check for check in goal.checks if wanted in (check.command, check.id))[:1]
+        checks = named if requirement is None else requirement.checks
         if not checks:
-            known = ", ".join(label(check.command, 100) for check in self.task.goal.checks[:20]) or "none"
+            known = ", ".join(label(check.command, 100) for check in goal.checks[:20]) or "none"
             raise InvalidReply(f"the goal has no such check; it has {known}")
         results = [await self.context.run_check(check) for check in checks]
-        return "\n".join([await self._check_block(evidence, room // len(results)) for evidence in results])
-
-    async def _check_block(self, evidence: Evidence, room: int) -> str:
-        result = evidence.observation
-        assert isinstance(result, CheckResult)
-        head = (f"command: {label(self.normaliser.clean_text(result.command), 600)}", f"result: {outcome_text(result)}")
-        left = room - 300 - sum(byte_length(line) for line in head)
-        body = await asyncio.to_thread(self._output, result, left)
-        return self._fenced(f'id="{self._citable_id(evidence)}" kind="check result"', head, body)
-
-    def _output(self, result: CheckResult, room: int) -> str:
-        text = bounded_output(self.normaliser.check_output(result))
-        return excerpt(Lines.of(text), room, head=0.2, tail=0.4)
+        blocks: list[str] = []
+        for evidence in results:
+            attributes = f'id="{self._citable_id(evidence)}" kind="check result"'
+            blocks.append(await self._observed_block(attributes, evidence.observation, room // len(results)))
+        return "\n".join(blocks)
 
     async def _file_block(self, path: str, content: bytes, said: str, body: str) -> str:
         observed = ObservedFile(path, hashlib.sha256(content).hexdigest(), len(content), body)
@@ -217,30 +215,13 @@ class JudgeTools:
 
     def _citable_id(self, evidence: Evidence) -> str:
         """The id by which the model can cite it."""
-        key = f"E{len(self.evidence) + 1}"
-        self.evidence[key] = evidence.id
-        if not evidence.fresh(self.task.revision):
-            self.old.add(key)
+        key = f"E{len(self.citable.evidence) + 1}"
+        self.citable.add(key, evidence, self.task.revision)
         return key
 
     def _fenced(self, attributes: str, head: tuple[str, ...], body: str) -> str:
         token = boundary([self.token, attributes, *head, body])
         return f"The boundary of this result is {token}.\n{fenced(token, attributes, head, body)}"
-
-
-def _checks(task: JudgeTask, wanted: str) -> tuple[Check, ...]:
-    """Only checks that the goal names: by command, or all of a requirement."""
-    requirement = task.goal.requirement(wanted)
-    if requirement is not None:
-        return requirement.checks
-    return tuple(check for check in task.goal.checks if wanted in (check.command, check.id))[:1]
-
-
-def _call_arguments(call: ToolCall) -> Mapping[str, Any]:
-    value = strict_json(call.arguments or "{}")
-    if not isinstance(value, dict):
-        raise InvalidReply("the arguments must be an object")
-    return cast("dict[str, Any]", value)
 
 
 def _start_line(arguments: Mapping[str, Any]) -> int:

@@ -3,17 +3,18 @@ start."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Iterator, Mapping
+from typing import cast
 
 from lsprotocol import types
 
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 from donewhen.goalfile.source import RequirementSource
+from donewhen.lsp.client_profile import object_or_empty
 from donewhen.lsp.diagnostics import SOURCE
 from donewhen.lsp.goal_view import GoalView, goal_view
-from donewhen.lsp.lenses import run_commands
+from donewhen.lsp.lenses import command_about, run_commands
 from donewhen.lsp.positions import file_path
 from donewhen.lsp.session import Session
 from donewhen.lsp.ticking import ticks
@@ -33,14 +34,15 @@ async def actions(session: Session, params: types.CodeActionParams) -> list[type
     if goal is not None:
         path = file_path(params.text_document.uri)
         ours = session.views.diagnostics.at(path) if path is not None else []
-        here = [one for one in ours if _touches(one.range, params.range)]
+        first, last = params.range.start.line, params.range.end.line
+        here = [one for one in ours if one.range.start.line <= last and first <= one.range.end.line]
         found += suggestion_actions(goal.uri, here)
-        found += goal_actions(goal, params.range.start.line, params.range.end.line, asks=session.profile.reasons)
+        found += goal_actions(goal, first, last, asks=session.profile.reasons)
         found += run_actions(goal)
     else:
         found += code_line_actions(session, params.context.diagnostics)
     wanted = params.context.only
-    kept = [one for one in found if wanted is None or any(_is_kind(one, kind) for kind in wanted)]
+    kept = [one for one in found if wanted is None or any(_is_kind(one.kind or "", kind) for kind in wanted)]
     return list(kept) if session.profile.action_literals else [one.command for one in kept if one.command is not None]
 
 
@@ -67,7 +69,7 @@ def suggestion_actions(uri: str, diagnostics: list[types.Diagnostic]) -> list[ty
     """Replacements for misspelled words in the front matter."""
     found: list[types.CodeAction] = []
     for one in diagnostics:
-        suggestion = _data(one).get("suggestion")
+        suggestion = object_or_empty(one.data).get("suggestion")
         if isinstance(suggestion, str):
             edit = types.WorkspaceEdit(changes={uri: [types.TextEdit(one.range, suggestion)]})
             title = f"Change to “{suggestion}”"
@@ -78,16 +80,10 @@ def suggestion_actions(uri: str, diagnostics: list[types.Diagnostic]) -> list[ty
 def finding_actions(diagnostics: object, *, asks: bool = False) -> list[types.CodeAction]:
     """Accept or revert, on the line of an integrity finding."""
     found: list[types.CodeAction] = []
-    for one in cast("list[types.Diagnostic]", diagnostics):
-        data = _data(one)
-        run_id, finding_id = data.get("runId"), data.get("findingId")
-        if one.source != SOURCE or not isinstance(run_id, str) or not isinstance(finding_id, str):
-            continue
+    for one, run_id, finding_id in _ours(diagnostics, "findingId"):
         about = {"runId": run_id, "findingId": finding_id}
-        accept = types.Command(
-            f"Accept {finding_id}", "donewhen.run.acceptIntegrity", arguments=[_reasoned(about, asks)]
-        )
-        revert = types.Command(f"Revert {finding_id}", "donewhen.run.revert", arguments=[about])
+        accept = command_about(f"Accept {finding_id}", "donewhen.run.acceptIntegrity", _reasoned(about, asks))
+        revert = command_about(f"Revert {finding_id}", "donewhen.run.revert", about)
         found += [_command_action(accept, one), _command_action(revert, one)]
     return found
 
@@ -95,16 +91,21 @@ def finding_actions(diagnostics: object, *, asks: bool = False) -> list[types.Co
 def code_line_actions(session: Session, diagnostics: object) -> list[types.CodeAction]:
     """The actions for the requirements that lines of code keep from being met."""
     found: dict[tuple[str, str], types.CodeAction] = {}
-    for mark in cast("list[types.Diagnostic]", diagnostics):
-        data = _data(mark)
-        run_id, requirement_id = data.get("runId"), data.get("requirementId")
-        if mark.source != SOURCE or not isinstance(run_id, str) or not isinstance(requirement_id, str):
-            continue
+    for mark, run_id, requirement_id in _ours(diagnostics, "requirementId"):
         runs = [run for folder in session.host.open_folders() if (run := folder.snapshots.of_run(run_id))]
         for run, one in ((each, one) for each in runs for one in each.views if one.requirement_id == requirement_id):
             for action in _standing_actions(str(mark.code), run, one, session.profile.reasons):
                 found.setdefault((run_id, action.title), action).diagnostics = [mark]
     return list(found.values())
+
+
+def _ours(diagnostics: object, about: str) -> Iterator[tuple[types.Diagnostic, str, str]]:
+    """Of a client's diagnostics ours that are about such a thing: each with its run, and with what it is about."""
+    for one in cast("list[types.Diagnostic]", diagnostics):
+        data = object_or_empty(one.data)
+        run_id, named = data.get("runId"), data.get(about)
+        if one.source == SOURCE and isinstance(run_id, str) and isinstance(named, str):
+            yield one, run_id, named
 
 
 def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) -> list[types.CodeAction]:
@@ -115,8 +116,8 @@ def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) 
     if source.requirement.checks or one.status in ("met", "waived"):
         return found
     # Before the waiver, which comes last, because it would replace a proof.
-    argument = {"goalUri": goal.uri, "requirementId": source.requirement.id, "check": ""}
-    add = types.Command(f"Add a check to {source.requirement.label}", "donewhen.goal.amend", arguments=[argument])
+    about = {"goalUri": goal.uri, "requirementId": source.requirement.id, "check": ""}
+    add = command_about(f"Add a check to {source.requirement.label}", "donewhen.goal.amend", about)
     return [*found[:-1], _command_action(add), *found[-1:]]
 
 
@@ -124,17 +125,15 @@ def _standing_actions(label: str, run: RunView, one: RequirementView, asks: bool
     about = {"runId": run.state.run_id, "requirementId": one.requirement_id}
     found: list[types.Command] = []  # read-only actions come first: some editors take the first one for RET
     for evidence_id in one.evidence_ids[:3]:
-        argument = {"runId": run.state.run_id, "evidenceId": evidence_id, "show": True}
-        title = f"Open the evidence {evidence_id}"
-        found.append(types.Command(title, "donewhen.run.evidence", arguments=[argument]))
+        given = {"runId": run.state.run_id, "evidenceId": evidence_id, "show": True}
+        found.append(command_about(f"Open the evidence {evidence_id}", "donewhen.run.evidence", given))
     if run.state.options.judge is not None and (one.decided_by == "judge" or one.status == "unmet"):
-        dispute = types.Command(f"Dispute {label}", "donewhen.run.dispute", arguments=[_reasoned(about, asks)])
-        found.append(dispute)
+        found.append(command_about(f"Dispute {label}", "donewhen.run.dispute", _reasoned(about, asks)))
     if one.status == "waived":
         undo = {**about, "reason": REASON, "undo": True}
-        found.append(types.Command(f"Undo the waiver of {label}", "donewhen.run.override", arguments=[undo]))
+        found.append(command_about(f"Undo the waiver of {label}", "donewhen.run.override", undo))
     elif one.status != "met":
-        found.append(types.Command(f"Waive {label}", "donewhen.run.override", arguments=[_reasoned(about, asks)]))
+        found.append(command_about(f"Waive {label}", "donewhen.run.override", _reasoned(about, asks)))
     return [_command_action(command) for command in found]
 
 
@@ -143,24 +142,11 @@ def _command_action(command: types.Command, about: types.Diagnostic | None = Non
     return types.CodeAction(command.title, kind=QUICK_FIX, command=command, diagnostics=diagnostics)
 
 
-def _reasoned(about: Mapping[str, str], asks: bool) -> dict[str, str]:
-    return dict(about) if asks else {**about, "reason": REASON}
+def _reasoned(about: Mapping[str, str], asks: bool) -> Mapping[str, str]:
+    return about if asks else {**about, "reason": REASON}
 
 
-def _touches(one: types.Range, other: types.Range) -> bool:
-    return one.start.line <= other.end.line and other.start.line <= one.end.line
-
-
-def _is_kind(action: types.CodeAction, wanted: str | types.CodeActionKind) -> bool:
+def _is_kind(one: str | types.CodeActionKind, wanted: str | types.CodeActionKind) -> bool:
     """True for the wanted kind and its sub-kinds."""
-    kind, asked = (_kind_name(one) for one in (action.kind or "", wanted))
+    kind, asked = (each.value if isinstance(each, types.CodeActionKind) else each for each in (one, wanted))
     return asked == "" or kind == asked or kind.startswith(asked + ".")
-
-
-def _kind_name(kind: str | types.CodeActionKind) -> str:
-    return kind.value if isinstance(kind, types.CodeActionKind) else kind
-
-
-def _data(diagnostic: types.Diagnostic) -> Mapping[str, Any]:
-    data: object = cast("object", diagnostic.data)
-    return cast("Mapping[str, Any]", data) if isinstance(data, dict) else {}

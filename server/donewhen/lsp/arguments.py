@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from donewhen.engine.api import LimitChanges
 from donewhen.settings.table import LIMITS as GROUP_LIMITS
-from donewhen.settings.table import SETTINGS, Setting, Unlimited
+from donewhen.settings.table import SETTINGS, Unlimited
 from donewhen.wire.reports import ReportFormat
 
 # The parameters of our own methods and commands: typed, unknown keys refused, nothing coerced.
@@ -31,20 +31,16 @@ def read(model: type[ModelT], value: Any) -> ModelT:
         return model.model_validate({} if value is None else value)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"] if not _is_branch(part))
-        raise JsonRpcInvalidParams(
-            f"{where}: {_fault_text(first['type'], first['msg'])}" if where else first["msg"]
-        ) from None
-
-
-def _is_branch(part: int | str) -> bool:
-    """True for the name of a union's branch, which pydantic adds: it is not a field."""
-    return isinstance(part, str) and (not part.isidentifier() or part in ("int", "float"))
-
-
-def _fault_text(kind: str, message: str) -> str:
-    known = {"extra_forbidden": "unknown field", "missing": "it is required"}
-    return known.get(kind, message)
+        # A field, or its number in a list: the name of a union's branch, which pydantic adds, is neither.
+        named = [
+            part
+            for part in first["loc"]
+            if isinstance(part, int) or (part.isidentifier() and part not in ("int", "float"))
+        ]
+        where = ".".join(map(str, named))
+        known = {"extra_forbidden": "unknown field", "missing": "it is required"}
+        fault = known.get(first["type"], first["msg"])
+        raise JsonRpcInvalidParams(f"{where}: {fault}" if where else first["msg"]) from None
 
 
 class TrustParams(Strict):
@@ -164,12 +160,12 @@ class LimitsBase(Strict):
         return LimitChanges(**{setting.name: getattr(self, to_snake(name)) for name, setting in LIMITS.items()})
 
 
-def _limit(setting: Setting) -> Any:
-    """A field that may be left out. Times are numbers here."""
-    return (WholeLimit if setting.kind.name == "whole number" else AmountLimit), None
-
-
-Limits = create_model("Limits", __base__=LimitsBase, **{to_snake(name): _limit(one) for name, one in LIMITS.items()})
+# Each field may be left out. Times are numbers here.
+_LIMIT_FIELDS: dict[str, Any] = {
+    to_snake(name): (WholeLimit if setting.kind.name == "whole number" else AmountLimit, None)
+    for name, setting in LIMITS.items()
+}
+Limits = create_model("Limits", __base__=LimitsBase, **_LIMIT_FIELDS)
 
 
 class RunStart(Limits):
@@ -197,8 +193,13 @@ class RunGuard(Strict):
     goal_uri: str | None = None
 
 
-class RunAnswer(Strict):
+class OfRun(Strict):
+    """What each command about a run names."""
+
     run_id: str
+
+
+class RunAnswer(OfRun):
     interrupt_id: str
     response: Literal["approve", "deny", "edit", "text", "end"] | None = None
     """None asks again, for a question that is no longer visible."""
@@ -208,33 +209,29 @@ class RunAnswer(Strict):
     remember: Literal["run", "workspace"] | None = None
 
 
-class RunOverride(Strict):
-    run_id: str
+class RunOverride(OfRun):
     requirement_id: str
     reason: str = Field(min_length=1)
     undo: bool = False
 
 
-class RunDispute(Strict):
-    run_id: str
+class RunDispute(OfRun):
     requirement_id: str
     reason: str = Field(min_length=1)
 
 
-class RunAcceptIntegrity(Strict):
+class RunAcceptIntegrity(OfRun):
     """Either one finding, or all."""
 
-    run_id: str
     finding_id: str | None = None
     all: bool = False
     reason: str = Field(min_length=1)
     undo: bool = False
 
 
-class RunRevert(Strict):
+class RunRevert(OfRun):
     """Either an iteration, or a finding."""
 
-    run_id: str
     iteration: int | None = Field(default=None, ge=0)
     uris: list[str] | None = None
     force: bool = False
@@ -249,72 +246,58 @@ class RunStatus(Strict):
     goal_uri: str | None = None
 
 
-class RunIteration(Strict):
-    run_id: str
+class RunIteration(OfRun):
     number: int = Field(ge=0)
 
 
-class RunFile(Strict):
-    run_id: str
+class RunFile(OfRun):
     iteration: int = Field(ge=0)
     uri: str
 
 
-class RunChanges(Strict):
-    run_id: str
-
-
-class RunProposed(Strict):
-    run_id: str
+class RunProposed(OfRun):
     interrupt_id: str
 
 
-class RunEvidence(Strict):
+class RunEvidence(OfRun):
     """`show` also opens the evidence's file in the editor, if the client supports that."""
 
-    run_id: str
     evidence_id: str
     show: bool = False
 
 
-class RunTests(Strict):
-    run_id: str
+class RunTests(OfRun):
     requirement_id: str
 
 
-class RunChildren(Strict):
+class RunChildren(OfRun):
     """`node` is the id of a row of the run's tree."""
 
-    run_id: str
     node: str
 
 
-class RunActivity(Strict):
+class RunActivity(OfRun):
     """`follow` starts, or ends, notifications of new steps; `stepId` asks for one step in full."""
 
-    run_id: str
     follow: bool | None = None
     step_id: str | None = None
 
 
-class RunHint(Strict):
-    run_id: str
+class RunHint(OfRun):
     text: str = Field(min_length=1, max_length=20_000)
 
 
-class RunTell(Strict):
+class RunTell(OfRun):
     """`model`: for a model, in plain text; else Markdown for a person. `why` says what is missing, or, if a
     `requirement` is named by its number, where that one stands."""
 
-    run_id: str
     form: Literal["status", "why", "model"]
     requirement: int | None = None
 
 
-class RunDocument(Strict):
+class RunDocument(OfRun):
     """What an editor shows as a document of its own: which `kind` it is of, and the fields that name one of that."""
 
-    run_id: str
     kind: Literal["evidence", "file", "report", "step", "interrupt", "proposed", "attempt"]
     evidence_id: str = ""
     iteration: int = Field(default=0, ge=0)
@@ -328,6 +311,5 @@ class RunDocument(Strict):
     number: int = Field(default=0, ge=0)
 
 
-class RunReport(Strict):
-    run_id: str
+class RunReport(OfRun):
     format: ReportFormat = "markdown"

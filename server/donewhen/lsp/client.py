@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lsprotocol import types
 
@@ -29,6 +29,7 @@ from donewhen.ports import EditorSilent, no_editor_to_ask
 
 logger = logging.getLogger(__name__)
 
+AnswerT = TypeVar("AnswerT")
 LONG_TEXT = 20_000
 """Longer goal files are parsed in a thread, so that the loop is not blocked."""
 
@@ -40,7 +41,8 @@ class Client:
         self.server = server
         self.host = host
         self.profile = profile
-        self.roots: tuple[Path, ...] = ()
+        paths = (file_path(uri) for uri in profile.folders)
+        self.roots = tuple(path for path in paths if path is not None)
         self.texts = Texts(lambda: self.documents)
         self.unsaved = Unsaved(self.texts)
         self.editor = EditorState(lambda: self.documents, self.unsaved, self.place)
@@ -52,18 +54,12 @@ class Client:
         """The results of a folder's checks when they were tried for a draft, and the time of that (monotonic)."""
         self._edited_at: dict[Path, float] = {}
         self._parsed: dict[Path, tuple[str, ParsedGoalFile]] = {}
-        self._take_over_host()
-
-    def _take_over_host(self) -> None:
-        host, profile = self.host, self.profile
         host.settings = profile.settings
         host.unsaved = self.unsaved.unsaved_text
         host.editor = self.editor.view
         host.ask_editor = self._ask_model
         host.trusted = profile.trusted
         self.editor.forwarded = profile.editor_diagnostics
-        paths = (file_path(uri) for uri in profile.folders)
-        self.roots = tuple(path for path in paths if path is not None)
         for root in self.roots:
             host.readmit(root)
 
@@ -75,9 +71,8 @@ class Client:
         """See `ports.AskEditor`. A client that leaves answers nothing any more."""
         if not self.profile.language_models:
             return await no_editor_to_ask(asked, timeout)
-        asking = asyncio.ensure_future(
-            self.server.protocol.send_request_async("donewhen/model/complete", asked, timeout=timeout)
-        )
+        question = self.server.protocol.send_request_async("donewhen/model/complete", asked, timeout=timeout)
+        asking = asyncio.ensure_future(question)
         self.background.add(asking)
         asking.add_done_callback(self.background.discard)
         try:
@@ -90,17 +85,26 @@ class Client:
                 raise
             raise EditorSilent("the editor's window was closed before its model answered") from None
 
+    async def answered(self, question: Awaitable[AnswerT]) -> AnswerT | None:
+        """What the client answers to a question of ours; None where it doesn't, or refuses."""
+        try:
+            return await question
+        except ClientSilent as problem:
+            logger.info("%s", problem)
+            return None
+
     def later(self, work: Any, name: str) -> asyncio.Task[Any]:
         """Runs a coroutine independently of the client's requests; its errors are logged."""
+
+        def over(task: asyncio.Task[Any]) -> None:
+            self.background.discard(task)
+            if not task.cancelled() and (problem := task.exception()) is not None:
+                logger.warning("%s: %s", name, problem, exc_info=problem)
+
         task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work, name=name)
         self.background.add(task)
-        task.add_done_callback(self._over)
+        task.add_done_callback(over)
         return task
-
-    def _over(self, task: asyncio.Task[Any]) -> None:
-        self.background.discard(task)
-        if not task.cancelled() and (problem := task.exception()) is not None:
-            logger.warning("%s: %s", task.get_name(), problem, exc_info=problem)
 
     def show_message(self, kind: types.MessageType, message: str) -> None:
         """Shows a message to the person."""
@@ -196,11 +200,9 @@ class Client:
 
     def changed_at(self, root: Path, paths: Iterable[str]) -> dict[str, float]:
         """When these files last changed, on disk or in the editor; epoch seconds."""
-        return {path: max(_modified(root / path), self._edited_at.get(root / path, 0.0)) for path in paths}
-
-
-def _modified(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+        found: dict[str, float] = {}
+        for path in paths:
+            found[path] = self._edited_at.get(root / path, 0.0)
+            with contextlib.suppress(OSError):
+                found[path] = max(found[path], (root / path).stat().st_mtime)
+        return found

@@ -61,7 +61,7 @@ class ClientProfile:
 def read_profile(params: types.InitializeParams) -> ClientProfile:
     """Raises JsonRpcInvalidParams if `initializationOptions` has invalid content."""
     options = _options(cast("JsonObject", params.initialization_options))
-    features = _json_object(options.get("clientFeatures"))
+    features = object_or_empty(options.get("clientFeatures"))
     pid = params.process_id
 
     def has(path: str) -> bool:
@@ -77,7 +77,7 @@ def read_profile(params: types.InitializeParams) -> ClientProfile:
         trusted=options.get("trusted") is True,
         token=options.get("token"),
         state_dir=options.get("stateDir") or None,
-        settings=_json_object(options.get("settings")),
+        settings=object_or_empty(options.get("settings")),
         interrupts=features.get("interrupts") is True,
         reasons=features.get("reasons") is True,
         views=features.get("views") is True,
@@ -120,5 +120,6 @@ def _folders(params: types.InitializeParams) -> tuple[str, ...]:
     return (root,) if root else ()
 
 
-def _json_object(value: object) -> JsonObject:
+def object_or_empty(value: object) -> JsonObject:
+    """An object that a client gave; empty for anything else."""
     return cast("JsonObject", value) if isinstance(value, dict) else {}

@@ -36,7 +36,7 @@ from donewhen.lsp.publisher import client_snapshot, snapshot_json
 from donewhen.lsp.session import Session
 from donewhen.regular import read_bytes
 from donewhen.wire.patching import patched
-from donewhen.wire.plain import plain_evidence, plain_iteration, plain_tests
+from donewhen.wire.plain import plain_evidence, plain_iteration, plain_tests, step_json
 from donewhen.wire.reports import receipt
 from donewhen.wire.snapshot import snapshot
 from donewhen.wire.view import chat_answer, chat_text, children_of, question_document
@@ -72,7 +72,7 @@ async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
     return {"text": await folder.runs.file_at(argument.run_id, argument.iteration, path)}
 
 
-async def changes(session: Session, argument: a.RunChanges) -> dict[str, Any]:
+async def changes(session: Session, argument: a.OfRun) -> dict[str, Any]:
     """The files that are not as they were before the run's first turn."""
     folder = await folder_of(session, argument.run_id)
     found = await folder.runs.changes(argument.run_id)
@@ -135,21 +135,17 @@ async def tests(session: Session, argument: a.RunTests) -> dict[str, Any]:
 
 async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:
     """What the run has done so far, step by step; with `follow`, the client then gets every new step."""
-    from donewhen.wire.plain import step_json
-
     folder = await folder_of(session, argument.run_id)
     if argument.follow is False:
         session.views.follow(folder, argument.run_id, None)
         return {"runId": argument.run_id, "steps": []}
     found = await folder.runs.steps(argument.run_id)
-    steps = found.steps
-    if argument.step_id is not None:
-        steps = tuple(one for one in steps if one.id == argument.step_id)
-        if not steps:
-            raise UnknownName(f"run {argument.run_id} has no step {argument.step_id}, or it is too long ago")
+    full = argument.step_id is not None
+    steps = [one for one in found.steps if not full or one.id == argument.step_id]
+    if full and not steps:
+        raise UnknownName(f"run {argument.run_id} has no step {argument.step_id}, or it is too long ago")
     if argument.follow:
         session.views.follow(folder, argument.run_id, found.version)
-    full = argument.step_id is not None
     return {"runId": argument.run_id, "steps": [step_json(one, folder.root, full=full) for one in steps]}
 
 
@@ -165,7 +161,15 @@ async def document(session: Session, argument: a.RunDocument) -> dict[str, Any]:
     run_id = argument.run_id
     match argument.kind:
         case "evidence":
-            return {"text": await _evidence_text(session, run_id, argument.evidence_id)}
+            # Its file; as JSON where there is none, or it can't be read.
+            folder = await folder_of(session, run_id)
+            file = await folder.runs.evidence_file(run_id, argument.evidence_id)
+            text = None if file is None else await asyncio.to_thread(_text_on_disk, file.parent, file.name)
+            if text:
+                return {"text": text}
+            named = {"runId": run_id, "evidenceId": argument.evidence_id}
+            found = await evidence(session, read(a.RunEvidence, named))
+            return {"text": f"```json\n{json.dumps(found, indent=2)}\n```\n"}
         case "file":
             named = {"runId": run_id, "iteration": argument.iteration, "uri": argument.uri}
             return {"text": (await file_text(session, read(a.RunFile, named)))["text"] or ""}
@@ -183,26 +187,10 @@ async def document(session: Session, argument: a.RunDocument) -> dict[str, Any]:
             asked = next((one for one in run.interrupts if one.id == argument.interrupt_id), None)
             return {"text": None if asked is None else question_document(run.title, asked)}
         case kind:
-            return {"text": await _text_of_extra(kind)(session, argument) or ""}
-
-
-def _text_of_extra(kind: str) -> Callable[[Session, a.RunDocument], Awaitable[str | None]]:
-    """What gives the text of a document that an extra has. Raises JsonRpcInvalidParams where none does."""
-    for one in _WITH_COMMANDS:
-        if (text_of := part_of(one, "editor", "DOCUMENTS").get(kind)) is not None:
-            return text_of
-    raise JsonRpcInvalidParams(f"kind: this server has no documents of the kind {kind!r}")
-
-
-async def _evidence_text(session: Session, run_id: str, evidence_id: str) -> str:
-    """Its file; as JSON where there is none, or it can't be read."""
-    folder = await folder_of(session, run_id)
-    file = await folder.runs.evidence_file(run_id, evidence_id)
-    text = None if file is None else await asyncio.to_thread(_text_on_disk, file.parent, file.name)
-    if text:
-        return text
-    found = await evidence(session, read(a.RunEvidence, {"runId": run_id, "evidenceId": evidence_id}))
-    return f"```json\n{json.dumps(found, indent=2)}\n```\n"
+            for one in _WITH_COMMANDS:
+                if (text_of := part_of(one, "editor", "DOCUMENTS").get(kind)) is not None:
+                    return {"text": await text_of(session, argument) or ""}
+            raise JsonRpcInvalidParams(f"kind: this server has no documents of the kind {kind!r}")
 
 
 async def answer_in_chat(session: Session, argument: a.RunTell) -> dict[str, Any]:
@@ -367,7 +355,12 @@ async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
     folders = folders or await session.all_folders()
     found = [(folder, view) for folder in folders for view in await folder.runs.views(path)]
     found.sort(key=lambda pair: pair[1].state.started_at, reverse=True)
-    unreadable = [one for folder in folders for one in await _unreadable(session, folder, path)]
+    unreadable: list[dict[str, Any]] = []
+    for folder in folders:
+        for one in await folder.runs.summaries():
+            if one.unreadable is not None and path in (None, one.goal_path):
+                goal = session.texts.uri(folder.root / one.goal_path) if one.goal_path else None
+                unreadable.append({"runId": one.run_id, "title": one.title, "goalUri": goal, "reason": one.unreadable})
     return {"snapshots": [shown_run(session, folder, view) for folder, view in found], "unreadable": unreadable}
 
 
@@ -378,19 +371,6 @@ async def children(session: Session, argument: a.RunChildren) -> dict[str, Any]:
     view = await (folder.runs.report if earlier else folder.runs.view)(argument.run_id)
     run = client_snapshot(session, folder.snapshots.latest(view), folder.root)
     return {"children": [one.model_dump(mode="json", by_alias=True) for one in children_of(run, argument.node)]}
-
-
-async def _unreadable(session: Session, folder: Folder, path: str | None) -> list[dict[str, Any]]:
-    return [
-        {
-            "runId": one.run_id,
-            "title": one.title,
-            "goalUri": session.texts.uri(folder.root / one.goal_path) if one.goal_path else None,
-            "reason": one.unreadable,
-        }
-        for one in await folder.runs.summaries()
-        if one.unreadable is not None and path in (None, one.goal_path)
-    ]
 
 
 # ------------------------------------------------------------------------------------- what they need
@@ -443,7 +423,7 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.children": Command(a.RunChildren, children),
     "donewhen.run.iteration": Command(a.RunIteration, iteration),
     "donewhen.run.file": Command(a.RunFile, file_text),
-    "donewhen.run.changes": Command(a.RunChanges, changes),
+    "donewhen.run.changes": Command(a.OfRun, changes),
     "donewhen.run.proposed": Command(a.RunProposed, proposed),
     "donewhen.run.evidence": Command(a.RunEvidence, evidence),
     "donewhen.run.tests": Command(a.RunTests, tests),

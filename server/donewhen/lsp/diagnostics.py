@@ -44,12 +44,24 @@ class Diagnostics:
     async def refresh(self, goals: Iterable[Goal]) -> None:
         """Collects these goals' diagnostics again and publishes every file whose diagnostics differ."""
         for goal in goals:
-            diagnostics = await self._collect(goal)
-            if diagnostics:
-                self._by_goal[goal] = diagnostics
-            else:
-                self._by_goal.pop(goal, None)
-        self._publish()
+            self._by_goal[goal] = await self._collect(goal)
+            if not self._by_goal[goal]:
+                del self._by_goal[goal]
+        wanted: dict[Path, list[types.Diagnostic]] = {}
+        for (root, _), diagnostics in self._by_goal.items():
+            for diagnostic in diagnostics:
+                found = to_lsp(diagnostic, root, self._client.texts)
+                if not self._client.profile.related_information:
+                    found.related_information = None
+                wanted.setdefault(root / diagnostic.path, []).append(found)
+        for path in {*wanted, *self._published}:
+            now = wanted.get(path, [])
+            if now != self._published.get(path, []):
+                if path not in self._pulled:
+                    self._send(path, now)
+                else:
+                    self._ask_to_pull_again()
+        self._published = wanted
 
     def at(self, path: Path) -> list[types.Diagnostic]:
         return self._published.get(path, [])
@@ -101,27 +113,6 @@ class Diagnostics:
         uris = {name: (place / f"{name}.md").as_uri() for name in cited}
         return DiagnosticContext(changed, uris)
 
-    def _publish(self) -> None:
-        """Sends the changes, file by file."""
-        wanted: dict[Path, list[types.Diagnostic]] = {}
-        for (root, _), diagnostics in self._by_goal.items():
-            for diagnostic in diagnostics:
-                wanted.setdefault(root / diagnostic.path, []).append(self._to_lsp(diagnostic, root))
-        for path in {*wanted, *self._published}:
-            now = wanted.get(path, [])
-            if now != self._published.get(path, []):
-                if path not in self._pulled:
-                    self._send(path, now)
-                else:
-                    self._ask_to_pull_again()
-        self._published = wanted
-
-    def _to_lsp(self, diagnostic: GoalDiagnostic, root: Path) -> types.Diagnostic:
-        found = to_lsp(diagnostic, root, self._client.texts)
-        if not self._client.profile.related_information:
-            found.related_information = None
-        return found
-
     def _send(self, path: Path, diagnostics: list[types.Diagnostic]) -> None:
         uri = self._client.texts.uri(path)
         document = self._client.documents.open(uri)
@@ -146,25 +137,18 @@ def to_lsp(diagnostic: GoalDiagnostic, root: Path, texts: Texts) -> types.Diagno
 
     start = position(*diagnostic.start)
     end = position(diagnostic.start[0], None) if diagnostic.end is None else position(*diagnostic.end)
+    related: list[types.DiagnosticRelatedInformation] = []
+    for place in diagnostic.related:
+        uri = place.uri if place.uri.startswith(("file:", "donewhen:")) else (root / place.uri).as_uri()
+        begin = types.Position(place.line, 0)
+        where = types.Location(uri, types.Range(begin, begin))
+        related.append(types.DiagnosticRelatedInformation(where, place.message))
     return types.Diagnostic(
         range=types.Range(start, end),
         message=diagnostic.message,
         severity=SEVERITIES[diagnostic.severity],
         code=diagnostic.code,
         source=SOURCE,
-        related_information=_related_information(diagnostic, root) or None,
+        related_information=related or None,
         data=dict(diagnostic.info) or None,
     )
-
-
-def _related_information(diagnostic: GoalDiagnostic, root: Path) -> list[types.DiagnosticRelatedInformation]:
-    return [
-        types.DiagnosticRelatedInformation(
-            location=types.Location(
-                uri=place.uri if place.uri.startswith(("file:", "donewhen:")) else (root / place.uri).as_uri(),
-                range=types.Range(types.Position(place.line, 0), types.Position(place.line, 0)),
-            ),
-            message=place.message,
-        )
-        for place in diagnostic.related
-    ]

@@ -144,16 +144,17 @@ class Texts:
         known = self._uris.get(path)
         return known if known is not None and self._documents().open(known) is not None else path.as_uri()
 
-    def named(self, uri: str) -> None:
-        """The client opened a document by this uri."""
+    def named(self, uri: str) -> Path | None:
+        """The file of a document that the client has by this uri."""
         path = file_path(uri)
         if path is not None:
             self._uris[path] = uri
+        return path
 
     def text(self, path: Path) -> str | None:
         """The file's text in the client, else on the disk; None if neither is available."""
-        document = self._documents().open(self.uri(path))
-        return document.source if document is not None else _text_on_disk(path)
+        shown = self.open_text(path)
+        return shown if shown is not None else _text_on_disk(path)
 
     def open_text(self, path: Path) -> str | None:
         """The file's text in the client; None if it isn't open."""
@@ -164,16 +165,6 @@ class Texts:
         document = self._documents().open(self.uri(path))
         if document is not None:
             return document.bare_lines
-        return self._from_disk(path)
-
-    def character(self, path: Path, line: int, column: int) -> int:
-        """Converts our column of a line to the client's."""
-        if column == 0 or self.encoding == "utf-32":
-            return column
-        lines = self.lines(path)
-        return to_client(lines[line], column, self.encoding) if line < len(lines) else column
-
-    def _from_disk(self, path: Path) -> list[str]:
         try:
             status = path.stat()
         except OSError:
@@ -183,17 +174,22 @@ class Texts:
         if known is None or known[0] != key:
             if len(self._cache) > 64:
                 self._cache.clear()
-            known = (key, split_lines(_text_on_disk(path) or ""))
-            self._cache[path] = known
+            known = self._cache[path] = (key, split_lines(_text_on_disk(path) or ""))
         return known[1]
 
+    def character(self, path: Path, line: int, column: int) -> int:
+        """Converts our column of a line to the client's."""
+        if column == 0 or self.encoding == "utf-32":
+            return column
+        lines = self.lines(path)
+        return to_client(lines[line], column, self.encoding) if line < len(lines) else column
 
-def _text_on_disk(path: Path) -> str | None:
+
+def _text_on_disk(path: Path, errors: str = "replace") -> str | None:
+    """None if it is too large, or can't be read; with the errors `strict`, also if it isn't UTF-8."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            return None
-        return read_bytes(path).decode("utf-8", "replace")
-    except OSError:
+        return read_bytes(path).decode("utf-8", errors) if path.stat().st_size <= MAX_BYTES else None
+    except (OSError, UnicodeDecodeError):
         return None
 
 
@@ -250,10 +246,6 @@ class EditorState:
             place = self._place(path)
             if place.root == root and (said.problems or not is_goal_file(path)):
                 problems[place.path] = [replace(problem, path=place.path) for problem in said.problems]
-        opened, unsaved, outdated = self._open_documents(root)
-        return EditorView(problems, opened, unsaved, outdated)
-
-    def _open_documents(self, root: Path) -> tuple[set[str], set[str], set[str]]:
         opened, unsaved, outdated = set[str](), set[str](), set[str]()
         for document in self._documents().text_documents.values():
             path = file_path(document.uri)
@@ -266,7 +258,7 @@ class EditorState:
             said = self._said.get(path)
             if said is not None and said.version is not None and said.version < (document.version or 0):
                 outdated.add(place.path)
-        return opened, unsaved, outdated
+        return EditorView(problems, opened, unsaved, outdated)
 
 
 # Text that the client has and the disk doesn't: nothing may silently overwrite it.
@@ -286,7 +278,7 @@ class Unsaved:
     def note_opened(self, path: Path, text: str) -> None:
         """An editor may open a file with text that it kept from an earlier session."""
         self._seen[path] = deque(maxlen=REMEMBERED)
-        disk = _exact_text(path)
+        disk = _text_on_disk(path, "strict")
         if disk is None and os.path.isfile(path):  # noqa: PTH113 # never raises, for any name
             disk = text  # not UTF-8, or too large: taken to be what the editor shows
         if disk is not None:
@@ -303,7 +295,7 @@ class Unsaved:
         shown = self._texts.open_text(path)
         if shown is None:
             return None
-        disk = _exact_text(path)
+        disk = _text_on_disk(path, "strict")
         if disk is not None:
             self._remember(path, disk)
         return None if _digest(shown) in self._seen.get(path, ()) else shown
@@ -318,11 +310,3 @@ class Unsaved:
 def _digest(text: str) -> int:
     """Ignores line ends and byte-order marks, which may differ between an editor and the disk."""
     return hash(text.removeprefix("\ufeff").replace("\r\n", "\n"))
-
-
-def _exact_text(path: Path) -> str | None:
-    """The file's text; None if it isn't UTF-8, is too large, or can't be read."""
-    try:
-        return read_bytes(path).decode("utf-8") if path.stat().st_size <= MAX_BYTES else None
-    except (OSError, UnicodeDecodeError):
-        return None

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidRequest
+from pygls.exceptions import JsonRpcInvalidRequest, JsonRpcServerNotInitialized
 
 from donewhen.extras import EXTRAS
 from donewhen.lsp.client_profile import ClientProfile, read_profile
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from donewhen.lsp.session import Session
     from donewhen.lsp.transport import TokenGuard
 
-Handler = Callable[["Session", Any], Awaitable[Any] | Any]
+Handler = Callable[..., Awaitable[Any] | Any]
+"""Takes the session, a command's name if it is of commands, and the params."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,8 @@ class Connection:
         self.host = host
         self.guard = guard
         """Of a client over TCP, whose runs outlive it."""
-        self._profile = ClientProfile()
+        self._profile: ClientProfile | None = None
+        """None until `initialize` is admitted: what comes at its heels is not served where it is refused."""
         self._turn = asyncio.Lock()
         self._session: Session | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -127,18 +129,21 @@ class Connection:
             raise JsonRpcInvalidRequest("initializationOptions.token is not the token that was printed")
         self._profile = profile
         pid = profile.process_id or self.host.client_process_id
-        if pid is not None and self.guard is None:
-            self._watching = asyncio.get_running_loop().create_task(self._end_with(pid))
 
-    async def _end_with(self, pid: int) -> None:
-        """Acts as if the client's end of the streams had closed, since a child of the client may keep it open."""
-        await self.host.services.until_gone(pid)
-        self.server.shutdown()
+        async def end_with(pid: int) -> None:
+            await self.host.services.until_gone(pid)
+            self.server.shutdown()
+
+        if pid is not None and self.guard is None:
+            # As if the client's end of the streams had closed: a child of the client may keep it open.
+            self._watching = asyncio.get_running_loop().create_task(end_with(pid))
 
     async def session(self) -> Session:
-        """What serves the client, imported and made once. The lock lets those who wait go on in the order in which they
-        came, and before all who come later."""
+        """What serves the client, imported and made once; raises JsonRpcServerNotInitialized where none was admitted.
+        The lock lets those who wait go on in the order in which they came, and before all who come later."""
         async with self._turn:
+            if self._profile is None:
+                raise JsonRpcServerNotInitialized("the server is not initialized")
             if self._session is None:
                 make = await asyncio.to_thread(_imported_session)
                 self._session = make(self.server, self.host, self._profile, outlived=self.guard is not None)
@@ -181,26 +186,15 @@ def register(connection: Connection) -> None:
         """What must not outlive the client ends before the answer."""
         await connection.disconnect("the editor was closed or restarted the server")
 
+    def handler(feature: Feature, *named: str) -> Callable[..., Awaitable[Any]]:
+        async def handle(params: Any = None) -> Any:
+            session = await connection.session()
+            result = feature.load()(session, *named, params)
+            return await result if inspect.isawaitable(result) else result
+
+        return handle
+
     for method, feature in FEATURES.items():
-        server.feature(method, feature.options)(_handler(connection, feature))
+        server.feature(method, feature.options)(handler(feature))
     for name in COMMANDS:
-        server.command(name)(_executor(connection, name))
-
-
-def _handler(connection: Connection, feature: Feature) -> Callable[..., Awaitable[Any]]:
-    async def handle(params: Any = None) -> Any:
-        session = await connection.session()
-        result = feature.load()(session, params)
-        return await result if inspect.isawaitable(result) else result
-
-    return handle
-
-
-def _executor(connection: Connection, name: str) -> Callable[[Any], Awaitable[Any]]:
-    async def execute(argument: Any) -> Any:
-        session = await connection.session()
-        from donewhen.lsp.commands import execute
-
-        return await execute(session, name, argument)
-
-    return execute
+        server.command(name)(handler(EXECUTE, name))

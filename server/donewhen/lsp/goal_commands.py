@@ -14,9 +14,10 @@ from typing import Any, Generic, TypeVar
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from donewhen.app.agents import FoundAgent, found_agents
+from donewhen.app.agents import found_agents
 from donewhen.app.services import Adviser
 from donewhen.app.workspace_context import plugins_there
+from donewhen.core import markdown
 from donewhen.core.errors import DoneWhenError, GoalFileError, UsageError, WorkspaceError
 from donewhen.core.work import Usage
 from donewhen.engine.api import StartOptions
@@ -30,8 +31,6 @@ from donewhen.goalfile.survey import FoundCheck, Survey
 from donewhen.lsp import arguments as a
 from donewhen.lsp.positions import FilePlace, is_goal_file, required_path
 from donewhen.lsp.progress import with_progress
-from donewhen.lsp.proof_basis import MARKDOWN
-from donewhen.lsp.protocol import ClientSilent
 from donewhen.lsp.publisher import snapshot_json
 from donewhen.lsp.session import Session
 from donewhen.wire.plain import spent_json
@@ -54,19 +53,22 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
     else:
         path = await asyncio.to_thread(draft_path, root, argument.objective)
     if await asyncio.to_thread(path.exists):
-        raise UsageError(f"{path.name} already exists, and is never overwritten")
+        raise _never_overwritten(path)
     found = await _draft_survey(session, root, argument)
-    proposal = Proposal(argument.requirements or [])
+    objective, advice = argument.objective, Advice[str]()
     if argument.requirements is None and not argument.start:
-        proposal = await proposed(session, root, argument.objective, found.commands)
+        title, failed = "Asking {model} for requirements", "No requirements were proposed"
+        advice = await _ask_adviser(
+            session, root, title, failed, lambda adviser: adviser.propose(objective, found.commands)
+        )
     judged = session.wanted(root).settings().pick("judge_model") is not None
-    said, model = proposal.requirements, proposal.model
-    text = draft(argument.objective, found.commands, said, judged=judged, proposed_by=model, worker=argument.worker)
+    said, model = argument.requirements or advice.said, advice.model
+    text = draft(objective, found.commands, said, judged=judged, proposed_by=model, worker=argument.worker)
     # A person's choice is complete, and a run, or a check, reads it from the disk.
     picked = argument.checks is not None or argument.worker is not None
     await _create(session, path, text, on_disk=argument.start or picked)
     notes = draft_notes(text, found, judged=judged, proposed_by=model, requirements=said)
-    result: dict[str, Any] = {"goalUri": session.texts.uri(path), "notes": notes, **cost_of(proposal.spent)}
+    result: dict[str, Any] = {"goalUri": session.texts.uri(path), "notes": notes, **cost_of(advice.spent)}
     if argument.start:
         place = session.place(path)
         folder = await session.folder(place.root)
@@ -83,31 +85,30 @@ async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, A
     found = await session.wanted(root).survey(session.host.services, tries=tries)
     if tries:
         session.tried[root] = (time.monotonic(), found)
-    agents = await asyncio.to_thread(found_agents, os.environ)
-    return {"checks": [_detected(check) for check in found.checks], "agents": [_agent(one) for one in agents]}
-
-
-def _agent(agent: FoundAgent) -> dict[str, Any]:
-    """An agent that a person may have: `worker` is its name as a worker, `install` says how to get it."""
-    return {"worker": agent.preset, "name": agent.name, "found": agent.program is not None, "install": agent.install}
+    # `worker` is an agent's name as a worker, `install` says how to get it.
+    agents = [
+        {"worker": one.preset, "name": one.name, "found": one.program is not None, "install": one.install}
+        for one in await asyncio.to_thread(found_agents, os.environ)
+    ]
+    return {"checks": [_detected(check) for check in found.checks], "agents": agents}
 
 
 def _detected(check: FoundCheck) -> dict[str, Any]:
+    why = check.why if check.left_out is None else f"{check.why}; {check.left_out}"
     return {
         "command": check.command,
-        "why": check.why if check.left_out is None else f"{check.why}; {check.left_out}",
+        "why": why,
         "suggested": check.drafted,
         "leftOut": check.left_out,
         "standing": check.standing,
         "reason": check.reason or None,
         "seconds": check.seconds,
-        "state": _state(check),
+        "state": _state(check, why),
     }
 
 
-def _state(check: FoundCheck) -> str:
+def _state(check: FoundCheck, why: str) -> str:
     """A check's present state and its origin, on one line."""
-    why = check.why if check.left_out is None else f"{check.why}; {check.left_out}"
     took = "" if check.seconds is None else f" · {check.seconds:.1f} s"
     if check.standing == "green":
         return f"passes now{took} · {why}"
@@ -211,14 +212,14 @@ def _root(session: Session, workspace_uri: str | None, goal_uri: str | None) -> 
 async def _create(session: Session, path: Path, text: str, *, on_disk: bool) -> None:
     """Uses the editor if it can create files; writes to the disk if it can't, or if a run starts from the file now."""
     if await asyncio.to_thread(path.exists):
-        raise UsageError(f"{path.name} already exists, and is never overwritten")
+        raise _never_overwritten(path)
     profile = session.profile
     if not on_disk and profile.apply_edit and profile.create_files and await _by_editor(session, path, text):
         return
     try:
         await asyncio.to_thread(_write_new, path, text)
     except FileExistsError:
-        raise UsageError(f"{path.name} already exists, and is never overwritten") from None
+        raise _never_overwritten(path) from None
     except OSError as problem:
         raise WorkspaceError(f"{path.name} can't be written: {problem.strerror or problem}") from problem
 
@@ -229,11 +230,13 @@ async def _by_editor(session: Session, path: Path, text: str) -> bool:
     document = types.OptionalVersionedTextDocumentIdentifier(uri)
     insert = types.TextDocumentEdit(document, [types.TextEdit(types.Range(start, start), text)])
     edit = types.WorkspaceEdit(document_changes=[create, insert])
-    try:
-        result = await session.server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "Set goal"))
-    except ClientSilent:
-        return False
-    return result.applied
+    params = types.ApplyWorkspaceEditParams(edit, "Set goal")
+    result = await session.answered(session.server.workspace_apply_edit_async(params))
+    return result is not None and result.applied
+
+
+def _never_overwritten(path: Path) -> UsageError:
+    return UsageError(f"{path.name} already exists, and is never overwritten")
 
 
 def _write_new(path: Path, text: str) -> None:
@@ -261,25 +264,6 @@ def goal_place(session: Session, uri: str) -> FilePlace:
 SaidT = TypeVar("SaidT")
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Requirements that `model` proposed; `spent` is None if it was not asked."""
-
-    requirements: Sequence[str] = ()
-    model: str | None = None
-    spent: Usage | None = None
-
-
-async def proposed(session: Session, root: Path, objective: str, checks: Sequence[str]) -> Proposal:
-    """Requirements for an objective. None, and no model, if none is configured, the workspace isn't trusted, the person
-    cancelled it, or the model can't be asked; the last case is reported."""
-    title = "Asking {model} for requirements"
-    advice = await _ask_adviser(session, root, title, lambda adviser: adviser.propose(objective, checks))
-    if advice.failed is not None:
-        _say(session, f"No requirements were proposed: {advice.failed.said}")
-    return Proposal(advice.said, advice.model if advice.failed is None else None, advice.spent)
-
-
 async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     """`donewhen.goal.preflight`: hints on the goal file as the editor shows it. Nothing is started."""
     place = goal_place(session, argument.goal_uri)
@@ -289,9 +273,8 @@ async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     parsed = parse(text, path=place.path, name=goal_name(place.path), plugged=plugins_there)
     if parsed.errors:
         raise GoalFileError(parsed.errors[0].message)
-    advice = await _ask_adviser(session, place.root, "Asking {model} for hints", lambda adviser: adviser.hints(text))
-    if advice.failed is not None:
-        _say(session, f"The model gave no hints: {advice.failed.said}")
+    title, failed = "Asking {model} for hints", "The model gave no hints"
+    advice = await _ask_adviser(session, place.root, title, failed, lambda adviser: adviser.hints(text))
     hints = [*hints_of(parsed), *advice.said]
     told = [{"requirementId": h.requirement_id, "number": h.number, "message": h.message} for h in hints]
     return {"hints": told, **cost_of(advice.spent)}
@@ -303,19 +286,24 @@ def cost_of(spent: Usage | None) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class _Advice(Generic[SaidT]):
-    """The result of asking. `spent` also counts calls that failed or were cancelled."""
+class Advice(Generic[SaidT]):
+    """What `model` said. `spent` is None if it was not asked, and also counts calls that failed or were cancelled."""
 
     said: Sequence[SaidT] = ()
     model: str | None = None
     spent: Usage | None = None
-    failed: DoneWhenError | None = None
 
 
 async def _ask_adviser(
-    session: Session, root: Path, title: str, ask: Callable[[Adviser], Coroutine[Any, Any, Sequence[SaidT]]]
-) -> _Advice[SaidT]:
-    advice: _Advice[SaidT] = _Advice()
+    session: Session,
+    root: Path,
+    title: str,
+    failed: str,
+    ask: Callable[[Adviser], Coroutine[Any, Any, Sequence[SaidT]]],
+) -> Advice[SaidT]:
+    """Nothing, and no model, if none is configured, the workspace isn't trusted, or the model can't be asked, which is
+    reported with what `failed`; nothing if the person cancelled it."""
+    advice: Advice[SaidT] = Advice()
     if not session.host.trusted:
         return advice
     try:
@@ -327,11 +315,8 @@ async def _ask_adviser(
                 advice.said = await with_progress(session, title.format(model=adviser.model), ask(adviser)) or ()
             finally:
                 advice.spent = adviser.spent
-    except DoneWhenError as failed:
-        advice.failed = failed
+    except DoneWhenError as problem:
+        advice.model = None
+        # It contains a provider's text, which VS Code would turn into links.
+        session.show_message(types.MessageType.Warning, markdown.prose(f"{failed}: {problem.said}"))
     return advice
-
-
-def _say(session: Session, message: str) -> None:
-    # It contains a provider's text, which VS Code would turn into links.
-    session.show_message(types.MessageType.Warning, MARKDOWN.prose(message))

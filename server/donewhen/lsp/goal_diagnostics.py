@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-from donewhen.core.evidence import AffectedRun, CheckResult, EditorReport, Observation, Problem
+from donewhen.core.evidence import AffectedRun, CheckResult, EditorReport
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.lost_tests import lost_text
 from donewhen.core.proof import satisfied
 from donewhen.core.verdict import RequirementStatus, RequirementView
 from donewhen.core.words import listed
 from donewhen.engine.api import RunView
-from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource, Span
+from donewhen.goalfile.source import ParsedGoalFile, ProblemSeverity, RequirementSource, Span
 
-if TYPE_CHECKING:
-    pass
-
-
-Severity = Literal["error", "warning", "information", "hint"]
-
+STATUS_SEVERITIES: Mapping[str, ProblemSeverity] = {
+    "unmet": "error",
+    "stale": "warning",
+    "unverified": "information",
+    "regressed": "error",
+}
+"""Of a requirement that stands so; of what is proven or waived there is no diagnostic."""
 RENEWED = " (being proven again)"
 MAX_CODE_DIAGNOSTICS = 200
 MAX_NAMED = 5
@@ -44,7 +45,7 @@ class GoalDiagnostic:
     path: str
     start: tuple[int, int]
     end: tuple[int, int] | None
-    severity: Severity
+    severity: ProblemSeverity
     code: str
     message: str
     info: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -90,7 +91,11 @@ def collect(
     path: str, parsed: ParsedGoalFile, view: RunView | None, memory: Memory, context: DiagnosticContext
 ) -> Collected:
     """The diagnostics of the goal file `path` and of the code that its latest evidence names."""
-    problems = [_file_problem(path, problem) for problem in parsed.problems]
+    problems: list[GoalDiagnostic] = []
+    for problem in parsed.problems:
+        start, end = _ends(problem.span)
+        info = {} if problem.suggestion is None else {"suggestion": problem.suggestion}
+        problems.append(GoalDiagnostic(path, start, end, problem.severity, problem.code, problem.message, info))
     by_id = {one.requirement_id: one for one in view.views} if view is not None else {}
     if view is None or not is_shown(view):
         known = {key: Remembered("met") for key, one in by_id.items() if _met(one) or one.status == "stale"}
@@ -105,18 +110,24 @@ def collect(
     evidence = {key: one.result if isinstance(one, AffectedRun) else one for key, one in seen.items()}
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
-        if one is not None:
-            diagnostic = _requirement_diagnostic(path, source, one, view, memory, context)
-            last = memory.get(one.requirement_id) if one.renewing else None
-            last = last or Remembered(
-                one.status, diagnostic, _code_diagnostics(path, source, one, view, context), _gathered_at(evidence, one)
-            )
-            last = replace(last, code=()) if _goal_file_only(view) else last
-            remembered[one.requirement_id] = last
-            diagnostics += [] if diagnostic is None else [diagnostic]
-            diagnostics += _unchanged(
-                last, Related(path, source.text_span.start_line, source.requirement.text), context
-            )
+        if one is None:
+            continue
+        diagnostic = _requirement_diagnostic(path, source, one, view, memory, context)
+        goal_place = Related(path, source.text_span.start_line, source.requirement.text)
+        last = memory.get(one.requirement_id) if one.renewing else None
+        if last is None:
+            # A later change of a file moves the lines that the evidence names.
+            cited = [evidence.get(name) for name in one.evidence_ids]
+            times = [seen.started_at + seen.seconds for seen in cited if isinstance(seen, CheckResult)]
+            code = _code_diagnostics(goal_place, source, one, view, context)
+            last = Remembered(one.status, diagnostic, code, max(times, default=None))
+        last = replace(last, code=()) if _goal_file_only(view) else last
+        remembered[one.requirement_id] = last
+        diagnostics += [] if diagnostic is None else [diagnostic]
+        for each in last.code:
+            if last.begun is None or context.changed_at.get(each.path, 0.0) <= last.begun:
+                # The requirement may have moved in the goal file.
+                diagnostics.append(replace(each, related=(goal_place, *each.related[1:])))
     diagnostics += [*_finding_diagnostics(view), *_changed_proof(path, parsed, view)]
     return Collected((*problems, *diagnostics, *ticked), remembered)
 
@@ -145,12 +156,6 @@ def _met(one: RequirementView) -> bool:
     return one.status in ("met", "waived")
 
 
-def _file_problem(path: str, problem: FileProblem) -> GoalDiagnostic:
-    start, end = _ends(problem.span)
-    info = {} if problem.suggestion is None else {"suggestion": problem.suggestion}
-    return GoalDiagnostic(path, start, end, _severity(problem.severity), problem.code, problem.message, info)
-
-
 def _requirement_diagnostic(
     path: str,
     source: RequirementSource,
@@ -160,7 +165,12 @@ def _requirement_diagnostic(
     context: DiagnosticContext,
 ) -> GoalDiagnostic | None:
     """The diagnostic on the requirement's own line: while its proof is renewed, the last one, and said so."""
-    current = _settled(path, source, one, view, context)
+    start, end = _ends(source.text_span)
+    current = None
+    if (severity := STATUS_SEVERITIES.get(one.status)) is not None:
+        message = f"{one.status}: {one.reason}" if one.reason else one.status
+        label, info, places = source.requirement.label, _info(view, one), _related(one, context)
+        current = GoalDiagnostic(path, start, end, severity, label, message, info, places)
     if not one.renewing:
         return current
     known = one.requirement_id in memory
@@ -173,26 +183,7 @@ def _requirement_diagnostic(
         return None
     if not last.info.get("evidenceIds"):
         return last  # nothing was proven before that could be proven again
-    start, end = _ends(source.text_span)
     return replace(last, start=start, end=end, message=last.message.removesuffix(RENEWED) + RENEWED)
-
-
-def _settled(
-    path: str, source: RequirementSource, one: RequirementView, view: RunView, context: DiagnosticContext
-) -> GoalDiagnostic | None:
-    severities: Mapping[str, Severity] = {
-        "unmet": "error",
-        "stale": "warning",
-        "unverified": "information",
-        "regressed": "error",
-    }
-    severity = severities.get(one.status)
-    if severity is None:
-        return None
-    start, end = _ends(source.text_span)
-    message = f"{one.status}: {one.reason}" if one.reason else one.status
-    places = tuple(_related(one, context))
-    return GoalDiagnostic(path, start, end, severity, source.requirement.label, message, _info(view, one), places)
 
 
 def _info(view: RunView, one: RequirementView) -> dict[str, Any]:
@@ -203,66 +194,38 @@ def _info(view: RunView, one: RequirementView) -> dict[str, Any]:
     }
 
 
-def _related(one: RequirementView, context: DiagnosticContext) -> list[Related]:
+def _related(one: RequirementView, context: DiagnosticContext) -> tuple[Related, ...]:
     """Where the evidence can be read."""
-    return [
-        Related(context.evidence_uris[name], 0, f"evidence {name}")
-        for name in one.evidence_ids
-        if name in context.evidence_uris
-    ]
+    uris = [(name, context.evidence_uris.get(name)) for name in one.evidence_ids]
+    return tuple(Related(uri, 0, f"evidence {name}") for name, uri in uris if uri is not None)
 
 
 def _code_diagnostics(
-    path: str, source: RequirementSource, one: RequirementView, view: RunView, context: DiagnosticContext
+    goal_place: Related, source: RequirementSource, one: RequirementView, view: RunView, context: DiagnosticContext
 ) -> tuple[GoalDiagnostic, ...]:
     """The lines of code that an unmet requirement's evidence names, except those with the editor's own diagnostics."""
     if _met(one):
         return ()
-    goal_place = Related(path, source.text_span.start_line, source.requirement.text)
-    related = (goal_place, *_related(one, context))
+    label, info, related = source.requirement.label, _info(view, one), (goal_place, *_related(one, context))
     report = view.state.evidence.editor.get(one.requirement_id)
     own = report.observation.problems if report and isinstance(report.observation, EditorReport) else ()
-    places = [place for place in view.locations.get(one.requirement_id, ()) if place not in own]
-    return tuple(_place_diagnostic(place, source, one, view, related) for place in places[:MAX_CODE_DIAGNOSTICS])
-
-
-def _unchanged(last: Remembered, goal_place: Related, context: DiagnosticContext) -> list[GoalDiagnostic]:
-    """The diagnostics on code lines of files that are still as the evidence saw them."""
-    return [
-        replace(
-            diagnostic, related=(goal_place, *diagnostic.related[1:])
-        )  # the requirement may have moved in the goal file
-        for diagnostic in last.code
-        if last.begun is None or context.changed_at.get(diagnostic.path, 0.0) <= last.begun
-    ]
-
-
-def _gathered_at(evidence: Mapping[str, Observation], one: RequirementView) -> float | None:
-    """When the evidence that names the positions was gathered: a later change of a file moves its lines."""
-    observations = (evidence.get(name) for name in one.evidence_ids)
-    times = [result.started_at + result.seconds for result in observations if isinstance(result, CheckResult)]
-    return max(times, default=None)
-
-
-def _place_diagnostic(
-    place: Problem, source: RequirementSource, one: RequirementView, view: RunView, related: tuple[Related, ...]
-) -> GoalDiagnostic:
-    start = (place.line, place.column)
-    code, info = source.requirement.label, _info(view, one)
-    return GoalDiagnostic(place.path, start, None, place.severity, code, place.message or one.reason, info, related)
+    found: list[GoalDiagnostic] = []
+    for place in view.locations.get(one.requirement_id, ()):
+        if place not in own:
+            start, message = (place.line, place.column), place.message or one.reason
+            found.append(GoalDiagnostic(place.path, start, None, place.severity, label, message, info, related))
+    return tuple(found[:MAX_CODE_DIAGNOSTICS])
 
 
 def _finding_diagnostics(view: RunView) -> list[GoalDiagnostic]:
-    if _goal_file_only(view):
-        kept = [known for known in view.state.open_findings if known.finding.path == view.state.goal.path]
-    else:
-        kept = list(view.state.open_findings)
-    return [
-        GoalDiagnostic(path, (line, 0), None, "error", known.finding.kind, message, info)
-        for known in kept
-        for info in [{"runId": view.state.run_id, "findingId": known.id}]
-        for path, line, message in _spots(known.finding, each=not _goal_file_only(view))
-    ]
+    only = _goal_file_only(view)
+    found: list[GoalDiagnostic] = []
+    for known in view.state.open_findings:
+        if not only or known.finding.path == view.state.goal.path:
+            info = {"runId": view.state.run_id, "findingId": known.id}
+            for path, line, message in _spots(known.finding, each=not only):
+                found.append(GoalDiagnostic(path, (line, 0), None, "error", known.finding.kind, message, info))
+    return found
 
 
 def _spots(finding: IntegrityFinding, *, each: bool) -> list[tuple[str, int, str]]:
@@ -279,42 +242,28 @@ def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[Goa
         return []
     told = {path for known in view.state.open_findings for path, _, _ in _spots(known.finding, each=True)}
     changed, info = view.changed_proof, {"runId": view.state.run_id}
-    diagnostics = [
-        GoalDiagnostic(file, (line, 0), None, "information", "proof_changed", _how(file in changed.came), info)
-        for file, line in changed.lines.items()
-        if file not in told and file not in changed.lost
-    ]
-    diagnostics += [
-        GoalDiagnostic(
-            file,
-            (changed.lines.get(file, 0), 0),
-            None,
-            "warning",
-            "proof_changed",
-            lost_text(file, names) + _TRIED,
-            info,
-        )
-        for file, names in changed.lost.items()
-        if file not in changed.gone
-    ]
+    diagnostics: list[GoalDiagnostic] = []
+    for file, line in changed.lines.items():
+        if file not in told and file not in changed.lost:
+            said = _NEW if file in changed.came else f"this proof was changed since the run began{_TRIED}"
+            diagnostics.append(GoalDiagnostic(file, (line, 0), None, "information", "proof_changed", said, info))
+    for file, names in changed.lost.items():
+        if file not in changed.gone:
+            start, said = (changed.lines.get(file, 0), 0), lost_text(file, names) + _TRIED
+            diagnostics.append(GoalDiagnostic(file, start, None, "warning", "proof_changed", said, info))
     title = (parsed.title_span.start_line if parsed.title_span is not None else 0, 0)
-    said = (
-        [f"proof that was there when the run began is gone: {listed(changed.gone, MAX_NAMED)}"] if changed.gone else []
-    )
-    said += [f"more files of the proof may have changed: {listed(changed.unread, MAX_NAMED)}"] if changed.unread else []
-    return [
-        *diagnostics,
-        *(GoalDiagnostic(path, title, None, "information", "proof_changed", text + _TRIED, info) for text in said),
-    ]
+    for what, files in (
+        ("proof that was there when the run began is gone", changed.gone),
+        ("more files of the proof may have changed", changed.unread),
+    ):
+        if files:
+            said = f"{what}: {listed(files, MAX_NAMED)}{_TRIED}"
+            diagnostics.append(GoalDiagnostic(path, title, None, "information", "proof_changed", said, info))
+    return diagnostics
 
 
 _TRIED = ": once everything else is proven, it is tried as it was at the start as well"
-
-
-def _how(came: bool) -> str:
-    if came:
-        return "this proof is new since the run began: once everything else is proven, it must fail without the work"
-    return f"this proof was changed since the run began{_TRIED}"
+_NEW = "this proof is new since the run began: once everything else is proven, it must fail without the work"
 
 
 def _ticked(
@@ -326,23 +275,15 @@ def _ticked(
         one = by_id.get(source.requirement.id)
         if source.checkbox is None or not source.requirement.ticked or source.requirement.id in proven:
             continue
-        if one is None or _settled_status(one, memory) not in ("met", "waived"):
+        # During a renewal of the proof, the last settled status counts.
+        last = memory.get(one.requirement_id) if one is not None and one.renewing else None
+        standing = last or one
+        if standing is None or standing.status not in ("met", "waived"):
             start, end = _ends(source.checkbox)
             message = f"{source.requirement.label} is ticked, but it is not proven: a tick is not proof"
             diagnostics.append(GoalDiagnostic(path, start, end, "information", "ticked", message))
     return diagnostics
 
 
-def _settled_status(one: RequirementView, memory: Memory) -> RequirementStatus:
-    """The status to show: during a renewal of the proof, the last settled one."""
-    last = memory.get(one.requirement_id) if one.renewing else None
-    return one.status if last is None else last.status
-
-
 def _ends(span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
     return (span.start_line, span.start_column), (span.end_line, span.end_column)
-
-
-def _severity(name: str) -> Severity:
-    known: Mapping[str, Severity] = {"error": "error", "warning": "warning", "hint": "hint"}
-    return known.get(name, "information")

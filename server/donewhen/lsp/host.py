@@ -55,26 +55,27 @@ Listener = Callable[[Folder, "RunView"], None]
 class Host:
     """The workspace folders of this process, each opened once, when it is first needed."""
 
+    listener: Listener | None
+    """The session that shows the runs to a client now; None between two clients."""
+    closed: Callable[[Folder], None]
+    """Hears of each folder that was closed because the client had removed it."""
+    unsaved: Callable[[Path], str | None]
+    """The present client's unsaved text of a file."""
+    editor: Callable[[Path], EditorView | None]
+    """What the present client shows of a folder."""
+    ask_editor: AskEditor
+    """Asks the models that the present client offers."""
+
     def __init__(self, services: Services, state_dir: Path | None = None, client_process_id: int | None = None) -> None:
         self.services = services
         self.client_process_id = client_process_id
         """The client's process according to the command line; None if it is not given."""
         self.state_dir = state_dir
         """The one of the command line; a client may name its own."""
-        self.listener: Listener | None = None
-        """The session that shows the runs to a client now; None between two clients."""
-        self.closed: Callable[[Folder], None] = nothing_shown
-        """Hears of each folder that was closed because the client had removed it."""
         self.trusted = False
         self.settings: Mapping[str, Any] = {}
         self.secrets: dict[str, str] = {}
         """Those that the editor gave, in memory only: changed, and never replaced."""
-        self.unsaved: Callable[[Path], str | None] = nothing_unsaved
-        """The present client's unsaved text of a file."""
-        self.editor: Callable[[Path], EditorView | None] = no_editor
-        """What the present client shows of a folder."""
-        self.ask_editor: AskEditor = nobody_to_ask
-        """Asks the models that the present client offers."""
         self._folders: dict[Path, Folder] = {}
         self._opening: dict[Path, asyncio.Task[Folder]] = {}
         self._beginning = 0
@@ -82,6 +83,15 @@ class Host:
         self._removed: set[Path] = set()
         self._releasing: dict[Path, asyncio.Task[None]] = {}
         self._closing: asyncio.Task[None] | None = None
+        self.client_left()
+
+    def client_left(self) -> None:
+        """Until the next client comes, nobody is shown anything, and nobody answers."""
+        self.listener = None
+        self.closed = lambda _: None
+        self.unsaved = lambda _: None
+        self.editor = lambda _: None
+        self.ask_editor = nobody_to_ask
 
     def open_folders(self) -> Sequence[Folder]:
         return tuple(self._folders.values())
@@ -97,9 +107,14 @@ class Host:
             return known
         task = self._opening.get(wanted.root)
         if task is None:
-            task = asyncio.get_running_loop().create_task(self._open_folder(wanted))
-            self._opening[wanted.root] = task
-            task.add_done_callback(lambda done: self._opening_ended(wanted.root, done))
+
+            def ended(done: asyncio.Task[Folder]) -> None:
+                self._opening.pop(wanted.root, None)
+                if not done.cancelled() and (problem := done.exception()) is not None:
+                    logger.warning("%s could not be opened: %s", wanted.root, problem)
+
+            task = self._opening[wanted.root] = asyncio.get_running_loop().create_task(self._open_folder(wanted))
+            task.add_done_callback(ended)
         return await asyncio.shield(task)
 
     @contextlib.asynccontextmanager
@@ -135,41 +150,30 @@ class Host:
 
     async def _close(self, reason: str) -> None:
         folders, self._folders = self.open_folders(), {}
-        for task in self._opening.values():
-            task.cancel()
-        for task in self._releasing.values():
+        for task in (*self._opening.values(), *self._releasing.values()):
             task.cancel()
         for folder in folders:
             folder.unsubscribe()
         self.listener = None
-        if folders:
-            await asyncio.gather(*(_close(folder.runs, reason) for folder in folders))
+        await asyncio.gather(*(_close(folder.runs, reason) for folder in folders))
 
     async def _open_folder(self, wanted: OpenWorkspace) -> Folder:
         async with self.turn():
             _refuse_one_too_many(len(self._folders) + self._beginning)
             self._beginning += 1
             try:
-                folder = Folder(wanted.root, await wanted.open_runs(self.services), SnapshotStore())
-                await self._begin_watching(folder)
+                runs = await wanted.open_runs(self.services)
+                folder = Folder(wanted.root, runs, SnapshotStore())
+                folder.unsubscribe = runs.subscribe(lambda view: self._run_changed(folder, view))
+                with contextlib.suppress(asyncio.CancelledError):
+                    await runs.recover()
+                folder.snapshots.replace(await runs.views(compare=False))
+                self._folders[folder.root] = folder
+                await runs.watch()
+                runs.warm()
             finally:
                 self._beginning -= 1
         return folder
-
-    async def _begin_watching(self, folder: Folder) -> None:
-        runs = folder.runs
-        folder.unsubscribe = runs.subscribe(lambda view: self._run_changed(folder, view))
-        with contextlib.suppress(asyncio.CancelledError):
-            await runs.recover()
-        folder.snapshots.replace(await runs.views(compare=False))
-        self._folders[folder.root] = folder
-        await runs.watch()
-        runs.warm()
-
-    def _opening_ended(self, root: Path, done: asyncio.Task[Folder]) -> None:
-        self._opening.pop(root, None)
-        if not done.cancelled() and (problem := done.exception()) is not None:
-            logger.warning("%s could not be opened: %s", root, problem)
 
     def _run_changed(self, folder: Folder, view: RunView) -> None:
         if folder.snapshots.take(view) and self.listener is not None:
@@ -192,18 +196,6 @@ class Host:
             folder.unsubscribe()
             await _close(folder.runs, "its folder was removed from the editor")
             self.closed(folder)
-
-
-def nothing_shown(folder: Folder) -> None:
-    return None
-
-
-def nothing_unsaved(path: Path) -> str | None:
-    return None
-
-
-def no_editor(root: Path) -> EditorView | None:
-    return None
 
 
 async def nobody_to_ask(asked: Mapping[str, Any], timeout: float) -> object:
@@ -257,8 +249,11 @@ class SnapshotStore:
         known = self._views.get(run_id)
         if known is not None and known.state.sequence > view.state.sequence:
             return False
-        if known is None:
-            self._make_room(view)
+        path, mode, began = view.state.goal.path, view.state.mode, view.state.started_at
+        if known is None and path is not None:
+            for old in self._views_of_goal(path):
+                if old.state.lifecycle.ended and old.state.mode == mode and old.state.started_at <= began:
+                    del self._views[old.state.run_id]
         self._views[run_id] = view
         return True
 
@@ -282,23 +277,15 @@ class SnapshotStore:
 
     def of_goal(self, goal_path: str) -> RunView | None:
         """The run that the goal file shows: the unfinished one, else the newest."""
-        return max(self._views_of_goal(goal_path), key=_rank, default=None)
+
+        def rank(view: RunView) -> tuple[bool, bool, float]:
+            state = view.state
+            return state.mode == "pursue" and not state.lifecycle.ended, state.guard is not None, state.started_at
+
+        return max(self._views_of_goal(goal_path), key=rank, default=None)
 
     def newest_first(self) -> Sequence[RunView]:
         return sorted(self._views.values(), key=lambda view: view.state.started_at, reverse=True)
 
     def _views_of_goal(self, goal_path: str) -> list[RunView]:
         return [view for view in self._views.values() if view.state.goal.path == goal_path]
-
-    def _make_room(self, view: RunView) -> None:
-        path, mode = view.state.goal.path, view.state.mode
-        if path is None:
-            return
-        for old in self._views_of_goal(path):
-            if old.state.lifecycle.ended and old.state.mode == mode and old.state.started_at <= view.state.started_at:
-                del self._views[old.state.run_id]
-
-
-def _rank(view: RunView) -> tuple[bool, bool, float]:
-    state = view.state
-    return (state.mode == "pursue" and not state.lifecycle.ended, state.guard is not None, state.started_at)

@@ -12,15 +12,15 @@ from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Problem
 from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import RunState
 from donewhen.core.verdict import GRADES, RequirementView
-from donewhen.core.words import listed
+from donewhen.core.words import listed, money
 from donewhen.engine.api import RunView
 from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.navigation import evidence_command, evidence_uris
 from donewhen.lsp.proof_basis import MARKDOWN, PLAIN, Markup, proof_basis_text
-from donewhen.settings.table import KEYS, Setting
-from donewhen.wire.snapshot import halt_text, shown_halt
+from donewhen.settings.table import KEYS
+from donewhen.wire.snapshot import changed_since, halt_text, shown_halt
 
 MAX_CHANGED = 5
 TAIL_LINES = 15
@@ -38,7 +38,10 @@ async def hover(client: Client, params: types.HoverParams) -> types.Hover | None
         return None
     line = params.position.line
     source = goal.requirement_at(line)
-    basis = await _proof_basis(client, goal) if source is not None and source.requirement.checks else None
+    folder, basis = client.host.folder_if_open(goal.place.root), None
+    if folder is not None and source is not None and source.requirement.checks:
+        of = ("\n".join(goal.lines), goal.view.state.revision if goal.view is not None else "")
+        basis = await client.proof_bases.basis_of(folder.runs, goal.place.absolute, goal.place.path, of)
     if not client.profile.markdown:
         return goal_hover(goal, line, PLAIN, basis=basis)
     one = None if source is None else goal.status(source)
@@ -46,12 +49,6 @@ async def hover(client: Client, params: types.HoverParams) -> types.Hover | None
     if client.profile.documents and goal.view is not None:
         uris = {name: evidence_command(goal.view.state.run_id, name) for name in uris}
     return goal_hover(goal, line, MARKDOWN, uris, basis)
-
-
-async def _proof_basis(client: Client, goal: GoalView) -> ProofBasis | None:
-    folder, place = client.host.folder_if_open(goal.place.root), goal.place
-    of = ("\n".join(goal.lines), goal.view.state.revision if goal.view is not None else "")
-    return None if folder is None else await client.proof_bases.basis_of(folder.runs, place.absolute, place.path, of)
 
 
 def goal_hover(
@@ -65,7 +62,10 @@ def goal_hover(
     says. `uris` are where evidence can be read, by id; `basis` is what the goal's proof rests on."""
     source, key = goal.requirement_at(line), goal.parsed.key_at(line)
     if key is not None and (setting := KEYS.get(key.text)) is not None:
-        text, span = _setting_text(setting, markup), key.span
+        said = [setting.sentence, f"Write {setting.expected}.", setting.more]
+        # The table is in Markdown, and ours.
+        told = [one if markup is MARKDOWN else one.replace("`", "") for one in said if one]
+        text, span = "\n\n".join([markup.code(setting.name), *told]), key.span
     elif source is not None:
         text, span = requirement_text(goal, source, markup, uris, basis), source.text_span
     elif goal.parsed.title_span is not None and goal.parsed.title_span.start_line == line and goal.view is not None:
@@ -73,13 +73,6 @@ def goal_hover(
     else:
         return None
     return types.Hover(types.MarkupContent(markup.kind, text), goal.range(span))
-
-
-def _setting_text(setting: Setting, markup: Markup) -> str:
-    said = [setting.sentence, f"Write {setting.expected}.", setting.more]
-    # The table is in Markdown, and ours.
-    text = "\n\n".join(one if markup is MARKDOWN else one.replace("`", "") for one in said if one)
-    return f"{markup.code(setting.name)}\n\n{text}"
 
 
 def requirement_text(
@@ -93,14 +86,19 @@ def requirement_text(
     one = goal.status(source)
     rests = [] if basis is None else [proof_basis_text(basis, markup, source.requirement.id)]
     label = source.requirement.label
+    external = ["external: checked again after every turn"] if source.requirement.external else []
     if one is None or goal.view is None:
         checks = ", ".join(markup.code(check.command) for check in source.requirement.checks)
         how = f"decided by {checks}" if checks else "without a check, a judge or a person decides"
-        unchecked = " · ".join([markup.strong("Not checked yet"), how, label, *_external(source)])
+        unchecked = " · ".join([markup.strong("Not checked yet"), how, label, *external])
         return "\n\n".join(part for part in (unchecked, *rests) if part)
     cited = goal.evidence_of(one)
     names = {name: markup.link(name, uris[name]) if name in uris else name for name in one.evidence_ids}
-    parts = [" · ".join([_heading(goal.view.state, one, markup), label, *_external(source)])]
+    marks = [f"decided by a {goal.view.state.decider(one.decided_by)}"] if one.decided_by is not None else []
+    marks += [GRADES[one.grade]] if one.grade is not None and one.status == "met" else []
+    marks += ["flaky"] if one.flaky else []
+    marks += ["being proven again"] if one.renewing else []
+    parts = [" · ".join([markup.strong(one.status.capitalize()), *marks, label, *external])]
     parts += [] if _said_by(cited, one) else [markup.prose(one.reason)]
     for evidence in cited:
         parts.append(_evidence_text(evidence, names.pop(evidence.id), markup))
@@ -109,7 +107,9 @@ def requirement_text(
     note = goal.view.state.waived.get(one.requirement_id)
     parts += [f"Waived by a person: {markup.prose(note)}"] if note else []
     parts += rests
-    parts += [markup.muted(cost(goal.view.state)), markup.muted(_legend(label, one))]
+    legend = f"{label} is the number of this requirement"
+    legend += f"; {one.evidence_ids[0]} is evidence: what Done When observed itself" if one.evidence_ids else ""
+    parts += [markup.muted(cost(goal.view.state)), markup.muted(legend)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -123,40 +123,19 @@ def _said_by(cited: Sequence[Evidence], one: RequirementView) -> bool:
     return left.strip("; ") == ""
 
 
-def _legend(label: str, one: RequirementView) -> str:
-    """What the ids mean, for places that show them."""
-    known = f"{label} is the number of this requirement"
-    if not one.evidence_ids:
-        return known
-    return f"{known}; {one.evidence_ids[0]} is evidence: what Done When observed itself"
-
-
-def _external(source: RequirementSource) -> list[str]:
-    return ["external: checked again after every turn"] if source.requirement.external else []
-
-
 def cost(state: RunState) -> str:
     """Iterations, time and money so far; an unknown price is called unknown, and no price is shown without a model."""
     usage = state.usage
     turns = f"iteration {state.iteration}" if state.iteration else ""
     took = f"{state.elapsed:.0f} s" if turns else f"took {state.elapsed:.0f} s"
-    money = "cost unknown" if usage.usd is None else f"${usage.usd:.2f}" if usage.usd or usage.tokens else ""
+    price = money(usage.usd) if usage.usd != 0 or usage.tokens else ""
     tokens = f"{usage.tokens} tokens" if usage.tokens else ""
-    return ", ".join(part for part in (turns, took, money, tokens) if part)
-
-
-def _heading(state: RunState, one: RequirementView, markup: Markup) -> str:
-    marks = [f"decided by a {state.decider(one.decided_by)}"] if one.decided_by is not None else []
-    marks += [GRADES[one.grade]] if one.grade is not None and one.status == "met" else []
-    marks += ["flaky"] if one.flaky else []
-    marks += ["being proven again"] if one.renewing else []
-    return " · ".join([markup.strong(one.status.capitalize()), *marks])
+    return ", ".join(part for part in (turns, took, price, tokens) if part)
 
 
 def _stale(view: RunView, markup: Markup) -> str:
     """Which content was proven, and what has changed since."""
-    changed = (view.present.changed or ()) if view.present is not None else ()
-    names = listed([markup.code(path) for path in changed], MAX_CHANGED)
+    names = listed([markup.code(path) for path in changed_since(view)], MAX_CHANGED)
     since = f"; changed since: {names}" if names else ""
     return f"Was met at revision {markup.code(view.state.revision[:12])}{since}. “Check Now” tries to prove it again."
 
@@ -178,34 +157,25 @@ def _evidence_text(evidence: Evidence, name: str, markup: Markup) -> str:
     """What failed first, then what was run and how it ended."""
     observation = evidence.observation
     if isinstance(observation, CheckResult):
-        how = markup.prose(_how(observation)) or observation.outcome.value
+        errors = [one for one in observation.problems if one.severity == "error" and one.message.strip()]
+        named = [] if observation.passed else errors[:MAX_FAILURES]
+        how, totals = observation.reason, observation.totals
+        if named and totals is not None and totals.failed:
+            # Without what the assertions above already say.
+            how = f"{totals.failed} of {totals.executed} test{'' if totals.executed == 1 else 's'} failed"
+        how = markup.prose(how) or observation.outcome.value
         line = f"{name} · {markup.code(observation.command)}: {how}, {observation.seconds:.1f} s"
-        failed = "" if observation.passed else _failure(observation)
+        failed = "" if observation.passed else _failure(observation, named)
         return f"{markup.block(failed)}\n\n{line}" if failed else line
     if isinstance(observation, EditorReport):
         return f"{name} · {observation.told}"
     return f"{name} · {type(observation).__name__}"
 
 
-def _how(observation: CheckResult) -> str:
-    """How it ended, without what the assertions above already say."""
-    totals = observation.totals
-    if not _named_errors(observation) or totals is None or not totals.failed:
-        return observation.reason
-    return f"{totals.failed} of {totals.executed} test{'' if totals.executed == 1 else 's'} failed"
-
-
-def _named_errors(observation: CheckResult) -> list[Problem]:
-    errors = [one for one in observation.problems if one.severity == "error" and one.message.strip()]
-    return [] if observation.passed else errors[:MAX_FAILURES]
-
-
-def _failure(observation: CheckResult) -> str:
+def _failure(observation: CheckResult, named: Sequence[Problem]) -> str:
     """The failed assertions, with their positions; if the check names none, the end of its output."""
-    named = _named_errors(observation)
     if named:
         text = "\n".join(f"{one.path}:{one.line + 1}: {one.message.strip()}" for one in named)
-    else:
-        text = "\n".join(line for line in observation.output.rstrip().splitlines() if not _PROGRESS.match(line))
-        return "\n".join(text.splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]
-    return "\n".join(text.splitlines()[:TAIL_LINES])[:TAIL_CHARACTERS]
+        return "\n".join(text.splitlines()[:TAIL_LINES])[:TAIL_CHARACTERS]
+    text = "\n".join(line for line in observation.output.rstrip().splitlines() if not _PROGRESS.match(line))
+    return "\n".join(text.splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]

@@ -22,7 +22,6 @@ from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.lsp.client import Client
 from donewhen.lsp.host import Folder
-from donewhen.lsp.protocol import ClientSilent
 from donewhen.wire.snapshot import halt_text
 
 logger = logging.getLogger(__name__)
@@ -52,8 +51,15 @@ class Interrupts:
         if self._client.profile.interrupts:
             return
         self._tell_halt(view)
-        self._offer_or_withdraw(folder, view)
         run_id = view.state.run_id
+        if view.state.status != "interrupted":
+            # It goes on, or a person ended or paused it: it is no longer offered, whoever did that.
+            offer = self._offers.pop(run_id, None)
+            if offer is not None:
+                offer.cancel()
+        elif view.take_over and self._client.host.trusted:
+            # This window followed it, and can take it over.
+            self.offer_resume(folder, view)
         wanted = {(run_id, one.id): one for one in view.state.interrupts} if view.state.active else {}
         for key in [key for key in self._open if key[0] == run_id and key not in wanted]:
             self._open.pop(key).cancel()
@@ -88,16 +94,6 @@ class Interrupts:
         if not self._client.profile.interrupts and run_id not in self._offers:
             self._offers[run_id] = self._client.later(self._resume(folder, view), f"resuming {run_id}")
 
-    def _offer_or_withdraw(self, folder: Folder, view: RunView) -> None:
-        """A run that this window followed can be taken over; one that goes on, or that a person ended or paused, is no
-        longer offered, whoever did that."""
-        if view.state.status != "interrupted":
-            offer = self._offers.pop(view.state.run_id, None)
-            if offer is not None:
-                offer.cancel()
-        elif view.take_over and self._client.host.trusted:
-            self.offer_resume(folder, view)
-
     def offer_overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
         """A revert kept a person's later edits: the person may choose to overwrite them."""
         if not self._client.profile.interrupts:
@@ -124,10 +120,8 @@ class Interrupts:
         run_id, title = view.state.run_id, _CONTROL.sub("�", view.state.goal.title)
         said, go_on = f"The run of “{title}” was interrupted.", "Resume"
         if view.take_over:
-            said, go_on = (
-                f"The window or terminal that was running “{title}” is gone. Take the run over here?",
-                "Take over",
-            )
+            said = f"The window or terminal that was running “{title}” is gone. Take the run over here?"
+            go_on = "Take over"
         if await self._show_question(said, ["Not now", go_on]) == go_on:
             # Apart from the message, which is withdrawn once the run goes on.
             self._client.later(self._go_on(folder, run_id), f"resuming {run_id}")
@@ -155,13 +149,10 @@ class Interrupts:
     async def _show_question(self, message: str, buttons: list[str]) -> str | None:
         actions = [types.MessageActionItem(title) for title in buttons]
         params = types.ShowMessageRequestParams(types.MessageType.Info, message, actions)
-        try:
-            item = await self._client.server.protocol.send_request_async(
-                types.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout=PERSON_SECONDS
-            )
-        except ClientSilent as problem:
-            logger.info("%s", problem)
-            return None
+        question = self._client.server.protocol.send_request_async(
+            types.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout=PERSON_SECONDS
+        )
+        item = await self._client.answered(question)
         return None if item is None else item.title
 
 

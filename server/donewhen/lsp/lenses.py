@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from lsprotocol import types
 
 from donewhen.core.proof import guardable
-from donewhen.core.state import RunState
 from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
@@ -41,31 +43,39 @@ def run_commands(goal: GoalView) -> list[types.Command]:
     """The present commands for the goal. In an untrusted workspace none of them executes anything."""
     if goal.parsed.goal is None:
         return []
-    start = types.Command("Start", "donewhen.run.start", arguments=[{"goalUri": goal.uri}])
-    check = types.Command("Check now", "donewhen.goal.check", arguments=[{"goalUri": goal.uri}])
+    start = command_about("Start", "donewhen.run.start", {"goalUri": goal.uri})
+    check = command_about("Check now", "donewhen.goal.check", {"goalUri": goal.uri})
     view = goal.view
     if view is None or view.state.mode == "audit":
         found = [start, check]
     else:
-        asked = [{"runId": view.state.run_id, "interruptId": one.id} for one in view.state.interrupts[:1]]
-        run = [{"runId": view.state.run_id}]
-        pause = types.Command("Pause", "donewhen.run.pause", arguments=list(run))
+        run = {"runId": view.state.run_id}
+        pause = command_about("Pause", "donewhen.run.pause", run)
         go_on = "Take over" if view.take_over else "Resume"
         if view.state.calls.trouble is not None:
             go_on = f"{view.state.calls.trouble.headline.capitalize()} · {go_on}"
-        resume = types.Command(go_on, RESUME, arguments=list(run))
-        stop = types.Command("Stop", "donewhen.run.stop", arguments=list(run))
+        resume = command_about(go_on, RESUME, run)
+        stop = command_about("Stop", "donewhen.run.stop", run)
         if view.state.active:
             found = [check, pause, stop]
         elif not view.state.lifecycle.ended:  # paused, interrupted, or halted by a plugin
             found = [resume, check, stop]
         else:
-            found = [start, check, *_guarding(view.state)]
-        if asked and not view.state.lifecycle.ended:
+            found = [start, check]
+            if guardable(view.state):
+                title = GUARD if view.state.guard is None else "Lift guard"
+                found.append(command_about(title, "donewhen.run.guard", {**run, "on": view.state.guard is None}))
+        if view.state.interrupts and not view.state.lifecycle.ended:
             # First, because nothing else continues before the answer.
-            found = [types.Command("Answer", "donewhen.run.answer", arguments=asked), *found]
+            asked = {**run, "interruptId": view.state.interrupts[0].id}
+            found = [command_about("Answer", "donewhen.run.answer", asked), *found]
     executing = ("donewhen.run.start", "donewhen.goal.check", RESUME, "donewhen.run.answer")
-    return [command for command in found if goal.trusted or not _executes(command, executing)]
+    return [one for one in found if goal.trusted or not (one.command in executing or one.title == GUARD)]
+
+
+def command_about(title: str, name: str, about: Mapping[str, Any]) -> types.Command:
+    """A command of the server or the client with its one argument."""
+    return types.Command(title, name, arguments=[dict(about)])
 
 
 def _repairing(goal: GoalView, commands: list[types.Command]) -> list[types.Command]:
@@ -82,19 +92,8 @@ def _repairing(goal: GoalView, commands: list[types.Command]) -> list[types.Comm
     if after and after[0].command == RESUME:
         after[0].title = "Resume"
         after = after[1:] if action == "resume" else after
-    arguments = [{"runId": view.state.run_id, "goalUri": goal.uri}]
-    return [*before, types.Command(title, f"donewhen.{action}", arguments=list(arguments)), *after]
-
-
-def _executes(command: types.Command, executing: tuple[str, ...]) -> bool:
-    return command.command in executing or command.title == GUARD
-
-
-def _guarding(state: RunState) -> list[types.Command]:
-    """A complete goal can be guarded."""
-    arguments = [{"runId": state.run_id, "on": state.guard is None}]
-    title = GUARD if state.guard is None else "Lift guard"
-    return [types.Command(title, "donewhen.run.guard", arguments=arguments)] if guardable(state) else []
+    about = {"runId": view.state.run_id, "goalUri": goal.uri}
+    return [*before, command_about(title, f"donewhen.{action}", about), *after]
 
 
 def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types.CodeLens]:
@@ -110,16 +109,14 @@ def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types
     parts += [goal.view.state.decider("judge")] if one.decided_by == "judge" else []
     parts += ["flaky"] if one.flaky else []
     parts += ["being proven again"] if one.renewing else []
-    commands = [
-        types.Command(
-            "Evidence" if number == 1 else f"Evidence {number}",
-            "donewhen.run.evidence",
-            arguments=[{"runId": goal.view.state.run_id, "evidenceId": evidence_id, "show": True}],
-        )
-        for number, evidence_id in enumerate(one.evidence_ids[:3], 1)
-    ] or [types.Command("", "")]
-    commands[0].title = " · ".join([*parts, commands[0].title]) if commands[0].title else " · ".join(parts)
-    return [types.CodeLens(where, command) for command in commands]
+    if not one.evidence_ids:
+        return [types.CodeLens(where, types.Command(" · ".join(parts), ""))]
+    found: list[types.CodeLens] = []
+    for number, evidence_id in enumerate(one.evidence_ids[:3], 1):
+        title = " · ".join([*parts, "Evidence"]) if number == 1 else f"Evidence {number}"
+        given = {"runId": goal.view.state.run_id, "evidenceId": evidence_id, "show": True}
+        found.append(types.CodeLens(where, command_about(title, "donewhen.run.evidence", given)))
+    return found
 
 
 # Inlay hints: each requirement's status at the end of its line.

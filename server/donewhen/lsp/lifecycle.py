@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
 
 from lsprotocol import types
 
 from donewhen.core.errors import DoneWhenError
+from donewhen.lsp.client_profile import object_or_empty
 from donewhen.lsp.host import Folder
 from donewhen.lsp.positions import file_path, is_goal_file
-from donewhen.lsp.protocol import ClientSilent
 from donewhen.lsp.session import Session
-
-logger = logging.getLogger(__name__)
 
 WATCHED = ("**/GOAL.md", "**/*.goal.md")
 
@@ -47,15 +42,12 @@ async def show_folder(session: Session, root: Path) -> None:
     for view in reversed(folder.snapshots.newest_first()):
         session.views.run_changed(folder, view)
     offer_to_resume(session, folder)
-    await _tell_unreadable(session, folder)
-
-
-async def _tell_unreadable(session: Session, folder: Folder) -> None:
-    """Reports unreadable runs, newest first; once, while `donewhen.run.status` reports all of them."""
-    found = [summary for summary in await folder.runs.summaries() if summary.unreadable is not None]
-    for summary in found[:1]:
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        said = f"Done When can't read run {summary.run_id} of {folder.root.name}{more}: {summary.unreadable}"
+    # The newest of those that can't be read, once: `donewhen.run.status` reports all of them.
+    unreadable = [summary for summary in await folder.runs.summaries() if summary.unreadable is not None]
+    if unreadable:
+        newest, others = unreadable[0], len(unreadable) - 1
+        more = f" (and {others} more)" if others else ""
+        said = f"Done When can't read run {newest.run_id} of {root.name}{more}: {newest.unreadable}"
         session.show_message(types.MessageType.Warning, said)
 
 
@@ -70,9 +62,9 @@ def offer_to_resume(session: Session, folder: Folder) -> None:
 
 async def configured(session: Session, params: types.DidChangeConfigurationParams) -> None:
     """`workspace/didChangeConfiguration`: the settings of section `donewhen`, pushed or to be fetched."""
-    settings = _object_or_empty(params.settings)
+    settings = object_or_empty(params.settings)
     if "donewhen" in settings:
-        session.host.settings = _object_or_empty(settings["donewhen"])
+        session.host.settings = object_or_empty(settings["donewhen"])
     elif settings:
         session.host.settings = settings
     elif session.profile.configuration:
@@ -106,25 +98,14 @@ async def _register(session: Session) -> None:
     watchers = [types.FileSystemWatcher(pattern) for pattern in WATCHED]
     options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
     registration = types.Registration("donewhen-goals", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-    try:
-        await session.server.client_register_capability_async(types.RegistrationParams([registration]))
-    except ClientSilent as problem:
-        logger.info("%s", problem)
+    await session.answered(session.server.client_register_capability_async(types.RegistrationParams([registration])))
 
 
 async def _fetch_settings(session: Session) -> None:
-    try:
-        wanted = types.ConfigurationParams([types.ConfigurationItem(section="donewhen")])
-        items = await session.server.workspace_configuration_async(wanted)
-    except ClientSilent as problem:
-        logger.info("%s", problem)
-        return
+    wanted = types.ConfigurationParams([types.ConfigurationItem(section="donewhen")])
+    items = await session.answered(session.server.workspace_configuration_async(wanted))
     if items:
-        session.host.settings = _object_or_empty(items[0])
-
-
-def _object_or_empty(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+        session.host.settings = object_or_empty(items[0])
 
 
 def _has_goals(root: Path) -> bool:

@@ -145,27 +145,17 @@ async def definition(client: Client, params: types.DefinitionParams) -> list[typ
     if source is None:
         return []
     values = (*source.files, *source.problems)
-    here = [value for value in values if _holds(value, params.position.line, goal.column(params.position))]
-    if here:
-        return await _file_locations(goal, here)
-    return await _evidence_locations(client, goal, params.position.line) or await _file_locations(goal, list(values))
-
-
-async def _evidence_locations(client: Client, goal: GoalView, line: int) -> list[types.Location]:
-    source = goal.requirement_at(line)
-    one = None if source is None else goal.status(source)
-    return [] if one is None else [_location(uri) for uri in (await evidence_uris(client, goal, one)).values()]
-
-
-async def _file_locations(goal: GoalView, values: list[Value]) -> list[types.Location]:
-    globs = [value.text for value in values]
-    return [_location(path.as_uri()) for path in await asyncio.to_thread(matching, goal.place.root, globs)]
-
-
-def _holds(value: Value, line: int, column: int) -> bool:
-    span = value.span
-    return (span.start_line, span.start_column) <= (line, column) <= (span.end_line, span.end_column)
-
-
-def _location(uri: str) -> types.Location:
-    return types.Location(uri, types.Range(types.Position(0, 0), types.Position(0, 0)))
+    cursor = (params.position.line, goal.column(params.position))
+    here: list[Value] = []
+    for value in values:
+        span = value.span
+        if (span.start_line, span.start_column) <= cursor <= (span.end_line, span.end_column):
+            here.append(value)
+    one, uris = goal.status(source), list[str]()
+    if not here and one is not None:
+        uris = list((await evidence_uris(client, goal, one)).values())
+    if not uris:
+        globs = [value.text for value in here or values]
+        uris = [path.as_uri() for path in await asyncio.to_thread(matching, goal.place.root, globs)]
+    start = types.Position(0, 0)
+    return [types.Location(uri, types.Range(start, start)) for uri in uris]

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from donewhen.app.services import Adviser, Look, Services
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.engine.api import Runs
 from donewhen.goalfile.survey import Survey
+from donewhen.lsp.client_profile import object_or_empty
 from donewhen.lsp.positions import file_path
 from donewhen.settings.loading import Settings, capped, load_settings, read_setting, workspace_choices
 from donewhen.settings.table import OWN, choices_of
@@ -41,9 +42,8 @@ class OpenWorkspace:
     def interpreter(self) -> Path | None:
         """The Python that is selected for the folder: from `interpreters` by the folder's uri, else the one for all."""
         given = self.editor_settings()
-        by_folder = given.get("interpreters")
-        named = cast("dict[str, Any]", by_folder) if isinstance(by_folder, dict) else {}
-        own = next((value for uri, value in named.items() if file_path(uri) == self.root), None)
+        by_folder = object_or_empty(given.get("interpreters"))
+        own = next((value for uri, value in by_folder.items() if file_path(uri) == self.root), None)
         selected = own or given.get("interpreter")
         return Path(selected) if isinstance(selected, str) and selected else None
 
@@ -101,6 +101,6 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
 
 def _editor_settings(editor: Any) -> dict[str, Any]:
     """The editor's settings by our names; empty values are left out."""
-    table = cast("dict[str, Any]", editor) if isinstance(editor, dict) else {}
-    named = {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold(): value for key, value in table.items()}
+    given = object_or_empty(editor)
+    named = {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold(): value for key, value in given.items()}
     return {name: value for name, value in named.items() if value is not None and value != "" and value != []}

@@ -6,7 +6,6 @@ import asyncio
 import uuid
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from lsprotocol import types
@@ -17,6 +16,7 @@ from donewhen.lsp.client import Client
 from donewhen.lsp.host import Folder
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.wire.snapshot import halt_text, shown_halt
+from donewhen.wire.view import tally
 
 ResultT = TypeVar("ResultT")
 
@@ -30,6 +30,7 @@ class WorkDone:
         self._cancelled = cancelled
         self._token = f"donewhen-{uuid.uuid4()}"
         self.begun = self._over = False
+        self._reported: tuple[str, int] | None = None
 
     async def begin(self, value: Callable[[], types.WorkDoneProgressBegin]) -> bool:
         """False if the client doesn't want it or never answers, and if it has ended in the meantime."""
@@ -40,13 +41,19 @@ class WorkDone:
         if self._over:
             self._tokens.pop(self._token, None)
             return False
-        self._tokens[self._token].add_done_callback(self._done)
+
+        def done(token: Future[Any]) -> None:
+            if token.cancelled():
+                self._cancelled()
+
+        self._tokens[self._token].add_done_callback(done)
         self._progress.begin(self._token, value())
         self.begun = True
         return True
 
     def report(self, message: str, percentage: int) -> None:
-        if self.begun:
+        if self.begun and self._reported != (message, percentage):
+            self._reported = (message, percentage)
             self._progress.report(self._token, types.WorkDoneProgressReport(message=message, percentage=percentage))
 
     def end(self, message: str | None = None) -> None:
@@ -56,10 +63,6 @@ class WorkDone:
         if self.begun:
             self.begun = False
             self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
-
-    def _done(self, token: Future[Any]) -> None:
-        if token.cancelled():
-            self._cancelled()
 
 
 async def with_progress(client: Client, title: str, work: Coroutine[Any, Any, ResultT]) -> ResultT | None:
@@ -77,68 +80,55 @@ async def with_progress(client: Client, title: str, work: Coroutine[Any, Any, Re
         shown.end()
 
 
-@dataclass(slots=True)
-class _Shown:
-    folder: Folder
-    run_id: str
-    work: WorkDone
-    last: tuple[str, int] | None = None
-
-
 class Progress:
     """The progress reports of runs in one client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._shown: dict[str, _Shown] = {}
+        self._shown: dict[str, WorkDone] = {}
 
     def show(self, folder: Folder, view: RunView) -> None:
         """Begins, reports or ends as the run's state requires."""
         if not self._client.profile.progress:
             return
         run_id = view.state.run_id
-        shown = self._shown.get(run_id)
-        if shown is not None:
-            if shown.work.begun or not view.state.active:
-                self._update(shown, view)
+        work = self._shown.get(run_id)
+        if work is not None:
+            if work.begun or not view.state.active:
+                self._update(work, view)
         elif view.state.active and not view.state.lifecycle.ended:
-            work = WorkDone(self._client, lambda: self._client.later(self._pause(run_id), f"pausing {run_id}"))
-            self._shown[run_id] = shown = _Shown(folder, run_id, work)
-            self._client.later(self._begin_shown(shown), types.WINDOW_WORK_DONE_PROGRESS_CREATE)
+            work = WorkDone(self._client, lambda: self._client.later(self._pause(folder, run_id), f"pausing {run_id}"))
+            self._shown[run_id] = work
+            self._client.later(self._begin(folder, run_id, work), types.WINDOW_WORK_DONE_PROGRESS_CREATE)
 
-    async def _begin_shown(self, shown: _Shown) -> None:
+    async def _begin(self, folder: Folder, run_id: str, work: WorkDone) -> None:
         def value() -> types.WorkDoneProgressBegin:
-            view = shown.folder.snapshots.of_run(shown.run_id)
+            view = folder.snapshots.of_run(run_id)
             text = None if view is None else message(view)
             title = "" if view is None else view.state.goal.title
             return types.WorkDoneProgressBegin(title=title, cancellable=True, message=text, percentage=0)
 
-        if await shown.work.begin(value) and (view := shown.folder.snapshots.of_run(shown.run_id)) is not None:
-            self._update(shown, view)
+        if await work.begin(value) and (view := folder.snapshots.of_run(run_id)) is not None:
+            self._update(work, view)
 
-    async def _pause(self, run_id: str) -> None:
+    async def _pause(self, folder: Folder, run_id: str) -> None:
         """The person cancelled the progress: the run is paused, not stopped."""
-        shown = self._shown.get(run_id)
-        if shown is None:
+        work = self._shown.get(run_id)
+        if work is None:
             return
         try:
-            await shown.folder.runs.pause(run_id, "paused from the editor's progress")
+            await folder.runs.pause(run_id, "paused from the editor's progress")
         except DoneWhenError:
-            self._end(shown, "ended")
+            self._shown.pop(run_id, None)
+            work.end("ended")
 
-    def _update(self, shown: _Shown, view: RunView) -> None:
-        if not view.state.active:
-            halt = shown_halt(view.state)
-            self._end(shown, halt_text(halt) if halt is not None else view.state.status or "ended")
+    def _update(self, work: WorkDone, view: RunView) -> None:
+        if view.state.active:
+            work.report(message(view), percentage(view))
             return
-        now = (message(view), percentage(view))
-        if now != shown.last:
-            shown.last = now
-            shown.work.report(*now)
-
-    def _end(self, shown: _Shown, last: str) -> None:
-        self._shown.pop(shown.run_id, None)
-        shown.work.end(last)
+        halt = shown_halt(view.state)
+        self._shown.pop(view.state.run_id, None)
+        work.end(halt_text(halt) if halt is not None else view.state.status or "ended")
 
 
 def message(view: RunView) -> str:
@@ -148,8 +138,7 @@ def message(view: RunView) -> str:
     iteration = f"iteration {state.iteration}" + ("" if limit is None else f"/{int(limit)}")
     met = sum(one.status == "met" for one in view.views)
     waived = sum(one.status == "waived" for one in view.views)
-    tally = f"{met} of {len(view.views)} met" + (f", {waived} waived" if waived else "")
-    return " · ".join(filter(None, (iteration, state.phase, tally)))
+    return " · ".join(filter(None, (iteration, state.phase, tally(met, len(view.views), waived))))
 
 
 def percentage(view: RunView) -> int:

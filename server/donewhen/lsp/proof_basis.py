@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from lsprotocol.types import MarkupKind
 
@@ -46,16 +45,16 @@ class ProofBases:
         proof of an unusable goal rests on nothing."""
         now, look = time.monotonic(), self._looks.get(file)
         if look is None or look.of != of or (look.task.done() and now - look.began > FRESH):
-            task = asyncio.ensure_future(_looked(runs.rests_on(path)))
+
+            async def looked() -> ProofBasis | None:
+                with contextlib.suppress(DoneWhenError, OSError):
+                    return await runs.rests_on(path)
+                return None
+
+            task = asyncio.ensure_future(looked())
             look = self._looks[file] = _Look(of, now, task)
         await asyncio.wait({look.task}, timeout=WAIT)
         return look.task.result() if look.task.done() and not look.task.cancelled() else None
-
-
-async def _looked(look: Coroutine[Any, Any, ProofBasis]) -> ProofBasis | None:
-    with contextlib.suppress(DoneWhenError, OSError):
-        return await look
-    return None
 
 
 def proof_basis_text(basis: ProofBasis, markup: Markup, requirement_id: str = "") -> str:
@@ -73,62 +72,43 @@ def proof_basis_text(basis: ProofBasis, markup: Markup, requirement_id: str = ""
 
 
 def _rests(head: str, groups: Sequence[Group], markup: Markup) -> str:
-    return f"{head}: {'; '.join(_group_files(group, markup) for group in groups)}" if groups else ""
-
-
-def _group_files(group: Group, markup: Markup) -> str:
-    return f"{'part of ' if group.partly else ''}{listed([markup.code(one.path) for one in group.files], SHOWN)}"
+    named: list[str] = []
+    for group in groups:
+        files = listed([markup.code(one.path) for one in group.files], SHOWN)
+        named.append(f"part of {files}" if group.partly else files)
+    return f"{head}: {'; '.join(named)}" if named else ""
 
 
 # Text for people in the two formats that a client can show: Markdown, or unformatted.
 
 
 class Markup:
-    """Formats parts of a text so that their content can't break out of them; here by leaving them as they are."""
+    """Formats parts of a text so that their content can't break out of them; where a client shows `plain` text alone,
+    by leaving them as they are."""
 
-    kind = MarkupKind.PlainText
+    def __init__(self, *, plain: bool) -> None:
+        self._plain = plain
+        self.kind = MarkupKind.PlainText if plain else MarkupKind.Markdown
 
     def strong(self, text: str) -> str:
-        return text
+        return text if self._plain else f"**{markdown.prose(text)}**"
 
     def muted(self, text: str) -> str:
-        return text
+        return text if self._plain else f"_{markdown.prose(text)}_"
 
     def prose(self, text: str) -> str:
         """Words of a judge, a check or a person."""
-        return text
+        return text if self._plain else markdown.prose(text)
 
     def link(self, text: str, uri: str) -> str:
-        return text
+        return text if self._plain else f"[{markdown.prose(text)}]({uri})"
 
     def code(self, text: str) -> str:
-        return text
+        return text if self._plain else markdown.code(text)
 
     def block(self, text: str) -> str:
         """Lines of output."""
-        return text
+        return text if self._plain else markdown.block(text)
 
 
-class _Markdown(Markup):
-    kind = MarkupKind.Markdown
-
-    def strong(self, text: str) -> str:
-        return f"**{markdown.prose(text)}**"
-
-    def muted(self, text: str) -> str:
-        return f"_{markdown.prose(text)}_"
-
-    def prose(self, text: str) -> str:
-        return markdown.prose(text)
-
-    def link(self, text: str, uri: str) -> str:
-        return f"[{markdown.prose(text)}]({uri})"
-
-    def code(self, text: str) -> str:
-        return markdown.code(text)
-
-    def block(self, text: str) -> str:
-        return markdown.block(text)
-
-
-MARKDOWN, PLAIN = _Markdown(), Markup()
+MARKDOWN, PLAIN = Markup(plain=False), Markup(plain=True)

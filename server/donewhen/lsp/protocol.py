@@ -49,6 +49,7 @@ from donewhen.core.errors import (
     UnknownRun,
     WrongAnswer,
 )
+from donewhen.lsp.client_profile import JsonObject, object_or_empty
 from donewhen.lsp.documents import OpenDocuments
 from donewhen.lsp.transport import BrokenFrame
 from donewhen.version import __version__
@@ -131,7 +132,9 @@ class Protocol(LanguageServerProtocol):
             self._initialized = True
         elif method == types.SHUTDOWN:
             self._shutdown = True
-            self._cancel_requests()
+            for future in list(self._request_futures.values()):
+                if isinstance(future, asyncio.Task):
+                    future.cancel()
         contextvars.copy_context().run(self._handle_request, number, method, params)
 
     def _admit(self, number: object, method: object, message: JsonObject) -> None:
@@ -154,7 +157,10 @@ class Protocol(LanguageServerProtocol):
     def _take_notification(self, message: JsonObject) -> None:
         method = message["method"]
         if method == types.CANCEL_REQUEST:
-            self._cancel(message.get("params"))
+            number = object_or_empty(message.get("params")).get("id")
+            # Our own requests are in the same table; a client can't cancel those.
+            if _is_id(number) and isinstance(self._request_futures.get(cast("MsgId", number)), asyncio.Task):
+                self._handle_cancel_notification(cast("MsgId", number))
         elif method == types.EXIT:
             self._handle_notification(method, None)
         elif self._initialized and not self._shutdown:
@@ -211,17 +217,6 @@ class Protocol(LanguageServerProtocol):
         """Returns when nothing that the client sent is being handled."""
         while self._tasks:
             await asyncio.wait(self._tasks)
-
-    def _cancel(self, params: object) -> None:
-        number = cast("JsonObject", params).get("id") if isinstance(params, dict) else None
-        # Our own requests are in the same table; a client can't cancel those.
-        if _is_id(number) and isinstance(self._request_futures.get(cast("MsgId", number)), asyncio.Task):
-            self._handle_cancel_notification(cast("MsgId", number))
-
-    def _cancel_requests(self) -> None:
-        for future in list(self._request_futures.values()):
-            if isinstance(future, asyncio.Task):
-                future.cancel()
 
     def _send_handler_result(self, future: Any, *, msg_id: MsgId) -> None:
         """Answers expected failures in their own words, and defects without a trace or a path."""
@@ -355,17 +350,15 @@ class Protocol(LanguageServerProtocol):
             error = message["error"]
             text = cast("JsonObject", error).get("message") if isinstance(error, dict) else error
             future.set_exception(ClientSilent(f"the client refused: {text}"))
+        elif (wanted := self._result_types.get(cast("MsgId", number))) is None:
+            future.set_result(message.get("result"))
         else:
-            self._settle(cast("MsgId", number), future, message)
-
-    def _settle(self, number: MsgId, future: Future[Any], message: JsonObject) -> None:
-        wanted = self._result_types.get(number)
-        try:
-            typed = None if wanted is None else self._converter.structure({**message, "jsonrpc": self.VERSION}, wanted)
-        except Exception:  # noqa: BLE001 - whatever is wrong with it, the caller gets the error
-            future.set_exception(ClientSilent("the client's answer is not a valid response"))
-            return
-        future.set_result(message.get("result") if typed is None else typed.result)
+            try:
+                typed = self._converter.structure({**message, "jsonrpc": self.VERSION}, wanted)
+            except Exception:  # noqa: BLE001 - whatever is wrong with it, the caller gets the error
+                future.set_exception(ClientSilent("the client's answer is not a valid response"))
+            else:
+                future.set_result(typed.result)
 
 
 class Server(LanguageServer):
@@ -386,20 +379,21 @@ class Server(LanguageServer):
     async def read(self, reader: Reader, writer: Writer) -> None:
         """Handles the client's messages until it says `exit` or is gone, or `shutdown` is called."""
         self.protocol.set_writer(cast("Any", writer))
-        reading, over = (asyncio.ensure_future(work) for work in (self._serve_reader(reader), self._over.wait()))
+
+        async def serve_reader() -> None:
+            try:
+                await run_async(Event(), cast("Any", reader), self.protocol, logger, self.protocol.refuse_unreadable)
+            except BrokenFrame as problem:
+                self.protocol.spoken_to = True
+                logger.error("the client's input is not an LSP message: %s", problem)
+
+        reading, over = (asyncio.ensure_future(work) for work in (serve_reader(), self._over.wait()))
         try:
             await asyncio.wait((reading, over), return_when=asyncio.FIRST_COMPLETED)
             self.protocol.lost()
         finally:
             reading.cancel()
             over.cancel()
-
-    async def _serve_reader(self, reader: Reader) -> None:
-        try:
-            await run_async(Event(), cast("Any", reader), self.protocol, logger, self.protocol.refuse_unreadable)
-        except BrokenFrame as problem:
-            self.protocol.spoken_to = True
-            logger.error("the client's input is not an LSP message: %s", problem)
 
     def shutdown(self) -> None:
         """Ends the session: pygls would keep reading until the next message comes."""
@@ -464,7 +458,7 @@ def _about(problem: BaseException) -> dict[str, Any] | None:
 linecache.clearcache()
 
 _NAMED = re.compile(r"(?:^|[a-z])uris?$|^(?:root|file)?[pP]aths?$", re.IGNORECASE)
-JsonObject = Mapping[str, Any]
+
 AttrsT = TypeVar("AttrsT")
 
 
@@ -474,12 +468,11 @@ def lsp_converter() -> cattrs.Converter:
     converter.register_structure_hook(str, _text)
     converter.register_structure_hook(types.DidChangeConfigurationParams, _configuration)
     # LSP's named numbers and words are read as they are, and sent back unchanged, for example in a diagnostic.
-    converter.register_unstructure_hook_func(_is_enum, lambda value: value.value if isinstance(value, Enum) else value)
+    converter.register_unstructure_hook_func(
+        lambda wanted: isinstance(wanted, type) and issubclass(wanted, Enum),
+        lambda value: value.value if isinstance(value, Enum) else value,
+    )
     return converter
-
-
-def _is_enum(wanted: object) -> bool:
-    return isinstance(wanted, type) and issubclass(wanted, Enum)
 
 
 def _text(value: object, _: object) -> str:
@@ -504,13 +497,14 @@ def initialize_params(params: object, converter: cattrs.Converter) -> types.Init
         value: object = given.get(name)
         if value is not None and type(value) is not kind:
             raise JsonRpcInvalidParams(f"initialize: {name} must be {wanted} or null")
-    folders = cast("list[object]", given.get("workspaceFolders") or [])
+    named = cast("list[object]", given.get("workspaceFolders") or [])
+    uris = [object_or_empty(one).get("uri") for one in named]
     return types.InitializeParams(
         capabilities=_as_far_as_it_fits(given.get("capabilities") or {}, types.ClientCapabilities, converter),
         process_id=given.get("processId"),
         root_uri=given.get("rootUri") or None,
         root_path=given.get("rootPath") or None,
-        workspace_folders=[folder for one in folders if (folder := _usable_folder(one)) is not None],
+        workspace_folders=[types.WorkspaceFolder(uri, "") for uri in uris if isinstance(uri, str) and uri],
         initialization_options=given.get("initializationOptions") or {},
     )
 
@@ -523,11 +517,6 @@ _UNDERSTOOD: tuple[tuple[str, type, str], ...] = (
     ("workspaceFolders", list, "a list"),
     ("initializationOptions", dict, "an object"),
 )
-
-
-def _usable_folder(given: object) -> types.WorkspaceFolder | None:
-    uri: object = cast("dict[str, object]", given).get("uri") if isinstance(given, dict) else None
-    return types.WorkspaceFolder(uri, "") if isinstance(uri, str) and uri else None
 
 
 def _as_far_as_it_fits(given: Mapping[str, Any], wanted: type[AttrsT], converter: cattrs.Converter) -> AttrsT:
@@ -548,11 +537,6 @@ def _as_far_as_it_fits(given: Mapping[str, Any], wanted: type[AttrsT], converter
 
 def where(problem: BaseException) -> str:
     """The wrong field, without Python's type names or paths."""
-    found = path_of(problem)
-    return f"the value of {'.'.join(found)} is missing or of the wrong type" if found else "the params are not valid"
-
-
-def path_of(problem: BaseException) -> list[str]:
     path: list[str] = []
     while isinstance(problem, cattrs.BaseValidationError) and problem.exceptions:
         problem = problem.exceptions[0]
@@ -561,7 +545,7 @@ def path_of(problem: BaseException) -> list[str]:
         path += [str(name) for name in names if name is not None]
     if isinstance(problem, KeyError) and problem.args:
         path.append(str(problem.args[0]))
-    return path
+    return f"the value of {'.'.join(path)} is missing or of the wrong type" if path else "the params are not valid"
 
 
 def refuse_unusable(params: object) -> None:

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,15 +36,6 @@ MOST_SENT = 8
 """Runs of which the requirements that were sent last are kept, to leave out those that are the same."""
 REST = 4.0
 """What takes long to show, such as a thousand requirements, is followed by so many times its own seconds of rest."""
-
-
-@dataclass(slots=True)
-class _FollowedRun:
-    """How many of the run's steps the client has received."""
-
-    folder: Folder
-    run_id: str
-    version: int
 
 
 class Publisher:
@@ -78,19 +68,28 @@ class Publisher:
         if run_id in self._followed:
             self._followed[run_id].trigger()
         if view.state.goal.path is not None:
-            self.goal_changed(
-                folder.root, view.state.goal.path, CHECKING_SECONDS if view.state.auditing.open is not None else 0.0
-            )
+            patience = CHECKING_SECONDS if view.state.auditing.open is not None else 0.0
+            self.goal_changed(folder.root, view.state.goal.path, patience)
 
     def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
         """From now on the client gets every new step of the run since `version`; None ends that."""
         before = self._followed.pop(run_id, None)
         if before is not None:
             before.stop()
-        if version is not None:
-            followed = _FollowedRun(folder, run_id, version)
-            self._followed[run_id] = Throttle(ACTIVITY_SECONDS, partial(self._publish_steps, followed))
-            self._followed[run_id].trigger()
+        if version is None:
+            return
+        received = version
+
+        async def publish_steps() -> None:
+            nonlocal received
+            found = await folder.runs.steps(run_id, received)
+            received = found.version
+            if found.steps:
+                steps = [step_json(step, folder.root) for step in found.steps]
+                self._client.server.protocol.notify("donewhen/activity", {"runId": run_id, "steps": steps})
+
+        self._followed[run_id] = Throttle(ACTIVITY_SECONDS, publish_steps)
+        self._followed[run_id].trigger()
 
     def goal_changed(self, root: Path, path: str, patience: float = 0.0) -> None:
         """A goal file, or what is known about it, changed."""
@@ -102,13 +101,8 @@ class Publisher:
 
     async def close(self) -> None:
         """Sends the last states, and nothing after that."""
-        for throttle in (
-            *self._snapshots.values(),
-            *self._followed.values(),
-            self._diagnostics,
-            self._refresh,
-            self._pull_again,
-        ):
+        own = (self._diagnostics, self._refresh, self._pull_again)
+        for throttle in (*self._snapshots.values(), *self._followed.values(), *own):
             throttle.stop()
         self.interrupts.close()
 
@@ -116,7 +110,15 @@ class Publisher:
         view = folder.snapshots.of_run(run_id)
         if view is None:
             return
-        self._client.server.protocol.notify("donewhen/snapshot", self._document(view, folder.root))
+        if self._client.profile.sparse:
+            # Without what the client has.
+            sent = self._sent.pop(run_id, {})
+            document, self._sent[run_id] = sparse_json(self._client, view, folder.root, sent)
+            if len(self._sent) > MOST_SENT:
+                del self._sent[next(iter(self._sent))]
+        else:
+            document = snapshot_json(self._client, view, folder.root)
+        self._client.server.protocol.notify("donewhen/snapshot", document)
         self.progress.show(folder, view)
         self.interrupts.show(folder, view)
         self._ticking.show(folder, view)
@@ -125,23 +127,6 @@ class Publisher:
         if self._shown.get(run_id) != look:
             self._shown[run_id] = look
             self._refresh.trigger()
-
-    def _document(self, view: RunView, root: Path) -> dict[str, Any]:
-        """The snapshot of a run as it is sent, without what a client of sparse ones has."""
-        if not self._client.profile.sparse:
-            return snapshot_json(self._client, view, root)
-        run_id = view.state.run_id
-        document, self._sent[run_id] = sparse_json(self._client, view, root, self._sent.pop(run_id, {}))
-        if len(self._sent) > MOST_SENT:
-            del self._sent[next(iter(self._sent))]
-        return document
-
-    async def _publish_steps(self, followed: _FollowedRun) -> None:
-        found = await followed.folder.runs.steps(followed.run_id, followed.version)
-        followed.version = found.version
-        if found.steps:
-            steps = [step_json(step, followed.folder.root) for step in found.steps]
-            self._client.server.protocol.notify("donewhen/activity", {"runId": followed.run_id, "steps": steps})
 
     async def _publish_diagnostics(self) -> None:
         goals, self._goals = self._goals, set()

@@ -48,7 +48,10 @@ async def serve(
 
     Returns the exit code: 0 after `shutdown`, 1 if the client left without it. Raises NothingSaid (stdio).
     """
-    _log_to_stderr()
+    # Messages for people go to stderr; a closed stderr is not an error.
+    logging.raiseExceptions = False
+    if not logging.getLogger().handlers:
+        logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     _raise_descriptor_limit()
     host = Host(services, state_dir, client_process_id)
     stop = _stop_signal()
@@ -78,20 +81,19 @@ async def _serve_one(connection: features.Connection, register: Register, reader
     """Serves until the client says `exit` or is gone; returns the exit code."""
     server = connection.server
     register(connection)
+
+    def expect_greeting() -> None:
+        if not server.protocol.initialized:
+            server.shutdown()
+
     if connection.guard is not None:
-        asyncio.get_running_loop().call_later(GREETING_SECONDS, _expect_greeting, server)
+        asyncio.get_running_loop().call_later(GREETING_SECONDS, expect_greeting)
     try:
         await server.read(reader, writer)
         await connection.disconnect("the editor is gone")
         return server.protocol.exit_code
     finally:
         await writer.close()
-
-
-def _expect_greeting(server: Server) -> None:
-    """Ends the session if no client introduces itself."""
-    if not server.protocol.initialized:
-        server.shutdown()
 
 
 async def _serve_tcp(host: Host, register: Register, stop: asyncio.Future[None], port: int) -> int:
@@ -136,10 +138,3 @@ def _raise_descriptor_limit() -> None:
         if soft != resource.RLIM_INFINITY and soft < wanted:
             with contextlib.suppress(OSError, ValueError):  # what there is has to do
                 resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _log_to_stderr() -> None:
-    """Messages for people go to stderr; a closed stderr is not an error."""
-    logging.raiseExceptions = False
-    if not logging.getLogger().handlers:
-        logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from donewhen.lsp.client import Client
 from donewhen.lsp.client_profile import ClientProfile
-from donewhen.lsp.host import Folder, Host, no_editor, nobody_to_ask, nothing_shown, nothing_unsaved
+from donewhen.lsp.host import Folder, Host
 from donewhen.lsp.protocol import Server
 from donewhen.lsp.publisher import Publisher
 
@@ -34,11 +34,7 @@ class Session(Client):
 
     async def disconnect(self, reason: str) -> None:
         """The client leaves."""
-        self.host.listener = None
-        self.host.closed = nothing_shown
-        self.host.unsaved = nothing_unsaved
-        self.host.editor = no_editor
-        self.host.ask_editor = nobody_to_ask
+        self.host.client_left()
         for folder in self.host.open_folders():
             folder.runs.editor_changed()
         for task in self.background:

@@ -11,21 +11,22 @@ from typing import Any
 from lsprotocol import types
 
 from donewhen.core.evidence import Problem, Severity
-from donewhen.lsp.arguments import EditorDiagnostic, EditorDiagnosticsParams, SecretParams, TrustParams, read
+from donewhen.lsp.arguments import EditorDiagnosticsParams, SecretParams, TrustParams, read
 from donewhen.lsp.diagnostics import SOURCE
 from donewhen.lsp.lifecycle import offer_to_resume, show_folder
-from donewhen.lsp.positions import FilePlace, file_path, from_client, is_goal_file, required_path
+from donewhen.lsp.positions import file_path, from_client, is_goal_file, required_path
 from donewhen.lsp.session import Session
 
 
 def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     """Shows the diagnostics of an opened goal file, and its folder's runs."""
-    path = _path_named(session, params.text_document.uri)
-    if path is not None:
-        session.unsaved.note_opened(path, params.text_document.text)
-        session.editor.reopened(path)
-        session.editor_changed(path)
-    if path is None or not is_goal_file(path):
+    path = session.texts.named(params.text_document.uri)
+    if path is None:
+        return
+    session.unsaved.note_opened(path, params.text_document.text)
+    session.editor.reopened(path)
+    session.editor_changed(path)
+    if not is_goal_file(path):
         return
     place = session.place(path)
     session.host.readmit(place.root)
@@ -35,7 +36,7 @@ def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
 
 def changed(session: Session, params: types.DidChangeTextDocumentParams) -> None:
     """Removes the diagnostics on the lines of a changed file."""
-    path = _path_named(session, params.text_document.uri)
+    path = session.texts.named(params.text_document.uri)
     if path is not None:
         session.edited(path)
         session.editor_changed(path)
@@ -44,7 +45,7 @@ def changed(session: Session, params: types.DidChangeTextDocumentParams) -> None
 
 async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> None:
     """A save by a person: the engine learns the text, and a goal in progress is amended."""
-    path = _path_named(session, params.text_document.uri)
+    path = session.texts.named(params.text_document.uri)
     document = session.documents.open(params.text_document.uri)
     text = params.text if params.text is not None else None if document is None else document.source
     if path is None:
@@ -64,7 +65,7 @@ async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> No
 
 def closed(session: Session, params: types.DidCloseTextDocumentParams) -> None:
     """From now on the disk says what the file contains."""
-    path = _path_named(session, params.text_document.uri)
+    path = session.texts.named(params.text_document.uri)
     if path is None:
         return
     session.closed(path)
@@ -87,30 +88,18 @@ async def pull(session: Session, params: types.DocumentDiagnosticParams) -> type
     return types.RelatedFullDocumentDiagnosticReport(items)
 
 
-def _path_named(session: Session, uri: str) -> Path | None:
-    session.texts.named(uri)
-    return file_path(uri)
-
-
 def _update_goals(session: Session, path: Path) -> None:
     """Updates the goals that have diagnostics in this file."""
     place = session.place(path)
     if is_goal_file(path):
         session.views.goal_changed(place.root, place.path)
-    for goal in _goals_that_name(session, place):
-        session.views.goal_changed(place.root, goal)
-
-
-def _goals_that_name(session: Session, place: FilePlace) -> set[str]:
     folder = session.host.folder_if_open(place.root)
     if folder is None:
-        return set()
-    return {
-        view.state.goal.path
-        for view in folder.snapshots.newest_first()
-        if view.state.goal.path is not None
-        and any(problem.path == place.path for problems in view.locations.values() for problem in problems)
-    }
+        return
+    for view in folder.snapshots.newest_first():
+        named = {problem.path for problems in view.locations.values() for problem in problems}
+        if view.state.goal.path is not None and place.path in named:
+            session.views.goal_changed(place.root, view.state.goal.path)
 
 
 # What other tools say of a document, as the client forwards it.
@@ -123,27 +112,23 @@ def editor_diagnostics(session: Session, params: Any) -> None:
     """`donewhen/editorDiagnostics`: the editor's diagnostics of one file from other tools; ours are left out."""
     given = read(EditorDiagnosticsParams, params)
     path = required_path(given.uri, "uri")
-    problems = [_editor_problem(session, path, one) for one in given.diagnostics if one.source != SOURCE]
+    lines = session.texts.lines(path) if given.diagnostics else []
+    problems: list[Problem] = []
+    for one in given.diagnostics:
+        if one.source != SOURCE:
+            start = one.range.start
+            line = lines[start.line] if start.line < len(lines) else ""
+            column = from_client(line, start.character, session.texts.encoding)
+            severity = SEVERITIES.get(one.severity or 1, "information")
+            problems.append(Problem("", start.line, one.message, column, severity, one.source or ""))
     if given.omitted:
-        problems.append(_omitted(problems, given.omitted))
+        # One stands for those that were left out: at most as severe as the mildest that the client sent.
+        sent = {one.severity for one in problems}
+        mildest: Severity = "information" if "information" in sent else "warning" if "warning" in sent else "error"
+        said = f"and {given.omitted} more, which the editor did not forward"
+        problems.append(Problem("", 0, said, 0, mildest))
     if session.editor.forward(path, given.version, problems):
         session.editor_changed(path)
-
-
-def _omitted(problems: list[Problem], count: int) -> Problem:
-    """Stands for the omitted diagnostics: at most as severe as the mildest that the client sent."""
-    sent = {one.severity for one in problems}
-    mildest: Severity = "information" if "information" in sent else "warning" if "warning" in sent else "error"
-    return Problem("", 0, f"and {count} more, which the editor did not forward", 0, mildest)
-
-
-def _editor_problem(session: Session, path: Path, one: EditorDiagnostic) -> Problem:
-    start = one.range.start
-    lines = session.texts.lines(path)
-    line = lines[start.line] if start.line < len(lines) else ""
-    column = from_client(line, start.character, session.texts.encoding)
-    severity = SEVERITIES.get(one.severity or 1, "information")
-    return Problem("", start.line, one.message, column, severity, one.source or "")
 
 
 # What the client passes on besides documents: its trust and its secrets.

@@ -7,11 +7,9 @@ import logging
 from lsprotocol import types
 
 from donewhen.engine.api import RunView
-from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.client import Client
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.host import Folder
-from donewhen.lsp.protocol import ClientSilent
 
 logger = logging.getLogger(__name__)
 
@@ -45,25 +43,16 @@ class Ticking:
         if not edits:
             return
         params = types.ApplyWorkspaceEditParams(types.WorkspaceEdit(changes={uri: edits}), "Tick what is proven")
-        try:
-            result = await self._client.server.workspace_apply_edit_async(params)
-        except ClientSilent as problem:
-            logger.info("%s", problem)
-            return
-        if not result.applied:
+        result = await self._client.answered(self._client.server.workspace_apply_edit_async(params))
+        if result is not None and not result.applied:
             logger.info("the editor did not tick the boxes of %s", uri)
 
 
 def ticks(goal: GoalView) -> list[types.TextEdit]:
     """The edits that tick the boxes of proven requirements. They change nothing that a proof rests on."""
-    return [_tick(goal, source) for source in goal.parsed.requirements if _proven_unticked(goal, source)]
-
-
-def _proven_unticked(goal: GoalView, source: RequirementSource) -> bool:
-    one = goal.status(source)
-    return source.checkbox is not None and not source.requirement.ticked and one is not None and one.status == "met"
-
-
-def _tick(goal: GoalView, source: RequirementSource) -> types.TextEdit:
-    assert source.checkbox is not None  # the caller checked it
-    return types.TextEdit(goal.range(source.checkbox), "[x]")
+    edits: list[types.TextEdit] = []
+    for source in goal.parsed.requirements:
+        one = goal.status(source)
+        if source.checkbox is not None and not source.requirement.ticked and one is not None and one.status == "met":
+            edits.append(types.TextEdit(goal.range(source.checkbox), "[x]"))
+    return edits

@@ -55,11 +55,16 @@ class Reader:
             return b"\r\n"
         # The last message's tasks run first: many messages that arrive at once must not block the loop.
         await asyncio.sleep(0)
-        length = await self._header()
-        if length is None:
-            return b""
-        self._length, self._in_header = length, True
-        return b"Content-Length: %d\r\n" % (length or 1)
+        length: int | None = None
+        while line := await self._read_header_line():
+            if text := line.rstrip(b"\r\n"):
+                length = self._content_length(text, length)
+            elif length is not None:
+                self._length, self._in_header = length, True
+                return b"Content-Length: %d\r\n" % (length or 1)
+            elif self._strict:
+                raise BrokenFrame("no Content-Length header")
+        return b""
 
     async def readexactly(self, n: int) -> bytes:
         """A body; empty if the input ends within it. A body of length 0 becomes a space: pygls skips length 0."""
@@ -69,17 +74,6 @@ class Reader:
             return await self._stream.readexactly(n)
         except asyncio.IncompleteReadError:
             return b""
-
-    async def _header(self) -> int | None:
-        length: int | None = None
-        while line := await self._read_header_line():
-            if text := line.rstrip(b"\r\n"):
-                length = self._content_length(text, length)
-            elif length is not None:
-                return length
-            elif self._strict:
-                raise BrokenFrame("no Content-Length header")
-        return None
 
     async def _read_header_line(self) -> bytes:
         try:
@@ -141,8 +135,10 @@ class StdoutWriter:
     def _write_queued(self) -> None:
         """Runs in the thread `stdout`: only this thread writes to the descriptor."""
         while (data := self._queue.get()) is not None:
+            left = memoryview(data)
             try:
-                _write_all(self._fd, data)
+                while left:
+                    left = left[os.write(self._fd, left) :]
             except OSError:
                 on_loop(self._loop, self._break)
                 break
@@ -151,12 +147,6 @@ class StdoutWriter:
 
     def _sent(self, size: int) -> None:
         self._queued = max(0, self._queued - size)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 def on_loop(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *arguments: object) -> bool:

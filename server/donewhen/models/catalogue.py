@@ -49,7 +49,12 @@ def facts_of(
 
     Searches 3 MB in a few milliseconds, once for each name; only the entry is parsed and kept.
     """
-    facts = _from_catalogue(name) if at_its_provider(name, api_base) else ModelFacts()
+    entry = _model_entry(name) if at_its_provider(name, api_base) else _NOTHING
+    facts = ModelFacts(
+        window=_positive_int(entry.get("max_input_tokens") or entry.get("max_tokens")),
+        max_output=_positive_int(entry.get("max_output_tokens")),
+        price=_price(entry),
+    )
     if windows and name in windows:
         facts = replace(facts, window=windows[name])
     if prices and name in prices:
@@ -107,7 +112,9 @@ def cost_of(name: str, given: int, taken: int, cached: int, written: int = 0) ->
     """What a call cost at the provider's own endpoint, in US dollars, None if the catalogue has no price. Tokens of the
     prompt: `given` in all, of these `cached` were read from the provider's cache, and `written` were written to it."""
     entry = _model_entry(name)
-    tier = _tier(entry, given)
+    # The rates that hold for a prompt of this length end in the highest bound that it passes.
+    bounds = [int(found[1]) for key in entry if (found := _ABOVE.fullmatch(key)) and given > int(found[1]) * 1000]
+    tier = f"_above_{max(bounds)}k_tokens" if bounds else ""
 
     def rate(kind: str) -> float | None:
         value = entry.get(kind + tier, entry.get(kind))
@@ -124,23 +131,6 @@ def cost_of(name: str, given: int, taken: int, cached: int, written: int = 0) ->
         + cached * (full if read is None else read)
         + written * (full if write is None else write)
         + taken * reply
-    )
-
-
-def _tier(entry: Mapping[str, Any], given: int) -> str:
-    """The end of the names of the rates that hold for a prompt of this length."""
-    bounds = [int(found[1]) for key in entry if (found := _ABOVE.fullmatch(key)) and given > int(found[1]) * 1000]
-    return f"_above_{max(bounds)}k_tokens" if bounds else ""
-
-
-def _from_catalogue(name: str) -> ModelFacts:
-    entry = _model_entry(name)
-    if not entry:
-        return ModelFacts()
-    return ModelFacts(
-        window=_positive_int(entry.get("max_input_tokens") or entry.get("max_tokens")),
-        max_output=_positive_int(entry.get("max_output_tokens")),
-        price=_price(entry),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from donewhen.models.protocol import Network
+from donewhen.models.protocol import Failure, Network
 
 _LONGEST = 2_000
 _SHORTEST_KEY = 8
@@ -19,11 +19,12 @@ _PREFIXES = re.compile(
 )
 
 
-def described(error: BaseException, key: str | None = None, words: str | None = None) -> dict[str, Any]:
-    """The fields of `protocol.Failure`; the key, which providers like to repeat, is hidden. `words` are the provider's
-    own, where the error's text is more than these."""
-    headers = _headers(error)
-    status, code = getattr(error, "status_code", None), _error_code(error)
+def described(error: BaseException, key: str | None = None, words: str | None = None) -> Failure:
+    """Why a call failed; the key, which providers like to repeat, is hidden. `words` are the provider's own, where the
+    error's text is more than these."""
+    body, status = getattr(error, "body", None), getattr(error, "status_code", None)
+    coded = cast(Mapping[str, Any], body).get("code") if isinstance(body, Mapping) else getattr(error, "code", None)
+    code = str(coded or "")
     if status is None and _STATUS.fullmatch(code):
         status = int(code)  # in a stream, which has begun as a success
     if isinstance(error, TimeoutError):
@@ -31,14 +32,21 @@ def described(error: BaseException, key: str | None = None, words: str | None = 
     network, why = _network(error)
     if network:
         status, words = None, why  # litellm says 500 for it
-    return {
-        "type": type(error).__name__,
-        "message": _provider_words(_without(str(error) if words is None else words, key)) or type(error).__name__,
-        "status": status if isinstance(status, int) else None,
-        "network": network,
-        "code": code,
-        "retry_after": _retry_after(headers),
-    }
+    said = str(error) if words is None else words
+    if key and len(key) >= _SHORTEST_KEY:
+        said = said.replace(key, "***")
+    # litellm puts the names of exceptions before the provider's words, and more of its own behind them.
+    said = _AFTER.split(said, maxsplit=1)[0].strip()
+    while (shorter := _PREFIXES.sub("", said)) != said:
+        said = shorter
+    return Failure(
+        type(error).__name__,
+        said[:_LONGEST] or type(error).__name__,
+        status if isinstance(status, int) else None,
+        code,
+        _retry_after(error),
+        network,
+    )
 
 
 _NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "ClientConnectorError", "UnsupportedProtocol"}
@@ -80,45 +88,20 @@ def redirected_to(error: BaseException) -> str:
     response = getattr(error, "response", None)
     if getattr(response, "history", None):
         return str(getattr(response, "url", ""))
-    asked = [str(url) for one in _causes(error) if (url := _url_of(one)) is not None]
+    asked: list[str] = []
+    for one in _causes(error):
+        with suppress(RuntimeError):  # httpx's way to say that there is none
+            if (url := getattr(getattr(one, "request", None), "url", None)) is not None:
+                asked.append(str(url))
     return asked[-1] if asked and asked[-1] != asked[0] else ""
 
 
-def _url_of(error: BaseException) -> object:
-    with suppress(RuntimeError):  # httpx's way to say that there is none
-        return getattr(getattr(error, "request", None), "url", None)
-    return None
-
-
-def _without(text: str, key: str | None) -> str:
-    return text.replace(key, "***") if key and len(key) >= _SHORTEST_KEY else text
-
-
-def _provider_words(text: str) -> str:
-    """The text without the exception names that litellm puts before the provider's words."""
-    text = _AFTER.split(text, maxsplit=1)[0].strip()
-    while (shorter := _PREFIXES.sub("", text)) != text:
-        text = shorter
-    return text[:_LONGEST]
-
-
-def _error_code(error: BaseException) -> str:
-    body = getattr(error, "body", None)
-    if isinstance(body, Mapping):
-        return str(cast(Mapping[str, Any], body).get("code") or "")
-    return str(getattr(error, "code", None) or "")
-
-
-def _headers(error: BaseException) -> Mapping[str, str]:
-    found: dict[str, str] = {}
+def _retry_after(error: BaseException) -> str:
+    headers: dict[str, str] = {}
     response = getattr(error, "response", None)
-    for headers in (getattr(response, "headers", None), getattr(error, "litellm_response_headers", None)):
-        if headers is not None and hasattr(headers, "items"):
-            found.update({str(name).lower(): str(value) for name, value in headers.items()})
-    return found
-
-
-def _retry_after(headers: Mapping[str, str]) -> str:
+    for given in (getattr(response, "headers", None), getattr(error, "litellm_response_headers", None)):
+        if given is not None and hasattr(given, "items"):
+            headers.update({str(name).lower(): str(value) for name, value in given.items()})
     milliseconds = headers.get("retry-after-ms", "")
     if milliseconds.isdecimal():
         return str(int(milliseconds) / 1000)

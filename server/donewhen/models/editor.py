@@ -54,30 +54,21 @@ class EditorTransport:
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
         """See `hosted.Transport`. The text comes whole, at the end."""
+        wanted: Mapping[str, Any] = call.parameters.get("response_format", {})
+        question = {
+            "model": call.model,
+            "messages": [message_out(one) for one in call.messages],
+            "tools": [one["function"] for one in call.parameters.get("tools", ())],
+            "schema": wanted.get("json_schema", {}).get("schema"),
+        }
         try:
-            given = await self._ask(_question(call), call.timeout)
+            given = await self._ask(question, call.timeout)
         except EditorSilent as silent:
             raise CallFailed(Failure(_SILENT, str(silent))) from silent
         answer = _answer(call.model, given)
         if call.stream and on_text is not None and answer.message.text:
             on_text(answer.message.text)
         return answer
-
-
-def _question(call: Call) -> Mapping[str, Any]:
-    tools = [one["function"] for one in call.parameters.get("tools", ())]
-    wanted: Mapping[str, Any] = call.parameters.get("response_format", {})
-    return {
-        "model": call.model,
-        "messages": [_editor_message(one) for one in call.messages],
-        "tools": tools,
-        "schema": wanted.get("json_schema", {}).get("schema"),
-    }
-
-
-def _editor_message(message: Message) -> Mapping[str, Any]:
-    calls = [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in message.calls]
-    return {**message_out(message), **({"calls": calls} if calls else {})}
 
 
 def _answer(model: str, given: object) -> Answered:
@@ -90,24 +81,20 @@ def _answer(model: str, given: object) -> Answered:
     text, calls = answer.get("text", ""), answer.get("calls", [])
     if not isinstance(text, str) or not isinstance(calls, list):
         raise CallFailed(Failure(_UNREADABLE, "the editor's answer is not readable: text and calls are expected"))
-    message = Message("assistant", text, tuple(_call(one) for one in cast("list[object]", calls)))
+    wishes: list[ToolCall] = []
+    for one in cast("list[object]", calls):
+        fields: Mapping[str, Any] = cast("Mapping[str, Any]", one) if isinstance(one, Mapping) else {}
+        id_, name, arguments = fields.get("id"), fields.get("name"), fields.get("arguments")
+        if not isinstance(id_, str) or not isinstance(name, str) or not isinstance(arguments, str):
+            wrong = "a call in the editor's answer needs id, name and arguments, as text"
+            raise CallFailed(Failure(_UNREADABLE, wrong))
+        wishes.append(ToolCall(id_, name, arguments))
     if not text and not calls:
         raise CallFailed(Failure(EMPTY, "the model said nothing"))
-    finish = "tool_calls" if message.calls else "stop"
-    return Answered(message, finish, _count(answer, "inputTokens"), _count(answer, "outputTokens"), 0, None)
-
-
-def _call(given: object) -> ToolCall:
-    fields: Mapping[str, Any] = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
-    values: list[object] = [fields.get(name) for name in ("id", "name", "arguments")]
-    if not all(isinstance(one, str) for one in values):
-        raise CallFailed(Failure(_UNREADABLE, "a call in the editor's answer needs id, name and arguments, as text"))
-    return ToolCall(*cast("list[str]", values))
-
-
-def _count(answer: Mapping[str, Any], name: str) -> int:
-    value = answer.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
+    counts = [answer.get("inputTokens"), answer.get("outputTokens")]
+    given_tokens, taken_tokens = (one if isinstance(one, int) and one > 0 else 0 for one in counts)
+    message, finish = Message("assistant", text, tuple(wishes)), "tool_calls" if wishes else "stop"
+    return Answered(message, finish, given_tokens, taken_tokens, 0)
 
 
 def _failure(model: str, problem: Mapping[str, Any]) -> Exception:

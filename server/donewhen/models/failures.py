@@ -95,8 +95,11 @@ def meaning(
 ) -> ModelFailed:
     """The failure in words for people, with secrets hidden. `silence`: how long nothing came; `asked`: the seconds that
     the provider asks to wait."""
-    kind = kind_of(failure)
-    words = mask(_words_on_one_line(failure.message))[:_SHOWN]
+    kind, said = kind_of(failure), failure.message
+    if page := _PAGE.search(said):
+        title = _TITLE.search(said)
+        said = f"{said[: page.start()].rstrip()} a page of HTML{f', {title[1].strip()}' if title else ''}"
+    words = mask(" ".join(said.split()))[:_SHOWN]
     return ModelFailed(
         _failure_sentence(kind, failure, words, model, api_base, silence, asked),
         kind,
@@ -111,14 +114,6 @@ def window_in(refusal: str) -> int | None:
     found = _WINDOW.search(refusal)
     digits = next(filter(None, found.groups()), "").replace(",", "") if found else ""
     return int(digits) if digits and int(digits) > 0 else None
-
-
-def _words_on_one_line(message: str) -> str:
-    """What was said, on one line; of a page its title."""
-    if page := _PAGE.search(message):
-        title = _TITLE.search(message)
-        message = f"{message[: page.start()].rstrip()} a page of HTML{f', {title[1].strip()}' if title else ''}"
-    return " ".join(message.split())
 
 
 def wait_before(attempt: int, failure: Failure, asked: float | None, jitter: float) -> float:

@@ -11,11 +11,12 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from donewhen.models.protocol import line
+from donewhen.core.calls import Message
+from donewhen.models.protocol import Call, line, message_in
 from donewhen.models.silence import Silence
 
 SETTINGS = {
@@ -26,32 +27,27 @@ SETTINGS = {
 
 
 def main() -> None:
-    questions, answers = _take_pipes()
-    os.environ.update(SETTINGS)
-    loop = asyncio.new_event_loop()
-    host = _Host(answers)
-    threading.Thread(target=_read_questions, args=(questions, loop, host), daemon=True).start()
-    asyncio.set_event_loop(loop)
-    loop.run_until_complete(host.load())
-    loop.run_forever()
-
-
-def _take_pipes() -> tuple[int, int]:
-    """Private copies of stdin and stdout; what a library prints goes to stderr, and what it reads is empty."""
+    # Private copies of stdin and stdout; what a library prints goes to stderr, and what it reads is empty.
     questions, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    return questions, answers
+    os.environ.update(SETTINGS)
+    loop = asyncio.new_event_loop()
+    host = _Host(answers)
 
+    def read_questions() -> None:
+        with os.fdopen(questions, "rb") as file:
+            for raw in file:
+                loop.call_soon_threadsafe(host.take, raw)
+        os._exit(0)  # the server has gone, or wants this process to end: nothing is worth finishing
 
-def _read_questions(questions: int, loop: asyncio.AbstractEventLoop, host: _Host) -> None:
-    """Runs in its own thread, since no event loop can wait for every kind of pipe on every platform."""
-    with os.fdopen(questions, "rb") as file:
-        for raw in file:
-            loop.call_soon_threadsafe(host.take, raw)
-    os._exit(0)  # the server has gone, or wants this process to end: nothing is worth finishing
+    # In a thread of its own, since no event loop can wait for every kind of pipe on every platform.
+    threading.Thread(target=read_questions, daemon=True).start()
+    asyncio.set_event_loop(loop)
+    loop.run_until_complete(host.load())
+    loop.run_forever()
 
 
 class _Host:
@@ -59,7 +55,7 @@ class _Host:
 
     def __init__(self, answers: int) -> None:
         self._answers = answers
-        self._messages: dict[int, Mapping[str, Any]] = {}
+        self._messages: dict[int, Message] = {}
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._asking: Any = None
 
@@ -80,8 +76,13 @@ class _Host:
         """Handles one line from the server."""
         said = json.loads(raw)
         if "ask" in said:
-            self._messages.update({int(number): message for number, message in said["new"].items()})
-            self._begin_call(said)
+            number, new, numbers = said.pop("ask"), said.pop("new"), said.pop("messages")
+            self._messages.update({int(one): message_in(message) for one, message in new.items()})
+            # Resolved at once: a message may be forgotten while the call waits.
+            call = Call(messages=tuple(self._messages[one] for one in numbers), **said)
+            task = asyncio.get_event_loop().create_task(self._answer(number, call))
+            self._calls[number] = task
+            task.add_done_callback(lambda _: self._calls.pop(number, None))
         elif "cancel" in said:
             if task := self._calls.get(said["cancel"]):
                 task.cancel()
@@ -89,51 +90,37 @@ class _Host:
             for number in said["forget"]:
                 self._messages.pop(number, None)
 
-    def _begin_call(self, said: Mapping[str, Any]) -> None:
-        # Resolved at once: a message may be forgotten while the call waits.
-        messages = [self._messages[number] for number in said["messages"]]
-        task = asyncio.get_event_loop().create_task(self._answer(said, messages))
-        self._calls[said["ask"]] = task
-        task.add_done_callback(lambda _: self._calls.pop(said["ask"], None))
-
-    async def _answer(self, said: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> None:
+    async def _answer(self, number: int, call: Call) -> None:
         from donewhen.models.described import described
 
-        number = said["ask"]
+        told_at, silence = 0.0, Silence(call.timeout, call.silence)
+
+        def hear_text(text: str) -> None:
+            self._say({"id": number, "text": text})
+
+        def hear_chunk() -> None:
+            """Tells the server that a reply goes on, also where it has no text: once a second is enough."""
+            nonlocal told_at
+            silence.heard()
+            now = time.monotonic()
+            if now - told_at >= 1.0:
+                told_at = now
+                self._say({"id": number, "alive": True})
+
         try:
-            async with Silence(said["timeout"], said["silence"]) as silence:
-                alive = _Alive(silence, partial(self._say, {"id": number, "alive": True}))
-                reply = await self._asking.ask(said, messages, partial(self._say_text, number), alive.heard)
+            async with silence:
+                reply = await self._asking.ask(call, hear_text, hear_chunk)
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 # litellm raises anything, and each call must get an answer
-            self._say({"id": number, "failed": described(error, said["key"])})
+            self._say({"id": number, "failed": asdict(described(error, call.key))})
         else:
-            self._say({"id": number, "reply": reply})
-
-    def _say_text(self, number: int, text: str) -> None:
-        self._say({"id": number, "text": text})
+            self._say({"id": number, "reply": asdict(reply)})
 
     def _say(self, value: Mapping[str, Any]) -> None:
         rest = line(value)
         while rest:
             rest = rest[os.write(self._answers, rest) :]
-
-
-class _Alive:
-    """Tells the server that a reply goes on, also where it has no text: once a second is enough."""
-
-    def __init__(self, silence: Silence, say: Callable[[], None]) -> None:
-        self._silence = silence
-        self._say = say
-        self._said = 0.0
-
-    def heard(self) -> None:
-        self._silence.heard()
-        now = time.monotonic()
-        if now - self._said >= 1.0:
-            self._said = now
-            self._say()
 
 
 if __name__ == "__main__":

@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from donewhen.models.replies import Growing, message_in, streamed_reply, whole_reply
+from donewhen.core.calls import Message
+from donewhen.models.protocol import Answered, Call
+from donewhen.models.replies import Growing, chat_message, streamed_reply, whole_reply
 
 
 class Asking:
@@ -31,36 +36,48 @@ class Asking:
     async def warm_up(self) -> None:
         """Performs, against this process itself, the slow start of a first call: litellm loads half of its code only
         then."""
-        from donewhen.models.host_warmup import Mirror
-
         with suppress(Exception):
-            async with Mirror() as mirror, asyncio.timeout(5):
-                asked: list[Mapping[str, Any]] = [{"role": "user", "text": "?"}]
-                for stream in (False, True):
-                    await self.ask(mirror.question(stream), asked, lambda _: None, lambda: None)
+            mirror = await asyncio.start_server(_mirror, "127.0.0.1", 0)
+            base = f"http://127.0.0.1:{mirror.sockets[0].getsockname()[1]}/v1"
+            asked = {"tools": [_TOOL], "temperature": 0.0}
+            call = Call("openai/warm-up", (Message("user", "?"),), "none", base, asked, timeout=5.0)
+            try:
+                async with asyncio.timeout(5):
+                    for stream in (False, True):
+                        await self.ask(replace(call, stream=stream), lambda _: None, lambda: None)
+            finally:
+                mirror.close()
 
-    async def ask(
-        self,
-        asked: Mapping[str, Any],
-        messages: list[Mapping[str, Any]],
-        on_text: Callable[[str], None],
-        on_chunk: Callable[[], None],
-    ) -> dict[str, Any]:
-        """The reply in the form of `protocol.Answered`. Raises whatever litellm raises."""
-        response = await self._litellm.acompletion(**_call_arguments(asked, messages))
+    async def ask(self, call: Call, on_text: Callable[[str], None], on_chunk: Callable[[], None]) -> Answered:
+        """The reply to a call. Raises whatever litellm raises."""
+        marks = set(call.marks)
+        arguments: dict[str, Any] = {
+            "model": call.model,
+            "messages": [chat_message(one, marked=index in marks) for index, one in enumerate(call.messages)],
+            "timeout": call.timeout,
+            "max_retries": 0,
+            "num_retries": 0,
+            "drop_params": True,
+            **call.parameters,
+        }
+        for name, value in (("api_key", call.key), ("api_base", call.api_base)):
+            if value:
+                arguments[name] = value
+        if call.stream:
+            arguments |= {"stream": True, "stream_options": {"include_usage": True}}
+        response = await self._litellm.acompletion(**arguments)
         if response is None:
             raise UnprocessableError("the provider refused the request's parameters (422)")
-        reply = await streamed_reply(response, Growing(on_text, on_chunk)) if asked["stream"] else whole_reply(response)
-        reply["cost"] = self._litellm_cost(asked["model"], reply.pop("usage"))
-        return reply
-
-    def _litellm_cost(self, model: str, usage: Any) -> float | None:
+        if call.stream:
+            reply, usage = await streamed_reply(response, Growing(on_text, on_chunk))
+        else:
+            reply, usage = whole_reply(response)
         if usage is None:
-            return None
+            return reply
         with suppress(Exception):
-            said = self._litellm.ModelResponse(model=model, usage=usage)
-            return self._litellm.completion_cost(completion_response=said, model=model)
-        return None
+            priced = self._litellm.ModelResponse(model=call.model, usage=usage)
+            return replace(reply, cost=self._litellm.completion_cost(completion_response=priced, model=call.model))
+        return reply
 
 
 class UnprocessableError(Exception):
@@ -69,20 +86,46 @@ class UnprocessableError(Exception):
     status_code = 422
 
 
-def _call_arguments(asked: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> dict[str, Any]:
-    marks = set(asked["marks"])
-    arguments: dict[str, Any] = {
-        "model": asked["model"],
-        "messages": [message_in(one, marked=index in marks) for index, one in enumerate(messages)],
-        "timeout": asked["timeout"],
-        "max_retries": 0,
-        "num_retries": 0,
-        "drop_params": True,
-        **asked["parameters"],
-    }
-    for name, value in (("api_key", asked["key"]), ("api_base", asked["api_base"])):
-        if value:
-            arguments[name] = value
-    if asked["stream"]:
-        arguments |= {"stream": True, "stream_options": {"include_usage": True}}
-    return arguments
+# A model on loopback that answers the host's own first requests.
+
+
+_LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+_USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+_CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+_TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "look", "parameters": {"type": "object", "properties": {}}},
+}
+
+
+async def _mirror(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        found = _LENGTH.search(head)
+        body = json.loads(await reader.readexactly(int(found[1]) if found else 0))
+        if body.get("stream"):
+            kind, form = "text/event-stream", "chat.completion.chunk"
+            choices: list[dict[str, Any]] = [
+                {"index": 0, "finish_reason": None, "delta": {"role": "assistant", "content": "."}},
+                {"index": 0, "finish_reason": None, "delta": {"tool_calls": [{"index": 0, **_CALL}]}},
+                {"index": 0, "finish_reason": "tool_calls", "delta": {}},
+            ]
+            events = [*(_completion(form, [one]) for one in choices), _completion(form, [], _USAGE), b"[DONE]"]
+            reply = b"".join(b"data: " + one + b"\n\n" for one in events)
+        else:
+            kind, message = "application/json", {"role": "assistant", "content": "", "tool_calls": [_CALL]}
+            choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
+            reply = _completion("chat.completion", [choice], _USAGE)
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\n".encode())
+        writer.write(f"Content-Length: {len(reply)}\r\n\r\n".encode() + reply)
+        await writer.drain()
+    except (OSError, EOFError, ValueError):
+        pass  # a failed warm-up only makes the first call slower
+    finally:
+        writer.close()
+
+
+def _completion(kind: str, choices: list[dict[str, Any]], usage: dict[str, int] | None = None) -> bytes:
+    return json.dumps(
+        {"id": "w", "object": kind, "created": 0, "model": "warm-up", "choices": choices, "usage": usage}
+    ).encode()

@@ -6,10 +6,9 @@ import asyncio
 import json
 import random
 import re
-import secrets
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, cast
@@ -31,6 +30,7 @@ from donewhen.models.failures import (
 from donewhen.models.keys import NO_KEY_NEEDED, missing_key, named_variables, needs_key
 from donewhen.models.pricing import Estimator, dollars
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure
+from donewhen.models.replies import new_id
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest, ToolSpec
 
 _STEPS = 6
@@ -121,11 +121,14 @@ class HostedModel:
                 answered = await self._transport.ask(call, _growing(on_text))
                 break
             except CallFailed as failed:
-                if steps < _STEPS and self._steps_down(failed.failure, request, call):
+                if steps < _STEPS and self._abilities.step_down(failed.failure, request, stream=call.stream):
                     steps += 1
                     continue
                 asked = asked_wait(failed.failure, self._clock())
-                said = self._meaning(failed.failure, call, asked or 0.0)
+                said = meaning(
+                    failed.failure, self._mask, self._name, self._provider, self._role, self._api_base,
+                    call.timeout, asked or 0.0,
+                )  # fmt: skip
                 if was_begun(failed.failure):
                     lost += self.estimate(request)[0]
                 tried[said.kind] += 1
@@ -143,14 +146,7 @@ class HostedModel:
                 await self._sleep(wait)
         self._abilities.answered = True
         self._abilities.streamed = self._abilities.streamed or call.stream
-        reply = self._reply(request, answered)
-        reply = replace(reply, usage=reply.usage + lost)
-        if reply.finish == "content_filter" and not reply.message.text.strip() and not reply.message.calls:
-            withheld = ModelFailed(
-                f"{self._name} refused the request: a filter of its provider held back the answer", "refused"
-            )
-            withheld.usage = reply.usage
-            raise withheld
+        reply = self._reply(request, answered, lost)
         if on_text is not None and request.stream and not call.stream:
             on_text(reply.message.text)
         return reply
@@ -170,39 +166,26 @@ class HostedModel:
             await request.on_failed_try(FailedTry(trouble, 2, 2, 0.0))
         return True
 
-    def _meaning(self, failure: Failure, call: Call, asked: float) -> ModelFailed:
-        return meaning(failure, self._mask, self._name, self._provider, self._role, self._api_base, call.timeout, asked)
-
-    def _steps_down(self, failure: Failure, request: ModelRequest, call: Call) -> bool:
-        if not call.stream and self._abilities.without_whole(failure):
-            return True
-        return self._abilities.step_down(failure, request)
-
     def _call(self, request: ModelRequest) -> Call:
         sent = request if self._abilities.tools else in_words(request)
         silence = self._silence if sent.timeout is None else sent.timeout
-        return Call(
-            model=self._name,
-            messages=tuple(sent.messages),
-            key=self._key_now(),
-            api_base=self._api_base,
-            parameters=parameters(sent, self._abilities),
-            marks=_marks(sent) if self._marks_prompts else (),
-            stream=(sent.stream or not self._abilities.whole) and self._abilities.stream,
-            timeout=silence + self._reading(request),
-            silence=silence,
-        )
-
-    def _reading(self, request: ModelRequest) -> float:
-        """Seconds that a small machine may need to read the prompt, in which nothing comes."""
-        return 0.0 if self._own_base else self.estimate(request)[0].input_tokens / SLOWEST_READING
-
-    def _key_now(self) -> str | None:
+        # A small machine may need longer to read the prompt, and nothing comes meanwhile.
+        reading = 0.0 if self._own_base else self.estimate(request)[0].input_tokens / SLOWEST_READING
         key = self._key()
         if not key and self._own_base and needs_key(self._provider):
             variables = named_variables(self._provider, self._role)
             raise ModelFailed(missing_key(self._name), "key_missing", typed=f": set {variables}")
-        return key or (NO_KEY_NEEDED if self._api_base else None)
+        return Call(
+            model=self._name,
+            messages=tuple(sent.messages),
+            key=key or (NO_KEY_NEEDED if self._api_base else None),
+            api_base=self._api_base,
+            parameters=parameters(sent, self._abilities),
+            marks=_marks(sent) if self._marks_prompts else (),
+            stream=(sent.stream or not self._abilities.whole) and self._abilities.stream,
+            timeout=silence + reading,
+            silence=silence,
+        )
 
     @property
     def _marks_prompts(self) -> bool:
@@ -212,27 +195,29 @@ class HostedModel:
             return True
         return (self._provider or "").startswith(("bedrock", "vertex_ai")) and "claude" in self._name.lower()
 
-    def _reply(self, request: ModelRequest, answered: Answered) -> ModelReply:
+    def _reply(self, request: ModelRequest, answered: Answered, lost: Usage) -> ModelReply:
+        """What was answered, and what it cost with the tries that were lost. Raises ModelFailed where the provider
+        held it back."""
         self._estimator.learn(request, answered.input_tokens)
         given, taken = self._estimator.token_counts(request, answered)
         cached = min(max(answered.cached_tokens, 0), given)
-        usage = Usage(given, taken, cached, self._call_cost(answered, given, taken, cached))
+        # By the user's own price, else litellm's figure if the provider counted, else by the catalogue's price.
+        cost = dollars(self._facts.price, given, taken, cached)
+        counted = answered.cost is not None and answered.cost >= 0 and answered.input_tokens > 0
+        if counted and self._own_base and not self._custom_price:
+            cost = answered.cost
         message = answered.message if self._abilities.tools else as_calls(answered.message, request.tools)
-        return ModelReply(message, usage, _finish(answered.finish, message))
-
-    def _call_cost(self, answered: Answered, given: int, taken: int, cached: int) -> float | None:
-        """By the user's own price, else litellm's figure if the provider counted, else by the catalogue's price."""
-        known = answered.cost is not None and answered.cost >= 0 and answered.input_tokens > 0
-        if known and self._own_base and not self._custom_price:
-            return answered.cost
-        return dollars(self._facts.price, given, taken, cached)
-
-
-def _finish(said: str, message: Message) -> str:
-    """Corrects the finish reason, because not every server says that it stopped for a tool."""
-    if said in ("stop", "tool_calls", "function_call"):
-        return "tool_calls" if message.calls else "stop"
-    return said
+        finish = answered.finish
+        if finish in ("stop", "tool_calls", "function_call"):  # not every server says that it stopped for a tool
+            finish = "tool_calls" if message.calls else "stop"
+        usage = Usage(given, taken, cached, cost) + lost
+        if finish == "content_filter" and not message.text.strip() and not message.calls:
+            withheld = ModelFailed(
+                f"{self._name} refused the request: a filter of its provider held back the answer", "refused"
+            )
+            withheld.usage = usage
+            raise withheld
+        return ModelReply(message, usage, finish)
 
 
 def _marks(request: ModelRequest) -> tuple[int, ...]:
@@ -305,8 +290,12 @@ class Abilities:
     answered: bool = False
     """True once it has answered at all."""
 
-    def step_down(self, failure: Failure, request: ModelRequest) -> bool:
+    def step_down(self, failure: Failure, request: ModelRequest, *, stream: bool) -> bool:
         """True if something that the provider complains about was sent and is now left out: then it is tried again."""
+        # A server may support only streams: then streams are requested from now on.
+        if not stream and self.whole and self.streamed and failure.status in _UNREADABLE:
+            self.whole = False
+            return True
         if request.tools and self.tools and is_about_tools(failure):
             self.tools = False
             return True
@@ -316,8 +305,12 @@ class Abilities:
             self.format = _FORMATS[self.format]
         elif request.temperature is not None and self.temperature and _says(failure, _ABOUT_TEMPERATURE):
             self.temperature = False
-        elif request.max_tokens is not None and self.limit != "none" and _is_about_limit(failure):
-            self.limit = "none" if _limit_too_large(failure) else _LIMITS[self.limit]
+        elif request.max_tokens is None or self.limit == "none":
+            return False
+        elif _limit_too_large(failure):
+            self.limit = "none"
+        elif _says(failure, _ABOUT_LIMIT):
+            self.limit = _LIMITS[self.limit]
         else:
             return False
         return True
@@ -327,13 +320,6 @@ class Abilities:
         requested."""
         if failure.type == EMPTY:
             self.stream = False
-
-    def without_whole(self, failure: Failure) -> bool:
-        """A server may support only streams: then streams are requested from now on. True if a retry is worthwhile."""
-        if not (self.whole and self.streamed and failure.status in _UNREADABLE):
-            return False
-        self.whole = False
-        return True
 
 
 def parameters(request: ModelRequest, abilities: Abilities) -> dict[str, Any]:
@@ -347,8 +333,11 @@ def parameters(request: ModelRequest, abilities: Abilities) -> dict[str, Any]:
             }
             for one in request.tools
         ]
-    if request.schema is not None and (wanted := _response_format(request.schema, abilities.format)):
-        found["response_format"] = wanted
+    if request.schema is not None and abilities.format == "json_schema":
+        answer = {"name": "answer", "schema": dict(request.schema), "strict": True}
+        found["response_format"] = {"type": "json_schema", "json_schema": answer}
+    elif request.schema is not None and abilities.format == "json_object":
+        found["response_format"] = {"type": "json_object"}
     if request.temperature is not None and abilities.temperature:
         found["temperature"] = request.temperature
     if request.max_tokens is not None and abilities.limit != "none":
@@ -356,24 +345,12 @@ def parameters(request: ModelRequest, abilities: Abilities) -> dict[str, Any]:
     return found
 
 
-def _response_format(schema: Mapping[str, Any], format: Format) -> dict[str, Any] | None:
-    if format == "json_schema":
-        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema), "strict": True}}
-    return {"type": "json_object"} if format == "json_object" else None
-
-
 def _says(failure: Failure, about: re.Pattern[str]) -> bool:
     said = f"{failure.message} {failure.code}"
-    return failure.type == UNSAID or bool(about.search(said)) or (failure.status == 422 and not _names_any(said))
-
-
-def _names_any(said: str) -> bool:
-    """Whether a refusal gives its reason at all."""
-    return any(one.search(said) for one in (_ABOUT_FORMAT, _ABOUT_TEMPERATURE, _ABOUT_LIMIT, _TOO_LARGE))
-
-
-def _is_about_limit(failure: Failure) -> bool:
-    return _says(failure, _ABOUT_LIMIT) or _limit_too_large(failure)
+    if failure.type == UNSAID or about.search(said):
+        return True
+    reasons = (_ABOUT_FORMAT, _ABOUT_TEMPERATURE, _ABOUT_LIMIT, _TOO_LARGE)
+    return failure.status == 422 and not any(one.search(said) for one in reasons)
 
 
 def _limit_too_large(failure: Failure) -> bool:
@@ -398,8 +375,24 @@ def in_words(request: ModelRequest) -> ModelRequest:
     because nobody wants to watch the object grow."""
     if not request.tools:
         return request
-    schema = _action(request.tools) if request.schema is None else {"type": "object"}
-    messages = _with_tools_in_words([_worded(one) for one in request.messages], request.tools)
+    action: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "say": {"type": "string"},
+            "tool": {"type": "string", "enum": [one.name for one in request.tools]},
+            "arguments": {"type": "object"},
+        },
+        "required": ["tool", "arguments"],
+    }
+    schema = action if request.schema is None else {"type": "object"}
+    tools = [f"- {one.name}: {one.description}\n  {json.dumps(dict(one.parameters))}" for one in request.tools]
+    told = "\n".join([_HOW, *tools])
+    messages = [_worded(one) for one in request.messages]
+    # The tools become a part of the system message, which stays the same from call to call.
+    if messages and messages[0].role == "system":
+        messages[0] = replace(messages[0], text=f"{messages[0].text}\n\n{told}")
+    else:
+        messages.insert(0, Message("system", told))
     stable = request.stable + len(messages) - len(request.messages) if request.stable else 0
     return replace(request, messages=messages, tools=(), schema=schema, stream=False, stable=stable)
 
@@ -412,59 +405,35 @@ def as_calls(message: Message, tools: Sequence[ToolSpec]) -> Message:
     if name not in {one.name for one in tools}:
         return message
     text = found.get("say")
-    call = ToolCall(f"call_{secrets.token_hex(6)}", name, json.dumps(arguments, ensure_ascii=False))
+    call = ToolCall(new_id(), name, json.dumps(arguments, ensure_ascii=False))
     return Message("assistant", text if isinstance(text, str) else "", (call,))
-
-
-def _action(tools: Iterable[ToolSpec]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "say": {"type": "string"},
-            "tool": {"type": "string", "enum": [one.name for one in tools]},
-            "arguments": {"type": "object"},
-        },
-        "required": ["tool", "arguments"],
-    }
-
-
-def _with_tools_in_words(messages: list[Message], tools: Iterable[ToolSpec]) -> list[Message]:
-    """Makes the tools a part of the system message, which stays the same from call to call."""
-    lines = [f"- {one.name}: {one.description}\n  {json.dumps(dict(one.parameters))}" for one in tools]
-    text = "\n".join([_HOW, *lines])
-    if messages and messages[0].role == "system":
-        return [replace(messages[0], text=f"{messages[0].text}\n\n{text}"), *messages[1:]]
-    return [Message("system", text), *messages]
 
 
 def _worded(message: Message) -> Message:
     if message.role == "tool":
         return Message("user", _RESULT + message.text)
-    if message.calls:
-        return Message("assistant", "\n".join(_call_in_words(message.text, call) for call in message.calls))
-    return message
-
-
-def _call_in_words(say: str, call: ToolCall) -> str:
-    arguments: Any = call.arguments
-    with suppress(ValueError):
-        arguments = json.loads(call.arguments)
-    return json.dumps({"say": say, "tool": call.name, "arguments": arguments}, ensure_ascii=False)
+    if not message.calls:
+        return message
+    said: list[str] = []
+    for call in message.calls:
+        arguments: Any = call.arguments
+        with suppress(ValueError):
+            arguments = json.loads(call.arguments)
+        action = {"say": message.text, "tool": call.name, "arguments": arguments}
+        said.append(json.dumps(action, ensure_ascii=False))
+    return Message("assistant", "\n".join(said))
 
 
 def _object_in_reply(text: str) -> Mapping[str, Any] | None:
-    for candidate in (text, *_fenced(text)):
+    """The object that a text is, or that it has in a code fence: up to the fence's first end, else up to the last one,
+    since an object may contain a fence."""
+    candidates = [text]
+    if opened := _FENCE.search(text):
+        inside = text[opened.end() :]
+        candidates += [inside.partition("```")[0], inside.rpartition("```")[0]]
+    for candidate in candidates:
         with suppress(ValueError):
             found = json.loads(candidate)
             if isinstance(found, dict):
                 return cast(Mapping[str, Any], found)
     return None
-
-
-def _fenced(text: str) -> Sequence[str]:
-    """The text in a code fence: up to its first end, and up to the last one, since an object may contain a fence."""
-    opened = _FENCE.search(text)
-    if opened is None:
-        return ()
-    inside = text[opened.end() :]
-    return inside.partition("```")[0], inside.rpartition("```")[0]

@@ -7,7 +7,7 @@ import json
 import sys
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from donewhen.core.decoding import ByteLines
 from donewhen.core.errors import ModelFailed
 from donewhen.installation import how_to_get
 from donewhen.models.keys import without_keys
-from donewhen.models.protocol import Answered, Call, CallFailed, Failure, answered_in, failure_in, line, message_out
+from donewhen.models.protocol import Answered, Call, CallFailed, Failure, answered_in, line, message_out
 from donewhen.models.silence import Silence
 from donewhen.ports import Processes, ProcessResult
 
@@ -147,7 +147,7 @@ class _Pending:
         if "reply" in said:
             self.future.set_result(answered_in(said["reply"]))
         else:
-            self.future.set_exception(CallFailed(failure_in(said["failed"])))
+            self.future.set_exception(CallFailed(Failure(**said["failed"])))
 
 
 class _Session:
@@ -163,7 +163,8 @@ class _Session:
         self.over = False
         self._why: ModelFailed | CallFailed = ModelFailed("the model host ended")
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.ready.add_done_callback(_seen)
+        # Read here, since often nothing awaits an exception; what does still gets it.
+        self.ready.add_done_callback(lambda done: done.cancelled() or done.exception())
         self.life: asyncio.Task[None] | None = None
 
     async def live(self, run: Callable[[_Session], Awaitable[ProcessResult]]) -> None:
@@ -181,7 +182,12 @@ class _Session:
         elif "ModuleNotFoundError" in last:
             self._fail(_lacking())
         else:
-            self._fail(self._why_ended(f"the model host ended ({ended}) {last}".strip()))
+            why = f"the model host ended ({ended}) {last}".strip()
+            started = self.ready.done() and not self.ready.cancelled() and self.ready.exception() is None
+            # A host that had started is started again by the next try of a call; one that never did is not.
+            self._fail(
+                CallFailed(Failure("BrokenOffError", why, network="broken_off")) if started else ModelFailed(why)
+            )
 
     def end(self, why: ModelFailed) -> None:
         """Whoever waits fails so; the process is ended, with its children, by the time that its `life` is over."""
@@ -196,7 +202,16 @@ class _Session:
 
     def heard(self, data: bytes) -> None:
         for raw in self._lines.add(data):
-            self._take(raw)
+            try:
+                said = json.loads(raw)
+            except ValueError:
+                continue  # not from the host, which writes whole lines of JSON
+            if "id" in said:
+                self._hear(said)
+            elif "ready" in said and not self.ready.done():
+                self.ready.set_result(None)
+            elif "unusable" in said:
+                self._fail(_unusable(said["unusable"]))
 
     def ended(self) -> None:
         """Its end is heard of in `live`."""
@@ -211,21 +226,8 @@ class _Session:
             return self._last, pending.future
         self._pending[self._last] = pending
         new, numbers = self._known.numbers(call.messages)
-        self._send(
-            {
-                "ask": self._last,
-                "new": new,
-                "messages": numbers,
-                "model": call.model,
-                "key": call.key,
-                "api_base": call.api_base,
-                "parameters": call.parameters,
-                "marks": call.marks,
-                "stream": call.stream,
-                "timeout": call.timeout,
-                "silence": call.silence,
-            }
-        )
+        asked = asdict(replace(call, messages=()))
+        self._send({"ask": self._last, "new": new, **asked, "messages": numbers})
         if forgotten := self._known.forget(len(call.messages)):
             self._send({"forget": forgotten})
         return self._last, pending.future
@@ -234,24 +236,6 @@ class _Session:
         """Nobody waits for the call any more; if it still runs, it is cancelled."""
         if self._pending.pop(number, None) is not None:
             self._send({"cancel": number})
-
-    def _take(self, raw: bytes) -> None:
-        """Handles one line from the host."""
-        try:
-            said = json.loads(raw)
-        except ValueError:
-            return  # not from the host, which writes whole lines of JSON
-        if "id" in said:
-            self._hear(said)
-        elif "ready" in said and not self.ready.done():
-            self.ready.set_result(None)
-        elif "unusable" in said:
-            self._fail(_unusable(said["unusable"]))
-
-    def _why_ended(self, why: str) -> ModelFailed | CallFailed:
-        """A host that had started is started again by the next try of a call; one that never did is not."""
-        started = self.ready.done() and not self.ready.cancelled() and self.ready.exception() is None
-        return CallFailed(Failure("BrokenOffError", why, network="broken_off")) if started else ModelFailed(why)
 
     def _hear(self, said: Mapping[str, Any]) -> None:
         pending = self._pending.get(said["id"])
@@ -334,9 +318,3 @@ def _unusable(why: str) -> ModelFailed:
 
 def _lacking() -> ModelFailed:
     return ModelFailed("this model needs the litellm extra", "support_missing", typed=f": {how_to_get('litellm')}")
-
-
-def _seen(done: asyncio.Future[Any]) -> None:
-    """Marks an exception as retrieved: often nothing awaits it, and what does still gets it."""
-    if not done.cancelled():
-        done.exception()

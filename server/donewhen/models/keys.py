@@ -71,10 +71,6 @@ def _base_names(provider: str | None) -> tuple[str, ...]:
     return (f"{provider.upper()}_BASE_URL", f"{provider.upper()}_API_BASE")
 
 
-def key_names(provider: str | None) -> tuple[str, ...]:
-    return PROVIDER_KEYS.get(provider or "", ()) or OPTIONAL_KEYS.get(provider or "", ())
-
-
 def needs_key(provider: str | None) -> bool:
     """Whether the provider's own endpoint refuses requests without a key."""
     return (provider or "") in PROVIDER_KEYS
@@ -98,7 +94,8 @@ def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
 def usual_keys(provider: str | None, *, at_provider: bool) -> tuple[str, ...]:
     """The provider's usual variables, as far as they are sent: never to an address of somebody else's. Providers in
     OPTIONAL_KEYS have no host of their own: their key is for the API base."""
-    return key_names(provider) if at_provider or provider in OPTIONAL_KEYS else ()
+    optional = OPTIONAL_KEYS.get(provider or "", ())
+    return optional or (PROVIDER_KEYS.get(provider or "", ()) if at_provider else ())
 
 
 def named_variables(provider: str | None, role: CallRole, *, at_provider: bool = True) -> str:

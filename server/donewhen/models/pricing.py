@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed
@@ -42,7 +41,9 @@ class Estimator:
         """The cost of the prompt, and the cost of the whole call at worst."""
         given = self._prompt(request)
         worst = round(given * _MARGIN) if self._learned else max(round(self._bytes(request) * _UNLEARNED), given)
-        reply = self._longest_reply(request, given)
+        reply = request.max_tokens or self._facts.max_output or _REPLY_UNKNOWN
+        if self._facts.window is not None:
+            reply = min(reply, max(self._facts.window - given, 1))
         price = self._facts.price
         factor = _CACHE_WRITE if self._marked and request.stable else 1.0
         return (
@@ -69,36 +70,17 @@ class Estimator:
         return round(self._bytes(request) * self._tokens_per_byte) + _PER_MESSAGE * len(request.messages)
 
     def _bytes(self, request: ModelRequest) -> int:
-        return self._conversation_bytes(request) + self._tool_bytes(request)
-
-    def _conversation_bytes(self, request: ModelRequest) -> int:
-        """The bytes of the messages; a call asks for them several times, before it and after it."""
+        """Messages are measured once for a call, which asks several times, before it and after it; tools once for all
+        calls that have the same."""
         known, count, size = self._measured
         if known is not request.messages or count != len(request.messages):
             size = sum(_message_bytes(one) for one in request.messages)
             self._measured = (request.messages, len(request.messages), size)
-        return size
-
-    def _tool_bytes(self, request: ModelRequest) -> int:
-        """The bytes of tools and schema; they stay the same from call to call, so they are measured once."""
         if self._tools[0] is not request.tools:
-            size = sum(
-                _byte_length(one.name) + _byte_length(one.description) + _json_length(one.parameters)
-                for one in request.tools
-            )
-            self._tools = (request.tools, size)
-        return self._tools[1] + (_json_length(request.schema) if request.schema is not None else 0)
-
-    def _longest_reply(self, request: ModelRequest, given: int) -> int:
-        bounds = [
-            bound
-            for bound in (
-                request.max_tokens or self._facts.max_output or _REPLY_UNKNOWN,
-                None if self._facts.window is None else max(self._facts.window - given, 1),
-            )
-            if bound is not None
-        ]
-        return min(bounds)
+            specs = [_byte_length(one.name) + _byte_length(one.description) for one in request.tools]
+            schemas = [len(json.dumps(one.parameters)) for one in request.tools]
+            self._tools = (request.tools, sum(specs) + sum(schemas))
+        return size + self._tools[1] + (0 if request.schema is None else len(json.dumps(request.schema)))
 
 
 def dollars(price: Price | None, given: int, taken: int, cached: int) -> float | None:
@@ -122,10 +104,6 @@ def _message_bytes(message: Message) -> int:
 
 def _byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-
-
-def _json_length(value: Mapping[str, Any]) -> int:
-    return len(json.dumps(value))
 
 
 # One call to a model with its account: recorded before and after, and not made if it could exceed a budget.

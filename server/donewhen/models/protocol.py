@@ -1,9 +1,9 @@
 """The messages between the server and its model host: values, and their form as lines of JSON.
 
-To the host: `{"ask": id, "new": {number: message}, "messages": [number], ...}`, `{"cancel": id}` and
-`{"forget": [number]}`. A message is sent once; after that its number stands for it. From the host: `{"ready": seconds}`
-or `{"unusable": why}`, then `{"id", "text"}` and `{"id", "alive"}` while a streamed reply grows, and either
-`{"id", "reply"}` or `{"id", "failed"}` for each call.
+To the host: `{"ask": id, "new": {number: message}, "messages": [number], ...}` with the fields of a `Call`,
+`{"cancel": id}` and `{"forget": [number]}`. A message is sent once; after that its number stands for it. From the host:
+`{"ready": seconds}` or `{"unusable": why}`, then `{"id", "text"}` and `{"id", "alive"}` while a streamed reply grows,
+and either `{"id", "reply"}` or `{"id", "failed"}` for each call.
 """
 
 from __future__ import annotations
@@ -35,14 +35,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A model's reply as litellm reports it. `cost` is in US dollars by litellm's catalogue, None if it knows none."""
+    """A model's reply as its client reports it. Of the tokens of the prompt, `cached_tokens` were read from the
+    provider's cache, and `written_tokens` written to it. `cost` is in US dollars by litellm's catalogue, None if it
+    knows none."""
 
     message: Message
     finish: str
     input_tokens: int
     output_tokens: int
     cached_tokens: int
-    cost: float | None
+    cost: float | None = None
+    written_tokens: int = 0
 
 
 Network = Literal["", "no_host", "refused", "not_connected", "broken_off"]
@@ -50,7 +53,7 @@ Network = Literal["", "no_host", "refused", "not_connected", "broken_off"]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call failed, as litellm reports it. `type` is the exception's name, `retry_after` the unchanged header,
+    """Why a call failed, as its client reports it. `type` is the exception's name, `retry_after` the unchanged header,
     `network` why there was no connection, or why it ended."""
 
     type: str
@@ -74,26 +77,20 @@ def line(value: Mapping[str, Any]) -> bytes:
 
 
 def message_out(message: Message) -> dict[str, Any]:
-    """A message in the host's form; empty fields are left out."""
+    """A message in JSON, for the host and for the editor; empty fields are left out."""
     out: dict[str, Any] = {"role": message.role, "text": message.text}
     if message.calls:
-        out["calls"] = [[call.id, call.name, call.arguments] for call in message.calls]
+        out["calls"] = [{"id": one.id, "name": one.name, "arguments": one.arguments} for one in message.calls]
     if message.answers:
         out["answers"] = message.answers
     return out
 
 
+def message_in(raw: Mapping[str, Any]) -> Message:
+    calls = tuple(ToolCall(**call) for call in raw.get("calls", ()))
+    return Message(raw["role"], raw["text"], calls, raw.get("answers", ""))
+
+
 def answered_in(raw: Mapping[str, Any]) -> Answered:
-    calls = tuple(ToolCall(*call) for call in raw["calls"])
-    return Answered(
-        message=Message("assistant", raw["text"], calls),
-        finish=raw["finish"],
-        input_tokens=raw["input"],
-        output_tokens=raw["output"],
-        cached_tokens=raw["cached"],
-        cost=raw["cost"],
-    )
-
-
-def failure_in(raw: Mapping[str, Any]) -> Failure:
-    return Failure(raw["type"], raw["message"], raw["status"], raw["code"], raw["retry_after"], raw["network"])
+    fields: dict[str, Any] = {**raw, "message": message_in(raw["message"])}
+    return Answered(**fields)

@@ -1,7 +1,7 @@
 """OpenAI's chat format, in which most providers are asked: messages as they are sent, replies as they are read.
 
-A reply is read into the form of `protocol.Answered`, with the client's `usage` instead of the cost, whatever client it
-came through: litellm's objects have the same fields as those of the official one.
+A reply is read in the same way whatever client it came through: litellm's objects have the same fields as those of the
+official one.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
+
+from donewhen.core.calls import Message, ToolCall
+from donewhen.models.protocol import Answered
 
 _SEND_EVERY = 0.04
 LONGEST_REPLY = 4_000_000
@@ -52,21 +55,20 @@ class BrokenOffError(Exception):
         super().__init__(f"the reply broke off: {why}")
 
 
-def message_in(raw: Mapping[str, Any], *, marked: bool) -> dict[str, Any]:
-    """A new message, never one that a client handed out, because its private fields would be sent along."""
-    text, calls = raw["text"], raw.get("calls", ())
-    content: Any = text or (None if calls else _NOTHING if raw["role"] == "assistant" else "")
+def chat_message(message: Message, *, marked: bool) -> dict[str, Any]:
+    """A message as it is sent, never one that a client handed out, because its private fields would be sent along."""
+    content: Any = message.text or (None if message.calls else _NOTHING if message.role == "assistant" else "")
     if marked and content:
         content = [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]
-    message: dict[str, Any] = {"role": raw["role"], "content": content}
-    if calls:
-        message["tool_calls"] = [
-            {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments_in(arguments)}}
-            for id_, name, arguments in calls
+    sent: dict[str, Any] = {"role": message.role, "content": content}
+    if message.calls:
+        sent["tool_calls"] = [
+            {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": arguments_in(one.arguments)}}
+            for one in message.calls
         ]
-    if raw.get("answers"):
-        message["tool_call_id"] = raw["answers"]
-    return message
+    if message.answers:
+        sent["tool_call_id"] = message.answers
+    return sent
 
 
 def arguments_in(arguments: str) -> str:
@@ -88,24 +90,19 @@ def refuse_endless(characters: int) -> None:
         raise EndlessReplyError(f"its reply has no end: more than {LONGEST_REPLY:,} characters")
 
 
-def whole_reply(response: Any) -> dict[str, Any]:
-    """A complete reply. Raises EmptyReplyError and EndlessReplyError."""
+def whole_reply(response: Any) -> tuple[Answered, Any]:
+    """A complete reply, and the client's usage. Raises EmptyReplyError and EndlessReplyError."""
     if not response.choices:
         raise EmptyReplyError("the reply held no choices")
     choice = response.choices[0]
     text = choice.message.content or ""
-    calls = [
-        [call.id or new_id(), call.function.name or "", call.function.arguments or ""]
+    calls = tuple(
+        ToolCall(call.id or new_id(), call.function.name or "", call.function.arguments or "")
         for call in choice.message.tool_calls or ()
-    ]
-    refuse_endless(len(text) + sum(len(call[2]) for call in calls))
-    return {
-        "text": text,
-        "calls": calls,
-        "finish": choice.finish_reason or "stop",
-        **_tokens(usage := getattr(response, "usage", None)),
-        "usage": usage,
-    }
+    )
+    refuse_endless(len(text) + sum(len(call.arguments) for call in calls))
+    usage = getattr(response, "usage", None)
+    return _answered(Message("assistant", text, calls), choice.finish_reason, usage), usage
 
 
 _LONGEST_PAGE = 4_000
@@ -132,16 +129,22 @@ async def said_instead(stream: Any) -> dict[str, Any] | None:
     return found
 
 
-async def streamed_reply(chunks: Any, growing: Growing) -> dict[str, Any]:
-    """The reply that a stream of chunks makes; the stream is closed in any case. Raises EmptyReplyError,
-    EndlessReplyError, and BrokenOffError where neither a reason nor the usage ends it."""
+async def streamed_reply(chunks: Any, growing: Growing) -> tuple[Answered, Any]:
+    """The reply that a stream of chunks makes, and the client's usage; the stream is closed in any case. Raises
+    EmptyReplyError, EndlessReplyError, and BrokenOffError where neither a reason nor the usage ends it."""
     usage: Any = None
     try:
         async for chunk in chunks:
             growing.on_chunk()
             usage = getattr(chunk, "usage", None) or usage
-            if chunk.choices:
-                _grow(growing, chunk.choices[0])
+            if not chunk.choices:
+                continue
+            choice = chunk.choices[0]
+            growing.finish = choice.finish_reason or growing.finish
+            for part in choice.delta.tool_calls or ():
+                growing.add_part(part.index or 0, part.id, part.function.name, part.function.arguments)
+            if choice.delta.content:
+                growing.add_text(choice.delta.content)
     finally:
         with suppress(Exception):
             await chunks.aclose()
@@ -149,25 +152,19 @@ async def streamed_reply(chunks: Any, growing: Growing) -> dict[str, Any]:
         raise EmptyReplyError("the stream held no reply: it was no reply at all, or the connection was dropped")
     if usage is None and not growing.finish:
         raise BrokenOffError("the stream ended without saying that the reply is whole")
-    return {**growing.reply(), **_tokens(usage), "usage": usage}
+    return _answered(growing.message(), growing.finish, usage), usage
 
 
-def _grow(growing: Growing, choice: Any) -> None:
-    growing.finish = choice.finish_reason or growing.finish
-    for part in choice.delta.tool_calls or ():
-        growing.add_part(part.index or 0, part.id, part.function.name, part.function.arguments)
-    if choice.delta.content:
-        growing.add_text(choice.delta.content)
-
-
-def _tokens(usage: Any) -> dict[str, int]:
+def _answered(message: Message, finish: str | None, usage: Any) -> Answered:
     details = getattr(usage, "prompt_tokens_details", None)
     cached = getattr(details, "cached_tokens", None) or getattr(usage, "cache_read_input_tokens", None)
-    return {
-        "input": getattr(usage, "prompt_tokens", None) or 0,
-        "output": getattr(usage, "completion_tokens", None) or 0,
-        "cached": cached or 0,
-    }
+    return Answered(
+        message,
+        finish or "stop",
+        getattr(usage, "prompt_tokens", None) or 0,
+        getattr(usage, "completion_tokens", None) or 0,
+        cached or 0,
+    )
 
 
 @dataclass(slots=True)
@@ -209,19 +206,16 @@ class Growing:
         call[2] += arguments or ""
         self._grow(len(arguments or ""))
 
-    def reply(self) -> dict[str, Any]:
-        """All of it but for its tokens, after the rest of the text was passed on."""
+    def message(self) -> Message:
+        """What came, after the rest of the text was passed on."""
         self._send()
-        return {
-            "text": "".join(self._texts),
-            "calls": [[id_ or new_id(), name, arguments] for id_, name, arguments in self._calls],
-            "finish": self.finish or "stop",
-        }
+        calls = tuple(ToolCall(id_ or new_id(), name, arguments) for id_, name, arguments in self._calls)
+        return Message("assistant", "".join(self._texts), calls)
 
-    def shown(self, reply: dict[str, Any]) -> dict[str, Any]:
+    def shown(self, reply: Answered) -> Answered:
         """A reply that came whole; its text is passed on."""
         self.on_chunk()
-        self.on_text(reply["text"])
+        self.on_text(reply.message.text)
         return reply
 
     def broken_by(self, error: Exception) -> Exception:

@@ -13,7 +13,7 @@ from donewhen.core.evidence import AffectedRun, CheckResult, Evidence
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Usage
 from donewhen.engine.api import IterationDetail, RunStep
-from donewhen.wire.snapshot import Wire, wire_time
+from donewhen.wire.snapshot import Wire, wire_time, wire_usage
 from donewhen.wire.view import iteration_sections
 
 
@@ -53,12 +53,7 @@ def plain(value: Any) -> Any:
 
 def spent_json(usage: Usage) -> dict[str, float | None]:
     """The fields of a snapshot's `cost.judge`; `usd` is null if it is unknown, never 0."""
-    return {
-        "inputTokens": usage.input_tokens,
-        "outputTokens": usage.output_tokens,
-        "cachedTokens": usage.cached_tokens,
-        "usd": None if usage.usd is None else round(usage.usd, 6),
-    }
+    return wire_usage(usage).model_dump(mode="json", by_alias=True)
 
 
 # The tests that decide a requirement, as a list of tests shows them.
@@ -89,11 +84,8 @@ def plain_tests(evidence: Sequence[Evidence], uri: Callable[[str], str]) -> dict
     """The tests of the checks among the evidence, also of those that ran first since an edit may affect them. `uri`
     says how the client names a path of the workspace."""
     seen = [one.observation for one in evidence]
-    ran = [
-        one.result if isinstance(one, AffectedRun) else one
-        for one in seen
-        if isinstance(one, AffectedRun | CheckResult)
-    ]
+    results = [one.result if isinstance(one, AffectedRun) else one for one in seen]
+    ran = [one for one in results if isinstance(one, CheckResult)]
     tests = [
         WireTest(
             id=f"{check.check_id} {one.name}",

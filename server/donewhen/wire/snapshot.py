@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -343,7 +343,7 @@ def snapshot(view: RunView, root: Path, characters: Characters = code_points) ->
         halt=_halt(state),
         warnings=[WireWarning(code=one.code, message=one.message) for one in state.warnings],
         cost=WireCost(
-            usd=_usd(state.usage.usd), worker=_wire_usage(state.worker_usage), judge=_wire_usage(state.spend.judge)
+            usd=_usd(state.usage.usd), worker=wire_usage(state.worker_usage), judge=wire_usage(state.spend.judge)
         ),
         limits=_limits(state),
         iterations_total=state.progress.iterations[-1].number if state.progress.iterations else 0,
@@ -441,6 +441,11 @@ def freshness_of(view: RunView) -> WireFreshness | None:
     )
 
 
+def changed_since(view: RunView) -> Sequence[str]:
+    """The files that are not as they were at the result, as far as they are known."""
+    return () if view.present is None or view.present.changed is None else view.present.changed
+
+
 def _counts(view: RunView) -> WireCounts:
     by_status = {name: 0 for name in ("met", "unmet", "unverified", "stale", "waived", "regressed")}
     for one in view.views:
@@ -486,9 +491,8 @@ def _regression(state: RunState, one: RequirementView) -> WireRegression | None:
 def _location(root: Path, place: Problem, characters: Characters) -> WireLocation:
     """A place in a workspace file: from its column to the end of its line, as far as that is known."""
     path = root / place.path
-    return WireLocation(
-        uri=path.as_uri(), range=_range(path, place.line, place.column, characters), message=place.message
-    )
+    where = _range(path, place.line, place.column, characters)
+    return WireLocation(uri=path.as_uri(), range=where, message=place.message)
 
 
 def _range(path: Path, line: int, column: int, characters: Characters) -> WireRange:
@@ -547,7 +551,8 @@ def _wire_start(state: RunState) -> WireStart | None:
     return WireStart(summary=state.options.summary, accepted_by=state.started)
 
 
-def _wire_usage(usage: Usage) -> WireUsage:
+def wire_usage(usage: Usage) -> WireUsage:
+    """What calls of models took."""
     return WireUsage(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,

@@ -18,17 +18,17 @@ from zlib import crc32
 
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
 from donewhen.core.trouble import Repair
-from donewhen.core.verdict import GRADES, RequirementView
-from donewhen.core.words import counted, duration, shortened
+from donewhen.core.verdict import GRADES
+from donewhen.core.words import counted, duration, sentence, shortened
 from donewhen.core.work import WEAK_JUDGE, ResponseKind
-from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
+from donewhen.engine.api import CallSummary, IterationDetail
 from donewhen.wire.snapshot import (
     Snapshot,
     Wire,
+    WireHalt,
     WireIntegrity,
     WireInterrupt,
     WireIteration,
-    WireLocation,
     WireRequirement,
 )
 
@@ -258,18 +258,18 @@ def requirement_rows(run: Snapshot, known: RequirementRows) -> RequirementRows:
 def view_of(run: Snapshot, *, silent: bool = False, rows: RequirementRows | None = None) -> WireView:
     """The view of a run, or of a bare check. `silent`: a model that was asked says nothing. With `rows` it is sparse:
     those are the rows of its requirements, and what stands under them and under iterations is left out."""
-    sparse = rows is not None
+    sparse, halted = rows is not None, _halted(run)
     repairs = _repairs(run)
     asked = [_wire_question(run, one) for one in run.interrupts]
     return WireView(
         goal=run.goal_uri or f"run:{run.run_id}",
         title=unmarked(run.title),
         state=state_in_words(run),
-        tally=tally(run.counts.met, run.counts.total, run.counts.waived),
+        tally=_run_tally(run),
         status=_status_line(run, silent=silent),
         active=_active(run),
         asking=_asking(run),
-        halted=run.halt.reason if _halted(run) and run.halt is not None else None,
+        halted=None if halted is None else halted.reason,
         goes_on=_goes_on(run),
         unfinished=run.status in ("running", "waiting", "paused", "interrupted"),
         guardable=_guardable(run),
@@ -298,13 +298,13 @@ def _active(run: Snapshot) -> bool:
     return run.status in ("running", "waiting")
 
 
-def _halted(run: Snapshot) -> bool:
-    """A plugin stopped it, and may let it go on."""
-    return run.status == "waiting" and run.halt is not None and run.halt.resumable
+def _halted(run: Snapshot) -> WireHalt | None:
+    """The halt of a plugin that stopped it, and may let it go on."""
+    return run.halt if run.status == "waiting" and run.halt is not None and run.halt.resumable else None
 
 
 def _resumable(run: Snapshot) -> bool:
-    return run.status in ("paused", "interrupted") or _halted(run)
+    return run.status in ("paused", "interrupted") or _halted(run) is not None
 
 
 def _goes_on(run: Snapshot) -> bool:
@@ -321,11 +321,6 @@ def _guardable(run: Snapshot) -> bool:
     return run.status == "complete" and run.goal_uri is not None and run.guard is None
 
 
-def _working(run: Snapshot) -> bool:
-    """The worker, a check or a judge is at it: not while a person is waited for."""
-    return run.status == "running" and (run.phase in ("checking", "judging") or run.worker != "human")
-
-
 def _disputable(run: Snapshot, one: WireRequirement) -> bool:
     """A judge can be asked again about it."""
     return run.judge is not None and (one.decided_by == "judge" or one.status == "unmet")
@@ -337,13 +332,12 @@ def _is_open(one: WireRequirement) -> bool:
 
 def _actions(run: Snapshot) -> list[str]:
     """What can be done with the run, the likeliest first."""
-    goal = run.goal_uri is not None
     guard = ["liftGuard"] if run.guard is not None else ["guard"] if _guardable(run) else []
     return [
         *(["answer"] if _asking(run) else []),
         *_steering(run),
         *guard,
-        *(["openGoal"] if goal else []),
+        *([] if run.goal_uri is None else ["openGoal"]),
         "report",
         "showTimeline",
         *(["revertToIteration"] if run.iterations else []),
@@ -385,7 +379,7 @@ def repair_lens(run: Snapshot) -> tuple[str, str] | None:
     state = state_in_words(run)
     # As lenses are written: `Set API key…`.
     label = re.sub(r" [A-Z](?=[a-z])", lambda letter: letter[0].lower(), first.label)
-    return f"{state[:1].upper()}{state[1:]} · {label}", first.action
+    return f"{sentence(state)} · {label}", first.action
 
 
 def _steering(run: Snapshot) -> list[str]:
@@ -425,15 +419,13 @@ def _notice_of_end(run: Snapshot) -> str | None:
         return f"“{title}” is paused: {why}" if run.paused_by != "person" and run.reason else None
     if run.status in (None, "cancelled") or _active(run) or _resumable(run):
         return None
-    counts = run.counts
-    met = tally(counts.met, counts.total, counts.waived)
     if run.status == "complete":
         took = duration(run.elapsed_seconds)
         # What is on a person's word is not proven, and never said to be.
-        if counts.waived or _trusted(run):
-            return f"Complete: {met} in {took}. “{title}” is complete, but not all of it is proven."
-        return f"Proven: {counts.met} of {counts.total} in {took}. “{title}” is complete."
-    return f"“{title}” ended with {met} ({state_in_words(run)}): {why}"
+        if run.counts.waived or _trusted(run):
+            return f"Complete: {_run_tally(run)} in {took}. “{title}” is complete, but not all of it is proven."
+        return f"Proven: {run.counts.met} of {run.counts.total} in {took}. “{title}” is complete."
+    return f"“{title}” ended with {_run_tally(run)} ({state_in_words(run)}): {why}"
 
 
 # ------------------------------------------------------------------------------------- words
@@ -500,6 +492,10 @@ def run_status(status: str | None) -> str:
 def tally(met: int, total: int, waived: int = 0) -> str:
     """`2 of 5 met, 1 waived`: what a person waived is not proven."""
     return f"{met} of {total} met" + (f", {waived} waived" if waived else "")
+
+
+def _run_tally(run: Snapshot) -> str:
+    return tally(run.counts.met, run.counts.total, run.counts.waived)
 
 
 def money(usd: float | None) -> str:
@@ -582,10 +578,10 @@ def _base_name(uri: str) -> str:
 
 
 def _status_icon(run: Snapshot) -> str:
-    """It says how it is without reading: a spinner only while somebody works."""
+    """It says how it is without reading: a spinner only while the worker, a check or a judge is at it."""
     if run.interrupts or _halted(run):
         return "bell-dot"
-    if _working(run):
+    if run.status == "running" and (run.phase in ("checking", "judging") or run.worker != "human"):
         return "loading~spin"
     if run.complete:
         # An override stood in for proof, or no run was: not the full mark.
@@ -615,7 +611,7 @@ def _status_line(run: Snapshot, *, silent: bool) -> WireStatusLine:
     facts = [
         state_in_words(run),
         turn,
-        tally(counts.met, counts.total, counts.waived),
+        _run_tally(run),
         f"it asks: {asked}" if asked else "",
         "you can take it over" if run.take_over else "",
     ]
@@ -655,7 +651,7 @@ def _status_tooltip(run: Snapshot) -> str:
     paragraphs = [
         f"**{as_markdown(unmarked(run.title))}**",
         as_markdown(phase),
-        as_markdown(_joined([_turn(run), tally(run.counts.met, run.counts.total, run.counts.waived)])),
+        as_markdown(_joined([_turn(run), _run_tally(run)])),
         *([as_markdown(one) for one in _context(first)] if first is not None else []),
         as_markdown(f"{TAKE_OVER} It can be taken over here.") if run.take_over else "",
         _whats_open(run),
@@ -733,8 +729,16 @@ def _goal_node(run: Snapshot, *, sparse: bool) -> WireNode:
     identity = _goal_id(run)
     icon = _status_icon(run)
     facts = [f"{counts.waived} waived" if counts.waived else "", state, _turn(run)]
-    said = [state, tally(counts.met, counts.total, counts.waived), _turn(run)]
+    said = [state, _run_tally(run), _turn(run)]
     how = f"goal.{run.status or 'checked'}{'.guarded' if run.guard is not None else ''}"
+    # What it does now, or why it stands still: a line of its own, so that no more is drawn again when it changes.
+    halted = run.halt.reason if run.halt is not None else None
+    doing = halted or (run.activity if run.status == "running" else run.reason)
+    activity: list[WireNode] = []
+    if doing:
+        sign, tip = "pulse" if run.status == "running" else "info", as_markdown(doing)
+        row, line = f"{identity}/activity", _first_line(doing, 300)
+        activity = [_node(row, line, _phase(run), icon=sign, about=_about(run), tooltip=tip)]
     return _node(
         identity,
         f"{counts.met}/{counts.total} {title}",
@@ -746,27 +750,15 @@ def _goal_node(run: Snapshot, *, sparse: bool) -> WireNode:
         about=_about(run),
         tooltip=_goal_tooltip(run, state),
         children=[
-            *_activity_nodes(run, identity),
+            *activity,
             *(_finding_node(run, identity, one) for one in run.integrity),
             *(() if sparse else (_requirement_node(run, one) for one in run.requirements)),
         ],
     )
 
 
-def _activity_nodes(run: Snapshot, identity: str) -> list[WireNode]:
-    """What it does now, or why it stands still: a line of its own, so that no more is drawn again when it changes."""
-    halted = run.halt.reason if run.halt is not None else None
-    text = halted or (run.activity if run.status == "running" else run.reason)
-    if not text:
-        return []
-    icon = "pulse" if run.status == "running" else "info"
-    label = _first_line(text, 300)
-    return [_node(f"{identity}/activity", label, _phase(run), icon=icon, about=_about(run), tooltip=as_markdown(text))]
-
-
 def _goal_tooltip(run: Snapshot, state: str) -> str:
-    counts = tally(run.counts.met, run.counts.total, run.counts.waived)
-    facts = [state, counts, *_spent(run.cost.usd), duration(run.elapsed_seconds)]
+    facts = [state, _run_tally(run), *_spent(run.cost.usd), duration(run.elapsed_seconds)]
     paragraphs = [
         f"**{as_markdown(run.title)}** · {_joined(map(as_markdown, facts))}",
         as_markdown(run.objective),
@@ -804,6 +796,14 @@ def _requirement_node(run: Snapshot, one: WireRequirement, *, sparse: bool = Fal
     doubts = [one.status, "being proven again" if one.renewing else "", "flaky" if one.flaky else ""]
     state = _joined(doubts, ", ")
     icon, color, _, _ = _REQUIREMENT[one.status]
+    messages = [place.message for place in one.locations if place.message]
+    paragraphs = [
+        _joined([f"**{as_markdown(f'{state} · R{one.number}')}**", as_markdown(_decider(run, one))]),
+        as_markdown(one.text.replace("`", "")),
+        as_markdown(one.reason.replace("`", "")),
+        *map(fenced, messages[:3]),
+        as_markdown(f"Evidence: {', '.join(one.evidence_ids)}") if one.evidence_ids else "",
+    ]
     return _node(
         _requirement_id(run, one),
         _first_line(text, 200),
@@ -812,7 +812,7 @@ def _requirement_node(run: Snapshot, one: WireRequirement, *, sparse: bool = Fal
         spoken=f"Requirement {one.number}, {state}: {text}. {why}",
         context=f"requirement.{one.status}{'.disputable' if _disputable(run, one) else ''}",
         about=_about(run, requirementId=one.id),
-        tooltip=_requirement_tooltip(run, one, state),
+        tooltip=_joined(paragraphs, "\n\n"),
         later=bool(one.reason) + len(one.locations) + len(one.evidence_ids) if sparse else 0,
         version=_version(one) if sparse else "",
         children=() if sparse else _requirement_children(run, one),
@@ -820,12 +820,34 @@ def _requirement_node(run: Snapshot, one: WireRequirement, *, sparse: bool = Fal
 
 
 def _requirement_children(run: Snapshot, one: WireRequirement) -> list[WireNode]:
+    """Its reason, the places that it names, and its evidence."""
     identity, about = _requirement_id(run, one), _about(run, requirementId=one.id)
-    return [
-        *_reason_nodes(run, identity, one, about),
-        *(_place_node(f"{identity}/place/{at}", place, about) for at, place in enumerate(one.locations)),
-        *(_evidence_node(identity, name, about) for name in one.evidence_ids),
-    ]
+    nodes: list[WireNode] = []
+    if one.reason:
+        why, decider = unmarked(one.reason), _decider(run, one)
+        spoken, label = f"Reason: {why}. {decider}", _first_line(why, 400)
+        tip = as_markdown(one.reason)
+        nodes = [_node(f"{identity}/reason", label, decider, icon="comment", spoken=spoken, about=about, tooltip=tip)]
+    for at, place in enumerate(one.locations):
+        name, line = _base_name(place.uri), place.range.start.line + 1
+        nodes += [
+            _node(
+                f"{identity}/place/{at}",
+                f"{name}:{line}",
+                _first_line(place.message),
+                icon="location",
+                spoken=f"{name}, line {line}: {place.message}",
+                about={**about, "uri": place.uri, "range": place.range.model_dump(by_alias=True)},
+                click="place",
+                tooltip=fenced(place.message) if place.message else as_markdown(name),
+            )
+        ]
+    tip = as_markdown("Evidence is what Done When observed itself. Click to read all of it.")
+    for name in one.evidence_ids:
+        shown, given = f"Evidence {name}", {**about, "evidenceId": name}
+        row = f"{identity}/evidence/{name}"
+        nodes += [_node(row, shown, icon="output", context="evidence", about=given, click="evidence", tooltip=tip)]
+    return nodes
 
 
 def _version(*shown: Wire) -> str:
@@ -851,54 +873,6 @@ def _decider(run: Snapshot, one: WireRequirement) -> str:
     weak = one.decided_by == "judge" and any(warning.code == WEAK_JUDGE for warning in run.warnings)
     decided = "decided by a weak judge" if weak else _DECIDED.get(one.decided_by, "")
     return _joined([decided, _GRADES.get(one.grade, "") if one.status == "met" else ""])
-
-
-def _requirement_tooltip(run: Snapshot, one: WireRequirement, state: str) -> str:
-    messages = [place.message for place in one.locations if place.message]
-    paragraphs = [
-        _joined([f"**{as_markdown(f'{state} · R{one.number}')}**", as_markdown(_decider(run, one))]),
-        as_markdown(one.text.replace("`", "")),
-        as_markdown(one.reason.replace("`", "")),
-        *map(fenced, messages[:3]),
-        as_markdown(f"Evidence: {', '.join(one.evidence_ids)}") if one.evidence_ids else "",
-    ]
-    return _joined(paragraphs, "\n\n")
-
-
-def _reason_nodes(run: Snapshot, under: str, one: WireRequirement, about: Mapping[str, Any]) -> list[WireNode]:
-    if not one.reason:
-        return []
-    why, decider = unmarked(one.reason), _decider(run, one)
-    spoken = f"Reason: {why}. {decider}"
-    label, tooltip = _first_line(why, 400), as_markdown(one.reason)
-    node = _node(f"{under}/reason", label, decider, icon="comment", spoken=spoken, about=about, tooltip=tooltip)
-    return [node]
-
-
-def _place_node(identity: str, place: WireLocation, about: Mapping[str, Any]) -> WireNode:
-    name, line = _base_name(place.uri), place.range.start.line + 1
-    return _node(
-        identity,
-        f"{name}:{line}",
-        _first_line(place.message),
-        icon="location",
-        spoken=f"{name}, line {line}: {place.message}",
-        about={**about, "uri": place.uri, "range": place.range.model_dump(by_alias=True)},
-        click="place",
-        tooltip=fenced(place.message) if place.message else as_markdown(name),
-    )
-
-
-def _evidence_node(under: str, evidence_id: str, about: Mapping[str, Any]) -> WireNode:
-    return _node(
-        f"{under}/evidence/{evidence_id}",
-        f"Evidence {evidence_id}",
-        icon="output",
-        context="evidence",
-        about={**about, "evidenceId": evidence_id},
-        click="evidence",
-        tooltip=as_markdown("Evidence is what Done When observed itself. Click to read all of it."),
-    )
 
 
 def _requirement_view(run: Snapshot, one: WireRequirement, node: WireNode | None = None) -> WireRequirementShown:
@@ -983,14 +957,13 @@ def _iteration_node(run: Snapshot, one: WireIteration) -> WireNode:
     failed = ("error", "testing.iconFailed")
     proven = ("pass-filled", "testing.iconPassed") if one.score >= 1 else "git-commit"
     told: list[WireNode] = []
-    if one.error is not None:
-        spoken, line = f"The turn failed: {one.error}", _first_line(one.error)
-        tip = as_markdown(one.error)
-        told.append(_node(f"{identity}/error", line, icon=failed, spoken=spoken, about=about, tooltip=tip))
-    if one.summary:
-        spoken, line = f"The worker says: {one.summary}", _first_line(one.summary)
-        tip = as_markdown(one.summary)
-        told.append(_node(f"{identity}/summary", line, icon="comment", spoken=spoken, about=about, tooltip=tip))
+    for kind, who, said, icon in (
+        ("error", "The turn failed", one.error, failed),
+        ("summary", "The worker says", one.summary or None, "comment"),
+    ):
+        if said is not None:
+            spoken, line, tip = f"{who}: {said}", _first_line(said), as_markdown(said)
+            told.append(_node(f"{identity}/{kind}", line, icon=icon, spoken=spoken, about=about, tooltip=tip))
     return _node(
         identity,
         label,
@@ -1035,14 +1008,14 @@ def _timeline(run: Snapshot) -> WireTimeline:
     facts = [
         state,
         f"iteration {run.iteration}{most}",
-        tally(run.counts.met, run.counts.total, run.counts.waived),
+        _run_tally(run),
         *_spent(run.cost.usd),
         f"{tokens:,} tokens" if tokens else "",
         duration(run.elapsed_seconds),
     ]
     # That nothing has a price is said once, above the list.
     priced = any(one.usd for one in run.iterations)
-    rows = [_iteration_row(one, _refused_by(run, one.number), priced=priced) for one in run.iterations]
+    rows = [_iteration_row(run, one, priced=priced) for one in run.iterations]
     last = run.iterations[-1].number if run.iterations else 0
     under_way = run.status in ("running", "waiting", "paused") and run.iteration > last
     activity = run.activity or ""
@@ -1081,14 +1054,11 @@ def _chart_in_words(run: Snapshot) -> str:
     return f"Score {over}: {went}.{unknown}"
 
 
-def _refused_by(run: Snapshot, iteration: int) -> str:
-    """`refused by F1 original_fails`: the findings that stood after an iteration; empty where none did."""
-    stood = [f"{one.id} {one.kind}" for one in run.raised if one.iteration <= iteration <= one.until]
-    return f"refused by {', '.join(stood)}" if stood else ""
-
-
-def _iteration_row(one: WireIteration, refused: str, *, priced: bool) -> WireRow:
+def _iteration_row(run: Snapshot, one: WireIteration, *, priced: bool) -> WireRow:
     met = tally(one.met, one.total)
+    # By the findings that stood after it.
+    stood = [f"{each.id} {each.kind}" for each in run.raised if each.iteration <= one.number <= each.until]
+    refused = f"refused by {', '.join(stood)}" if stood else ""
     facts = [
         "" if one.error is None else "failed",
         met,
@@ -1161,15 +1131,31 @@ def iteration_sections(detail: IterationDetail, root: Path) -> list[WireSection]
     # A worker that finished and said nothing more needs no line.
     silent = claim.text == "" and claim.state == "finished"
     work = [_wire_line(one.summary, lead=one.kind, tone="plain" if one.ok else "bad") for one in detail.steps]
-    sections = [
-        ("What the worker did", [*work, *([_wire_line(detail.error, tone="bad")] if detail.error is not None else [])]),
+    work += [] if detail.error is None else [_wire_line(detail.error, tone="bad")]
+    checks: list[WireLine] = []
+    for check in detail.checks:
+        note = unmarked(check.reason) or ("passed" if check.passed else "not passed")
+        tone = "good" if check.passed else "bad"
+        checks.append(_wire_line(check.command, note, tone=tone, evidence_id=check.evidence_id))
+    verdict: list[WireLine] = []
+    for one in detail.verdict:
+        tone = "good" if one.status in ("met", "waived") else "bad" if one.status == "unmet" else "plain"
+        cited = one.evidence_ids[0] if one.evidence_ids else None
+        said = unmarked(one.reason)
+        verdict.append(_wire_line(f"R{one.number} {one.status}", said, tone=tone, evidence_id=cited))
+    sections: list[WireSection] = []
+    for title, lines in (
+        ("What the worker did", work),
         ("What the worker says", [] if silent else [_wire_line(claim.text or state, state)]),
-        ("Checks", [_check_line(one) for one in detail.checks]),
-        ("Verdict", [_verdict_line(one) for one in detail.verdict]),
+        ("Checks", checks),
+        ("Verdict", verdict),
         ("Changed files", [_wire_line(path, uri=(root / path).as_uri()) for path in detail.changed]),
         ("Calls to models", _call_lines(detail.calls)),
-    ]
-    return [WireSection(title=title, lines=_lines_that_fit(lines)) for title, lines in sections if lines]
+    ):
+        left = len(lines) - MAX_LINES
+        more = [_wire_line(f"… and {left} more")] if left > 0 else []
+        sections += [WireSection(title=title, lines=[*lines[:MAX_LINES], *more])] if lines else []
+    return sections
 
 
 def _wire_line(
@@ -1182,17 +1168,6 @@ def _wire_line(
     uri: str | None = None,
 ) -> WireLine:
     return WireLine(lead=lead, text=text, note=note, tone=tone, evidence_id=evidence_id, uri=uri)
-
-
-def _check_line(one: CheckSummary) -> WireLine:
-    note = unmarked(one.reason) or ("passed" if one.passed else "not passed")
-    return _wire_line(one.command, note, tone="good" if one.passed else "bad", evidence_id=one.evidence_id)
-
-
-def _verdict_line(one: RequirementView) -> WireLine:
-    tone: Tone = "good" if one.status in ("met", "waived") else "bad" if one.status == "unmet" else "plain"
-    cited = one.evidence_ids[0] if one.evidence_ids else None
-    return _wire_line(f"R{one.number} {one.status}", unmarked(one.reason), tone=tone, evidence_id=cited)
 
 
 def _call_lines(calls: Sequence[CallSummary]) -> list[WireLine]:
@@ -1215,18 +1190,11 @@ def _call_lines(calls: Sequence[CallSummary]) -> list[WireLine]:
     return lines
 
 
-def _lines_that_fit(lines: Sequence[WireLine]) -> list[WireLine]:
-    left = len(lines) - MAX_LINES
-    return [*lines[:MAX_LINES], _wire_line(f"… and {left} more")] if left > 0 else list(lines)
-
-
 # ------------------------------------------------------------------------------------- questions
 
 
 def _wire_question(run: Snapshot, one: WireInterrupt) -> WireAsked:
-    title = _asked_line(one, MAX_TITLE)
-    said = harmless(one.said)
-    said = f"{said[: MAX_SAID - 1]}…" if len(said) > MAX_SAID else said
+    said = shortened(harmless(one.said), MAX_SAID)
     choices, listed = _choices(one)
     form = answer_form(one.kind, one.about)
     edits = "edit" in form.takes and isinstance(one.input.get("command"), str)
@@ -1235,7 +1203,7 @@ def _wire_question(run: Snapshot, one: WireInterrupt) -> WireAsked:
     return WireAsked(
         id=one.id,
         notice=_joined([_asked_line(one, MAX_NOTICE), f"The worker says: {said}" if said else ""]),
-        title=title,
+        title=_asked_line(one, MAX_TITLE),
         context=_context(one),
         choices=choices,
         listed=listed,
@@ -1256,7 +1224,9 @@ def _asked_line(one: WireInterrupt, most: int) -> str:
         lines = [harmless(line) for line in one.preview.split("\n")[:SUMMARY_LINES]]
         return _joined([title, _joined(lines)], " ")
     if _is_diff(one.preview):
-        added, removed = _changed_lines(one.preview)
+        lines = one.preview.split("\n")
+        first = next(at for at, line in enumerate(lines) if line.startswith("@@ "))
+        added, removed = (sum(line.startswith(sign) for line in lines[first:]) for sign in "+-")
         return f"{title} ({counted(added, 'line')} added, {removed} removed)"
     if _is_command(one):
         # Said once, and with its lines: the title has them on one.
@@ -1291,13 +1261,6 @@ def _context(one: WireInterrupt) -> list[str]:
 
 def _is_diff(preview: str) -> bool:
     return all(re.search(mark, preview, re.MULTILINE) for mark in (r"^--- ", r"^\+\+\+ ", r"^@@ "))
-
-
-def _changed_lines(diff: str) -> tuple[int, int]:
-    lines = diff.split("\n")
-    first = next(at for at, line in enumerate(lines) if line.startswith("@@ "))
-    added, removed = (sum(line.startswith(sign) for line in lines[first:]) for sign in "+-")
-    return added, removed
 
 
 def question_document(goal_title: str, one: WireInterrupt) -> str:
@@ -1461,9 +1424,9 @@ def _standing_notice(run: Snapshot, asked: WireAsked | None) -> Iterator[WireNot
         message = f"{gone}, and the run asked: {asks}" if asks else f"{gone}. Take the run over here?"
     elif run.status == "interrupted":
         message = f"The run of “{title}” was interrupted{f' while it asked: {asks}' if asks else '.'}"
-    elif _halted(run) and run.halt is not None:
-        holds = run.halt.reason
-        message = f"“{title}” is waiting: {run.halt.plugin}: {harmless(holds)}"
+    elif (halt := _halted(run)) is not None:
+        holds = halt.reason
+        message = f"“{title}” is waiting: {halt.plugin}: {harmless(holds)}"
     else:
         return
     kind = "question" if run.take_over or asked is not None else "information"
@@ -1509,11 +1472,15 @@ def chat_text(run: Snapshot) -> str:
     """How far a goal is, for a model: what is still missing comes first. Text of the workspace stands in quotes: it
     says what is, and asks for nothing."""
     counts, left = run.counts, [one for one in run.requirements if _is_open(one)]
+    stands = "checked, complete" if run.complete else "checked, not complete"
+    if run.status is not None:
+        most = "" if run.max_iterations is None else f" of at most {run.max_iterations}"
+        stands = f"{run.status}, iteration {run.iteration}{most}" if run.iteration else run.status
     waived = f", {counts.waived} waived by a person" if counts.waived else ""
     trusted = _trusted(run)
     proven = f"{counts.met - trusted} of {counts.total} requirements proven"
     proven += f", {trusted} on a person's word" if trusted else ""
-    head = f"Goal {_quoted(run.title)}: {_where_it_stands(run)}. {proven}{waived}."
+    head = f"Goal {_quoted(run.title)}: {stands}. {proven}{waived}."
     found = [one for one in run.integrity if not one.accepted]
     return "\n".join(
         [
@@ -1523,13 +1490,6 @@ def chat_text(run: Snapshot) -> str:
             *(f"The run waits for the person to answer: {_quoted(one.title)}" for one in run.interrupts),
         ]
     )
-
-
-def _where_it_stands(run: Snapshot) -> str:
-    if run.status is None:
-        return "checked, complete" if run.complete else "checked, not complete"
-    most = "" if run.max_iterations is None else f" of at most {run.max_iterations}"
-    return run.status if run.iteration == 0 else f"{run.status}, iteration {run.iteration}{most}"
 
 
 def _missing_line(one: WireRequirement) -> str:
@@ -1547,7 +1507,7 @@ def _quoted(text: str) -> str:
 def chat_answer(run: Snapshot, *, why: bool, requirement: int | None = None) -> str:
     """Where a goal stands, in Markdown for the person who asked; `why`: each requirement that is missing with its
     reason, what was found and what is asked, or one requirement alone."""
-    facts = [state_in_words(run), tally(run.counts.met, run.counts.total, run.counts.waived), *_spent(run.cost.usd)]
+    facts = [state_in_words(run), _run_tally(run), *_spent(run.cost.usd)]
     head = f"**{_chat_line(run.title)}**: {_joined(facts)}\n"
     if not why:
         return "\n".join([head, *(_requirement_view(run, one).row for one in run.requirements)])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 
 from donewhen.core.errors import WorkerFailed, WorkspaceError
 from donewhen.core.words import shortened
-from donewhen.ports import Grants, LiveRoom, LiveRooms, Turn
+from donewhen.ports import Grants, LiveRoom, LiveRooms, Turn, TurnContext
 
 MAX_ACTIVITY = 200
 EVERY = 0.1
@@ -23,14 +23,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 class LiveOutput:
     """Reports lines as they arrive, at most one each `every` seconds; the last one is never dropped. Empty lines are
-    left out, and so are those for which `silent` is true.
-    """
+    left out."""
 
-    def __init__(
-        self, tell: Callable[[str], None], silent: Callable[[str], bool] = lambda _: False, every: float = EVERY
-    ) -> None:
+    def __init__(self, tell: Callable[[str], None], every: float = EVERY) -> None:
         self._tell = tell
-        self._silent = silent
         self._every = every
         self._latest: str | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -56,9 +52,29 @@ class LiveOutput:
         if latest is None:
             return False
         text = activity_line(latest)
-        if text and not self._silent(latest):
+        if text:
             self._tell(text)
         return True
+
+
+@contextmanager
+def output_shown(
+    context: TurnContext, silent: Callable[[str], bool] = lambda _: False
+) -> Generator[Callable[[str], None]]:
+    """Takes the lines that a program prints, and shows them to whoever follows the run: the latest as what the worker
+    does now, and all of them as they come. Lines for which `silent` is true, as plain text, are left out."""
+    live = LiveOutput(context.activity)
+
+    def take_line(line: str) -> None:
+        said = without_control(line)
+        if not silent(said):
+            live.hear(line)
+            context.stream(f"{said.rstrip()}\n")
+
+    try:
+        yield take_line
+    finally:
+        live.close()
 
 
 def activity_line(line: str) -> str:

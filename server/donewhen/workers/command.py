@@ -14,7 +14,7 @@ from donewhen.core.errors import InvalidGoal, UsageError, WorkerFailed
 from donewhen.core.work import TURN_STATES, Claim, TurnResult, WorkerStep
 from donewhen.ports import Grants, LiveRooms, ProcessResult, Turn, TurnContext
 from donewhen.workers import WorkerParts
-from donewhen.workers.activity import LiveOutput, activity_line, turn_room, without_control
+from donewhen.workers.activity import activity_line, output_shown, turn_room, without_control
 from donewhen.workers.prompt import command_prompt
 
 PLACEHOLDER = "{prompt}"
@@ -35,8 +35,7 @@ _QUOTED_PLACEHOLDER = re.compile(r"\"\{prompt\}\"|'\{prompt\}'|\{prompt\}")
 class CommandWorker:
     """Runs one command per turn in the workspace's root, with the prompt on standard input or for `{prompt}`.
 
-    It runs in one of the `rooms`, with these `grants`. `environment` gives the variables for each turn; `timeout` is
-    for one turn, in seconds, None for no own limit.
+    It runs in one of the `rooms`, with these `grants`. `environment` gives the variables for each turn.
     Raises InvalidGoal at once for a command that can't be run as written.
     """
 
@@ -48,7 +47,6 @@ class CommandWorker:
         command: str,
         rooms: LiveRooms,
         environment: Callable[[], Mapping[str, str]],
-        timeout: float | None = None,
         grants: Grants | None = None,
     ) -> None:
         if not command.strip():
@@ -60,33 +58,21 @@ class CommandWorker:
         self._rooms = rooms
         self._grants = grants or Grants()
         self._environment = environment
-        self._timeout = timeout
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One run of the command. Raises WorkerFailed if it did not start, failed without an end line, or hung."""
         call = call_with(self._command, command_prompt(turn))
         context.activity(activity_line(f"running {self._command}"))
-        live = LiveOutput(context.activity, silent=lambda line: end_line(without_control(line)) is not None)
-
-        def take_line(line: str) -> None:
-            live.hear(line)
-            said = without_control(line)
-            if end_line(said) is None:
-                context.stream(f"{said.rstrip()}\n")
-
         async with turn_room(self._rooms, self._grants, turn) as room:
-            try:
+            with output_shown(context, silent=lambda line: end_line(line) is not None) as take_line:
                 result = await room.processes.run(
                     call.command,
                     cwd=context.workspace.root,
                     environment={**self._environment(), **call.environment},
                     token=turn.token,
-                    timeout=self._timeout,
                     stdin=call.stdin,
                     on_line=take_line,
                 )
-            finally:
-                live.close()
         try:
             return self._result(result)
         except WorkerFailed as failed:
@@ -96,28 +82,22 @@ class CommandWorker:
             raise WorkerFailed(f"{failed}\n({f'{hint}; ' if hint else ''}{IN_A_ROOM})", final=failed.final) from failed
 
     def _result(self, result: ProcessResult) -> TurnResult:
-        self._refuse_unfinished(result)
         output = without_control(result.output)
-        end = end_line(output)
+        end, tail = end_line(output), tail_of(output)
+        why = unfinished("the worker command", self._command, result)
+        if why:
+            raise WorkerFailed(why if result.spawn_error is not None else f"{why}{tail}")
+        if result.exit_code in NOT_FOUND and end is None:
+            raise WorkerFailed(f"the worker command was not found: install it or correct it: {self._command}{tail}")
         if result.exit_code != 0 and (end is None or end.note):
-            raise WorkerFailed(f"the worker command exited with {result.exit_code}{_tail(output)}")
+            raise WorkerFailed(f"the worker command exited with {result.exit_code}{tail}")
         claim = end.claim if end else Claim("finished", output.strip()[-MAX_TAIL:])
         steps = [WorkerStep("command", f"{self._command}: exit {result.exit_code}", result.exit_code == 0)]
         if end and end.note:
             steps.append(WorkerStep("note", end.note, ok=False))
-        return TurnResult(
-            claim=claim, response_digest=result.output_digest, steps=tuple(steps), summary=_summary(claim, result)
-        )
-
-    def _refuse_unfinished(self, result: ProcessResult) -> None:
-        output = without_control(result.output)
-        why = unfinished("the worker command", self._command, result)
-        if why:
-            raise WorkerFailed(why if result.spawn_error is not None else f"{why}{_tail(output)}")
-        if result.exit_code in NOT_FOUND and end_line(output) is None:
-            raise WorkerFailed(
-                f"the worker command was not found: install it or correct it: {self._command}{_tail(output)}"
-            )
+        lines = claim.text.strip().splitlines() or [f"exit {result.exit_code}, no output"]
+        summary = activity_line(lines[-1] if claim.state == "finished" else lines[0])
+        return TurnResult(claim, response_digest=result.output_digest, steps=tuple(steps), summary=summary)
 
 
 def make(parts: WorkerParts) -> CommandWorker:
@@ -127,15 +107,13 @@ def make(parts: WorkerParts) -> CommandWorker:
         raise UsageError(
             "worker command needs the command to run", typed=": --worker-command 'my-agent --prompt {prompt}'"
         )
-    return CommandWorker(command, parts.rooms, parts.environment, grants=parts.grants)
+    return CommandWorker(command, parts.rooms, parts.environment, parts.grants)
 
 
 def unfinished(what: str, command: str, result: ProcessResult) -> str:
     """Why a command did not come to its own end; empty if it did."""
     if result.spawn_error is not None:
         return f"{what} could not be started: {result.spawn_error}: {command}"
-    if result.timed_out:
-        return f"{what} did not end within {result.seconds:.0f} s"
     if result.limit:
         return f"{what} was ended: {result.limit}"
     return f"{what} was killed by signal {result.signal}" if result.exit_code is None else ""
@@ -159,10 +137,9 @@ def end_line(output: str) -> EndLine | None:
     if not last.startswith("{") or '"donewhen"' not in last:
         return None
     document = json_object(last)
-    return None if document is None or "donewhen" not in document else _end(document["donewhen"])
-
-
-def _end(body: Any) -> EndLine:
+    if document is None or "donewhen" not in document:
+        return None
+    body: Any = document["donewhen"]
     if not isinstance(body, dict):
         return EndLine(Claim(), "the end line's donewhen is not an object; treated as finished")
     fields = cast("dict[str, Any]", body)
@@ -170,9 +147,8 @@ def _end(body: Any) -> EndLine:
     said = text[-MAX_TAIL:] if isinstance(text, str) else ""
     if state not in TURN_STATES:
         known = ", ".join(TURN_STATES)
-        return EndLine(
-            Claim("finished", said), (f"the end line's state {state!r} is not one of {known}; treated as finished")
-        )
+        wrong = f"the end line's state {state!r} is not one of {known}; treated as finished"
+        return EndLine(Claim("finished", said), wrong)
     if not isinstance(text, str):
         return EndLine(Claim(state), "the end line's text is not text; left out")
     return EndLine(Claim(state, said))
@@ -193,32 +169,17 @@ def call_with(command: str, prompt: str) -> Call:
     if PLACEHOLDER not in command:
         return Call(command, text.encode(errors="replace"), {})
     if os.name == "nt":
-        return _windows_call(command, text)
-    quoted = _shortened(text)
-    return Call(_QUOTED_PLACEHOLDER.sub(lambda _: quoted, command), None, {})
-
-
-def _windows_call(command: str, prompt: str) -> Call:
-    # cmd.exe expands %NAME% before it parses, so that text in the prompt could become a command. !NAME! is expanded
-    # after parsing; only a double quote could still end the argument.
-    inner = _QUOTED_PLACEHOLDER.sub(lambda _: f'"!{PROMPT_VARIABLE}!"', command)
-    safe = prompt.replace('"', "'")[:30_000]
-    return Call(f'cmd /V:ON /D /S /C "{inner}"', None, {PROMPT_VARIABLE: safe})
-
-
-def _shortened(prompt: str) -> str:
-    """The prompt as one shell word that fits into an argument; its middle goes first where it is too long."""
-    keep = len(prompt)
-    while len((quoted := shlex.quote(_ends(prompt, keep))).encode(errors="replace")) > MAX_ARGUMENT:
+        # cmd.exe expands %NAME% before it parses, so that text in the prompt could become a command. !NAME! is expanded
+        # after parsing; only a double quote could still end the argument.
+        inner = _QUOTED_PLACEHOLDER.sub(lambda _: f'"!{PROMPT_VARIABLE}!"', command)
+        safe = text.replace('"', "'")[:30_000]
+        return Call(f'cmd /V:ON /D /S /C "{inner}"', None, {PROMPT_VARIABLE: safe})
+    word, keep = shlex.quote(text), len(text)
+    while len(word.encode(errors="replace")) > MAX_ARGUMENT:  # the middle goes first
         keep = keep * 3 // 4
-    return quoted
-
-
-def _ends(text: str, keep: int) -> str:
-    if len(text) <= keep:
-        return text
-    half = keep // 2
-    return f"{text[:half]}\n[... {len(text) - keep} characters cut: too long for an argument ...]\n{text[-half:]}"
+        cut = f"[... {len(text) - keep} characters cut: too long for an argument ...]"
+        word = shlex.quote(f"{text[: keep // 2]}\n{cut}\n{text[-(keep // 2) :]}")
+    return Call(_QUOTED_PLACEHOLDER.sub(lambda _: word, command), None, {})
 
 
 def _refuse_embedded_placeholder(command: str) -> None:
@@ -234,23 +195,15 @@ def _refuse_embedded_placeholder(command: str) -> None:
                 "the worker command has {prompt} inside a quoted text: write {prompt} as a word of its own, "
                 "or leave it out to get the prompt on standard input"
             )
-        quote = _quote_after(quote, command[at])
-        at += 2 if command[at] == "\\" and quote != "'" else 1
+        character = command[at]
+        if character == quote:
+            quote = ""
+        elif not quote and character in "\"'":
+            quote = character
+        at += 2 if character == "\\" and quote != "'" else 1
 
 
-def _quote_after(quote: str, character: str) -> str:
-    if character == quote:
-        return ""
-    return character if not quote and character in "\"'" else quote
-
-
-def _tail(output: str) -> str:
+def tail_of(output: str) -> str:
+    """The end of what a failed command printed, to follow why it failed."""
     text = output.strip()
     return f":\n{text[-MAX_TAIL:]}" if text else ", no output"
-
-
-def _summary(claim: Claim, result: ProcessResult) -> str:
-    lines = claim.text.strip().splitlines()
-    if not lines:
-        return f"exit {result.exit_code}, no output"
-    return activity_line(lines[0] if claim.state != "finished" else lines[-1])

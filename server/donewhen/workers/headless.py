@@ -21,21 +21,28 @@ from donewhen.core.decoding import ByteLines, json_object
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
-from donewhen.ports import Grants, LiveRoom, LiveRooms, ProcessResult, Turn, TurnContext
+from donewhen.ports import LiveRoom, ProcessResult, Turn, TurnContext
 from donewhen.workers import WorkerParts
 from donewhen.workers.activity import activity_line, turn_room, without_control
-from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, call_with, end_line, unfinished
+from donewhen.workers.command import (
+    IN_A_ROOM,
+    MAX_TAIL,
+    NOT_FOUND,
+    EndLine,
+    call_with,
+    end_line,
+    tail_of,
+    unfinished,
+)
 from donewhen.workers.prompt import command_prompt
-from donewhen.workers.updates import Fields, Updates, fields_of, items_of, text_of
+from donewhen.workers.updates import SESSION, Fields, Updates, fields_of, items_of, session_of, text_of
 
-SESSION = "session of the agent: "
-"""How the message begins that keeps the agent's session with the run."""
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of a line that is read; what is longer is not an agent's report."""
 
 
 class HeadlessWorker:
-    """Runs an agent's command once a turn, in the workspace's root, in one of the `rooms` with these `grants`.
+    """Runs an agent's command once a turn, in the workspace's root, in a room of its own.
 
     A session of an earlier turn is continued where the agent can: if that fails before anything happened, the turn
     begins a new one, since the prompt holds all that an agent has to know.
@@ -43,20 +50,12 @@ class HeadlessWorker:
 
     waits_for_person = False
 
-    def __init__(
-        self,
-        agent: Agent,
-        rooms: LiveRooms,
-        environment: Callable[[], Mapping[str, str]],
-        grants: Grants | None = None,
-    ) -> None:
+    def __init__(self, agent: Agent, parts: WorkerParts) -> None:
         if agent.headless is None:
             raise UsageError(f"{agent.name} has no command line of its own here")
         self._agent = agent
         self._headless = agent.headless
-        self._rooms = rooms
-        self._environment = environment
-        self._grants = grants or Grants()
+        self._parts = parts
 
     @property
     def name(self) -> str:
@@ -65,17 +64,18 @@ class HeadlessWorker:
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One run of the agent. Raises WorkerFailed if it did not start, failed, or was ended."""
         context.activity(activity_line(f"starting {self._agent.name}"))
-        async with turn_room(self._rooms, self._grants, turn) as room:
-            session = _session(context.conversation)
+        variables = self._parts.environment
+        async with turn_room(self._parts.rooms, self._parts.grants, turn) as room:
+            session = session_of(context.conversation)
             if session and self._headless.goes_on:
                 command = self._headless.goes_on.replace("{session}", shlex.quote(session))
-                going_on = _Run(self._agent, command, turn, context, room, self._environment, known=session)
+                going_on = _Run(self._agent, command, turn, context, room, variables, known=session)
                 try:
                     return await going_on.play()
                 except WorkerFailed:
                     if going_on.begun:
                         raise
-            return await _Run(self._agent, self._headless.command, turn, context, room, self._environment).play()
+            return await _Run(self._agent, self._headless.command, turn, context, room, variables).play()
 
 
 def make(parts: WorkerParts) -> HeadlessWorker:
@@ -83,7 +83,7 @@ def make(parts: WorkerParts) -> HeadlessWorker:
     agent = PRESETS[parts.options.worker or ""]
     if agent.headless is not None and parts.options.worker_command:
         agent = replace(agent, headless=replace(agent.headless, command=parts.options.worker_command))
-    return HeadlessWorker(agent, parts.rooms, parts.environment, parts.grants)
+    return HeadlessWorker(agent, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +159,12 @@ class _Run:
                 self._last, self._error = told.text or self._last, told.error or self._error
                 if told.usage is not None:
                     self._usage = told.usage + self._usage if told.adds and self._usage is not None else told.usage
-                    self._within_budget()
+                    self._updates.refuse_overspending(self._usage.usd)
             elif told.get("sessionUpdate") == NOISE:
                 self._noise = [*self._noise[-20:], text_of(told.get("text"))]
             else:
                 self.begun = True
                 self._updates.take({"update": told})
-
-    def _within_budget(self) -> None:
-        calls, spent = self._context.calls, self._usage.usd if self._usage is not None else None
-        left = calls.left().usd
-        if left is not None and spent is not None and spent > left:
-            self._updates.fail(OverBudget(f"the agent has spent ${spent:.4f} in this turn, and ${left:.4f} were left"))
 
     # the turn
 
@@ -208,7 +202,7 @@ class _Run:
 
     def _result(self, result: ProcessResult) -> TurnResult:
         name, spent = self._agent.name, self._spent()
-        tail = _tail("\n".join([*self._noise, without_control(result.output)]))
+        tail = tail_of("\n".join([*self._noise, without_control(result.output)]))
         if result.exit_code in NOT_FOUND:
             raise self._failed(
                 f"{name} was not found: install it ({self._agent.install}), or name its command with "
@@ -222,19 +216,16 @@ class _Run:
         if result.exit_code != 0:
             raise self._failed(f"{name} exited with {result.exit_code}{tail}")
         said = (self._last or self._updates.said).strip()
-        end = end_line(said)
-        claim = end.claim if end is not None else Claim("finished", keep_ends(said, MAX_TAIL))
-        steps = [*self._updates.steps]
-        if end is not None and end.note:
-            steps.append(WorkerStep("note", end.note, ok=False))
-        lines = claim.text.strip().splitlines()
-        prefix = "" if claim.state == "finished" else f"{claim.state}: "
+        end = end_line(said) or EndLine(Claim("finished", keep_ends(said, MAX_TAIL)))
+        notes = [WorkerStep("note", end.note, ok=False)] if end.note else []
+        lines = end.claim.text.strip().splitlines() or ["it said nothing"]
+        prefix = "" if end.claim.state == "finished" else f"{end.claim.state}: "
         return TurnResult(
-            claim=claim,
+            claim=end.claim,
             usage=spent,
             response_digest=hashlib.sha256(said.encode("utf-8", "replace")).hexdigest(),
-            steps=tuple(steps),
-            summary=activity_line(prefix + (lines[0] if lines else "it said nothing")),
+            steps=(*self._updates.steps, *notes),
+            summary=activity_line(prefix + lines[0]),
         )
 
     def _failed(self, why: str) -> WorkerFailed:
@@ -242,16 +233,6 @@ class _Run:
 
     def _spent(self) -> Usage:
         return self._usage or Usage(usd=None)
-
-
-def _session(conversation: tuple[Message, ...]) -> str:
-    kept = [one.text for one in conversation if one.role == "system" and one.text.startswith(SESSION)]
-    return kept[-1].removeprefix(SESSION) if kept else ""
-
-
-def _tail(output: str) -> str:
-    text = output.strip()
-    return f":\n{text[-MAX_TAIL:]}" if text else ", no output"
 
 
 # What the agents print. Each reader takes a line and gives what it tells.
@@ -281,16 +262,12 @@ def thinks(text: str) -> Mapping[str, Any]:
 def begins(call: str, tool: str, given: object) -> Mapping[str, Any]:
     """A tool call with its input."""
     fields = fields_of(given)
-    kind = KINDS.get(tool.casefold(), "other")
-    named = next(
-        (text_of(fields.get(one)) for one in ("file_path", "path", "filePath", "pattern") if fields.get(one)), ""
-    )
-    title = f"{tool} {named}".strip()
+    subjects = [fields[one] for one in ("file_path", "path", "filePath", "pattern") if fields.get(one)]
     return {
         "sessionUpdate": "tool_call",
         "toolCallId": call,
-        "title": title,
-        "kind": kind,
+        "title": f"{tool} {text_of(subjects[0]) if subjects else ''}".strip(),
+        "kind": KINDS.get(tool.casefold(), "other"),
         "status": "in_progress",
         "rawInput": dict(fields),
     }
@@ -312,13 +289,6 @@ def _output_text(output: object) -> str:
     if isinstance(output, list):
         return "\n".join(text_of(fields_of(one).get("text")) for one in cast("list[Any]", output))
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False) if output else ""
-
-
-def _event(line: str) -> Fields | None:
-    """A line of JSON; None for anything else."""
-    if not line.lstrip().startswith("{"):
-        return None
-    return json_object(line) or None
 
 
 def _count(fields: Fields, *names: str) -> int:
@@ -495,8 +465,8 @@ def _openhands(event: Fields) -> Iterator[Told]:
 
 def _of_lines(read: Callable[[Fields], Iterator[Told]]) -> Callable[[str], Iterator[Told]]:
     def told(line: str) -> Iterator[Told]:
-        event = _event(line)
-        if event is not None:
+        event = json_object(line) if line.lstrip().startswith("{") else None
+        if event:
             yield from read(event)
         elif line.strip():
             yield {"sessionUpdate": NOISE, "text": line}

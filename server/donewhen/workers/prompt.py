@@ -99,7 +99,9 @@ def agent_system(turn: Turn, root: Path, room: Grants | None = None, *, short: b
     how = [AGENT_SHORT + _room(room, f"\n{AGENT_SHORT_ROOM}")] if short else [AGENT_ROLE, AGENT_TOOLS]
     if not short:
         how += [text for text in (_room(room, AGENT_ROOM), RULES) if text]
-    told = [*how, _environment(root), _objective(turn.goal), _requirements_section(turn.goal)]
+    system, shell = platform.system() or os.name, "cmd.exe" if os.name == "nt" else "/bin/sh"
+    place = f"System: {system}. Shell: {shell}. The workspace's root is the folder {root.name or '/'}."
+    told = [*how, f"## Environment\n{place}", _objective(turn.goal), _requirements_section(turn.goal)]
     return Message("system", "\n\n".join(told) + "\n")
 
 
@@ -171,7 +173,8 @@ def turn_prompt(turn: Turn) -> str:
     if turn.notes:
         sections.append("\n".join([NOTES_OF_PLUGINS, *map(item, turn.notes)]))
     if turn.answers:
-        sections.append(_answers(turn.answers))
+        answers = [f"- {_one_line(answer, 4_000)}" for answer in turn.answers]
+        sections.append("\n".join([ANSWERS_HEADING, *answers]))
     sections.append(RULES)
     return "\n\n".join(sections) + "\n"
 
@@ -186,12 +189,6 @@ def _objective(goal: Goal) -> str:
     if not title or objective == title:
         return f"# Goal\n\n{objective or title}"
     return f"# Goal: {title}\n\n{objective}".rstrip()
-
-
-def _environment(root: Path) -> str:
-    shell = "cmd.exe" if os.name == "nt" else "/bin/sh"
-    system = platform.system() or os.name
-    return f"## Environment\nSystem: {system}. Shell: {shell}. The workspace's root is the folder {root.name or '/'}."
 
 
 def _status(requirement: Requirement, views: Sequence[RequirementView], *, reasons: bool) -> str:
@@ -215,20 +212,14 @@ def _requirement_lines(requirement: Requirement, view: RequirementView | None, *
     now = f" [{view.status if view else 'unverified'}]" if status else ":"
     lines = [f"- {requirement.label}{now} {requirement.text}"]
     lines.extend(f"  - {detail}" for detail in requirement.details)
-    lines.extend(f"  - check: `{check.command}`{_expected(check.expected_exit)}" for check in requirement.checks)
+    for check in requirement.checks:
+        expected = f" (must exit {check.expected_exit})" if check.expected_exit else ""
+        lines.append(f"  - check: `{check.command}`{expected}")
     lines.extend(f"  - file: `{glob}`" for glob in requirement.files)
     lines.extend(f"  - no editor problems in: `{glob}`" for glob in requirement.problems)
     if view and view.reason.strip():
         lines.append(f"  - now: {_one_line(view.reason)}")
     return lines
-
-
-def _expected(code: int) -> str:
-    return f" (must exit {code})" if code else ""
-
-
-def _answers(answers: Sequence[str]) -> str:
-    return f"{ANSWERS_HEADING}\n" + "\n".join(f"- {_one_line(answer, 4_000)}" for answer in answers)
 
 
 def _one_line(text: str, limit: int = 600) -> str:

@@ -43,12 +43,6 @@ def _steps_alone(value: object) -> object:
     return {"steps": cast("object", value)} if isinstance(value, list) else value
 
 
-def _turns_alone(value: object) -> object:
-    if value is None:
-        raise ValueError("the script is empty: write a list of turns under `turns:`")
-    return {"turns": cast("object", value)} if isinstance(value, list) else value
-
-
 def _checked_pause(seconds: float) -> float:
     if seconds > MAX_PAUSE:
         raise ValueError(f"`pause` is at most {MAX_PAUSE:.0f} seconds")
@@ -172,7 +166,9 @@ class Script(Shape):
     @model_validator(mode="before")
     @classmethod
     def _may_be_a_list(cls, value: object) -> object:
-        return _turns_alone(value)
+        if value is None:
+            raise ValueError("the script is empty: write a list of turns under `turns:`")
+        return {"turns": cast("object", value)} if isinstance(value, list) else value
 
 
 def load_script(source: Path | str) -> Script:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,33 +14,24 @@ from donewhen.ports import Processes, Turn, TurnContext
 from donewhen.regular import read_bytes
 from donewhen.workers import WorkerParts
 from donewhen.workers import script as recorded
-from donewhen.workers.activity import LiveOutput, without_control
+from donewhen.workers.activity import output_shown
 
 MAX_TAIL = 400
 
 
 class ScriptedWorker:
-    """Plays one turn of a recording per iteration; iteration 3 is the third turn, also after a crash or a resume."""
+    """Plays one turn of a recording per iteration; iteration 3 is the third turn, also after a crash or a resume.
+
+    `source` is a YAML file, or YAML text of more than one line. Raises InvalidGoal with the line of a mistake.
+    """
 
     name = "scripted"
     waits_for_person = False
 
-    def __init__(
-        self,
-        script: recorded.Script,
-        processes: Processes,
-        environment: Callable[[], Mapping[str, str]],
-    ) -> None:
-        self._script = script
+    def __init__(self, source: Path | str, processes: Processes, environment: Callable[[], Mapping[str, str]]) -> None:
+        self._script = recorded.load_script(source)
         self._processes = processes
         self._environment = environment
-
-    @classmethod
-    def load(
-        cls, source: Path | str, processes: Processes, environment: Callable[[], Mapping[str, str]]
-    ) -> ScriptedWorker:
-        """From a YAML file, or YAML text of more than one line. Raises InvalidGoal with the line of a mistake."""
-        return cls(recorded.load_script(source), processes, environment)
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """Plays the turn of this iteration. Raises WorkerFailed if a step fails or the script ran out."""
@@ -58,7 +48,7 @@ def make(parts: WorkerParts) -> ScriptedWorker:
     """Raises UsageError without a recording, InvalidGoal for a wrong one."""
     if not parts.options.script:
         raise UsageError("worker scripted needs a recording", typed=": --script FILE")
-    return ScriptedWorker.load(Path(parts.options.script), parts.processes(), parts.environment)
+    return ScriptedWorker(Path(parts.options.script), parts.processes(), parts.environment)
 
 
 class _Playing:
@@ -130,13 +120,7 @@ class _Playing:
 
     async def _run_command(self, command: str) -> None:
         self._context.activity(f"run {command}")
-        live = LiveOutput(self._context.activity)
-
-        def take_line(line: str) -> None:
-            live.hear(line)
-            self._context.stream(f"{without_control(line).rstrip()}\n")
-
-        try:
+        with output_shown(self._context) as take_line:
             result = await self._processes.run(
                 command,
                 cwd=self._context.workspace.root,
@@ -144,8 +128,6 @@ class _Playing:
                 token=self._turn.token,
                 on_line=take_line,
             )
-        finally:
-            live.close()
         self._files.remember()
         ended = result.spawn_error or f"exit {result.exit_code}"
         tail = result.output.strip()[-MAX_TAIL:]
@@ -180,7 +162,7 @@ class RecordedFiles:
     def __init__(self, root: Path, paths: Sequence[str]) -> None:
         self._root = root.resolve()
         self._paths = tuple(paths)
-        self._known: dict[Path, str | None] = {}
+        self._known: dict[Path, bytes | None] = {}
         self.remember()
 
     def remember(self) -> None:
@@ -188,7 +170,7 @@ class RecordedFiles:
         for path in self._paths:
             target = self._target(path)
             if target is not None:
-                self._known[target] = _digest(_content_or_none(target))
+                self._known[target] = _content_or_none(target)
 
     def write(self, path: str, text: str) -> None:
         """Creates or replaces a file; missing folders are created."""
@@ -229,23 +211,23 @@ class RecordedFiles:
 
     def _refuse_changed(self, path: str, target: Path) -> bytes | None:
         content = _content_or_none(target)
-        if target in self._known and self._known[target] != _digest(content):
+        if target in self._known and self._known[target] != content:
             raise ChangedMeanwhile(path, None if content is None else content.decode(errors="replace"))
         return content
 
     def _replace(self, target: Path, content: bytes) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(content)
-            Path(temporary).chmod(mode if mode is not None else 0o644)
+            Path(temporary).chmod(mode)
             Path(temporary).replace(target)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        self._known[target] = _digest(content)
+        self._known[target] = content
 
 
 def _content_or_none(target: Path) -> bytes | None:
@@ -253,7 +235,3 @@ def _content_or_none(target: Path) -> bytes | None:
         return read_bytes(target)
     except FileNotFoundError:
         return None
-
-
-def _digest(content: bytes | None) -> str | None:
-    return None if content is None else hashlib.sha256(content).hexdigest()

@@ -10,12 +10,13 @@ import json
 import os
 import shlex
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from donewhen.core.calls import Message, ToolCall
+from donewhen.core.errors import OverBudget
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Usage, WorkerStep
 from donewhen.ports import TurnContext
@@ -30,6 +31,8 @@ MAX_TOOL_TEXT = 4_000
 MAX_STEPS = 200
 MAX_SAID = 200_000
 NO_RESULT = "it had no result when the turn ended"
+SESSION = "session of the agent: "
+"""How the message begins that keeps the agent's session with the run."""
 
 TOOLS: Mapping[str, str] = {
     "execute": "run_command",
@@ -73,7 +76,9 @@ class AgentTool:
     def name(self) -> str:
         """The tool as rules and the timeline name it."""
         if self.kind == "edit":
-            return "write_file" if self._makes_a_file() else "edit_file"
+            blocks = [fields_of(one) for one in items_of(self.known.get("content"))]
+            makes = any(block.get("type") == "diff" and block.get("oldText") is None for block in blocks)
+            return "write_file" if makes else "edit_file"
         return TOOLS.get(self.kind, self.kind)
 
     def command(self) -> str:
@@ -91,8 +96,7 @@ class AgentTool:
         places += [text_of(fields_of(one).get("path")) for one in items_of(self.known.get("content"))]
         given = fields_of(self.known.get("rawInput"))
         places += [text_of(given.get(name)) for name in ("file_path", "path", "abs_path", "filePath")]
-        changes = fields_of(given.get("changes"))
-        places += list(changes)
+        places += list(fields_of(given.get("changes")))
         found = next((place for place in places if place), "")
         return relative(found, root) if found else ""
 
@@ -101,9 +105,7 @@ class AgentTool:
         if self.kind == "execute":
             return {"command": self.command()}
         path = self.path(root)
-        if path:
-            return {"path": path}
-        return {"title": self.title()}
+        return {"path": path} if path else {"title": self.title()}
 
     def title(self) -> str:
         return activity_line(text_of(self.known.get("title"))) or self.kind
@@ -119,10 +121,8 @@ class AgentTool:
 
     def result_text(self) -> str:
         """What it showed of its result."""
-        shown: list[str] = []
-        for one in items_of(self.known.get("content")):
-            block = fields_of(one)
-            shown.append(text_of(fields_of(block.get("content")).get("text")))
+        blocks = [fields_of(one) for one in items_of(self.known.get("content"))]
+        shown = [text_of(fields_of(block.get("content")).get("text")) for block in blocks]
         found = "\n".join(part for part in shown if part)
         raw = self.known.get("rawOutput")
         return found or text_of(raw) or (json.dumps(raw, ensure_ascii=False) if raw else "")
@@ -136,10 +136,6 @@ class AgentTool:
                 return f"{block.get('path')}\n--- before\n{old}\n--- after\n{new}" if old else new
         given = self.known.get("rawInput")
         return json.dumps(given, indent=2, ensure_ascii=False) if given else self.title()
-
-    def _makes_a_file(self) -> bool:
-        blocks = [fields_of(one) for one in items_of(self.known.get("content"))]
-        return any(block.get("type") == "diff" and block.get("oldText") is None for block in blocks)
 
 
 _SHELL = ("-c", "-lc", "-ic")
@@ -155,10 +151,7 @@ def relative(path: str, root: Path) -> str:
 
 
 class Updates:
-    """The updates of one turn. `replaying`: an earlier session is told again, of which nothing is put on record.
-
-    `over` is asked after each word on what was spent, in US dollars, and says why the agent may not go on.
-    """
+    """The updates of one turn. `replaying`: an earlier session is told again, of which nothing is put on record."""
 
     def __init__(self, context: TurnContext, naming: str, agent: str) -> None:
         self.replaying = False
@@ -172,7 +165,6 @@ class Updates:
         self.steps: deque[WorkerStep] = deque(maxlen=MAX_STEPS)
         self.failure: BaseException | None = None
         self.failed = asyncio.Event()
-        self.on_cost: Callable[[float], None] = lambda spent: None
         self._context = context
         self._naming = naming
         self._agent = agent
@@ -221,13 +213,18 @@ class Updates:
                 if not update.done():
                     update.set_result(None)
                 continue
-            if self.replaying:
-                self._replayed(update)
+            if self.replaying and update.get("sessionUpdate") != "usage_update":
                 continue
             try:
                 await self._work_off(update)
             except Exception as error:  # noqa: BLE001  # whatever it is ends the turn, which raises it
                 self.fail(error)
+
+    def refuse_overspending(self, spent: float | None) -> None:
+        """Ends the turn where the agent has spent more in it, in US dollars, than was left."""
+        left = self._context.calls.left().usd
+        if left is not None and spent is not None and spent > left:
+            self.fail(OverBudget(f"the agent has spent ${spent:.4f} in this turn, and ${left:.4f} were left"))
 
     def fail(self, error: BaseException) -> None:
         """Ends the turn with this error."""
@@ -248,20 +245,14 @@ class Updates:
             case "plan":
                 await self._plans(items_of(update.get("entries")))
             case "usage_update":
-                self._costs(fields_of(update.get("cost")))
+                cost = fields_of(update.get("cost"))
+                amount = cost.get("amount")
+                if isinstance(amount, int | float) and cost.get("currency") == "USD" and amount >= 0:
+                    self.cost = float(amount)
+                    self.base = self.cost if self.replaying else self.base
+                    self.refuse_overspending(self.spent)
             case _:
                 pass  # what modes, commands and settings it has is of no use here
-
-    def _replayed(self, update: Fields) -> None:
-        if update.get("sessionUpdate") == "usage_update":
-            self._costs(fields_of(update.get("cost")))
-            self.base = self.cost
-
-    def _costs(self, cost: Fields) -> None:
-        amount = cost.get("amount")
-        if isinstance(amount, int | float) and cost.get("currency") == "USD" and amount >= 0:
-            self.cost = float(amount)
-            self.on_cost(self.spent or 0.0)
 
     @property
     def spent(self) -> float | None:
@@ -390,6 +381,12 @@ class Updates:
 _CHUNKS = ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk")
 _ENDS = ("completed", "failed")
 _MARKS = {"completed": "x", "in_progress": ">"}
+
+
+def session_of(conversation: tuple[Message, ...]) -> str:
+    """The agent's session that was kept last; empty if there is none."""
+    kept = [one.text for one in conversation if one.role == "system" and one.text.startswith(SESSION)]
+    return kept[-1].removeprefix(SESSION) if kept else ""
 
 
 def _chunk(update: Fields) -> str:

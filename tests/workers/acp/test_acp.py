@@ -15,15 +15,14 @@ import psutil
 import pytest
 
 from donewhen.core.calls import Message
-from donewhen.core.errors import WorkerFailed
+from donewhen.core.errors import OverBudget, WorkerFailed
+from donewhen.core.events import RunOptions
 from donewhen.core.plugging import Halt, ToolOutcome, ToolUse
 from donewhen.core.work import Answer, TurnResult
-from donewhen.ports import ToolDoer, Turn, TurnContext
-from donewhen.workspace.guarded import GuardedFolder
-from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.rooms.plain import PlainRooms
+from donewhen.ports import Left, ToolDoer, Turn
+from donewhen.workers.updates import Updates
 from tests.tools import below
-from tests.workers.agent_turns import AgentContext, Files
+from tests.workers.agent_turns import Account, AgentContext, Files, worker_parts
 from tests.workers.turns import environment, turn
 
 if TYPE_CHECKING:
@@ -44,16 +43,13 @@ class Rig:
     def worker(self, way: str, **more: Any) -> AcpWorker:
         from donewhen.workers.acp.worker import AcpWorker  # takes a second, and each process collects this
 
-        processes = SystemProcesses()
-
-        def files(turn: Turn, context: TurnContext) -> GuardedFolder:
-            return GuardedFolder(context.workspace, processes, environment, turn.token)
-
         command = f"{shlex.quote(sys.executable)} {shlex.quote(str(AGENT))} {way}"
         variables = {**environment(), "REPORT": str(self.reports)}
-        return AcpWorker(
-            command, PlainRooms(processes), lambda: variables, files, lambda text: text.replace("s3cret", "***"), **more
-        )
+        parts = worker_parts(
+            RunOptions("acp", worker_command=command), environment=lambda: variables,
+            mask=lambda text: text.replace("s3cret", "***"),
+        )  # fmt: skip
+        return AcpWorker(parts, **more)
 
     async def plays(self, way: str, given: Turn | None = None, **more: Any) -> TurnResult:
         return await self.worker(way, **more).work(given or turn(), self.context)
@@ -231,12 +227,38 @@ async def test_an_agent_that_falls_silent_is_ended(rig: Rig) -> None:
 
 
 async def test_a_program_that_is_not_there_is_named_with_how_to_get_it(rig: Rig) -> None:
-    processes = SystemProcesses()
     from donewhen.workers.acp.worker import AcpWorker  # as above
 
-    worker = AcpWorker("no-such-folder/codex-acp", PlainRooms(processes), environment, lambda t, c: rig.context)
+    worker = AcpWorker(worker_parts(RunOptions("acp", worker_command="no-such-folder/codex-acp")))
     with pytest.raises(WorkerFailed, match="npm install -g @agentclientprotocol/codex-acp"):
         await worker.work(turn(), rig.context)
+
+
+class Poor(Account):
+    """Half a dollar is left."""
+
+    def left(self) -> Left:
+        return Left(usd=0.5)
+
+
+async def test_what_its_session_had_cost_before_is_not_what_the_turn_spends(rig: Rig) -> None:
+    rig.context.calls = Poor(rig.context)
+    updates = Updates(rig.context, "acp-2-0", "agent")
+    following = asyncio.ensure_future(updates.follow())
+
+    async def costs(usd: float) -> None:
+        cost = {"amount": usd, "currency": "USD"}
+        updates.take({"update": {"sessionUpdate": "usage_update", "cost": cost}})
+        await updates.caught_up()
+
+    updates.replaying = True
+    await costs(5.0)
+    updates.replaying = False
+    await costs(5.4)
+    assert updates.failure is None
+    await costs(5.6)
+    assert isinstance(updates.failure, OverBudget)
+    following.cancel()
 
 
 async def test_what_it_greets_with_is_passed_over(rig: Rig) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
 
@@ -60,7 +60,7 @@ class Environment:
 
     def __init__(self) -> None:
         self._digests: dict[str, tuple[Signature, str]] = {}
-        self._plugins: dict[Path, tuple[Signature, str]] = {}
+        self._plugins: dict[str, tuple[Signature, str]] = {}
 
     def programs(
         self, root: Path, commands: Sequence[TaskCommand], environment: Mapping[str, str]
@@ -81,7 +81,8 @@ class Environment:
                 path = places[place]
                 # Not every word of a script is a program: those of the goal's own commands are.
                 if path is not None or not command.nested:
-                    found[command.check_id, name] = self._program_fact(root, command.check_id, name, path)
+                    digest, shown = ("", "") if path is None else (self._digest(path), _shown_path(root, path))
+                    found[command.check_id, name] = ProgramFact(command.check_id, name, digest, shown)
         return tuple(found[key] for key in sorted(found))
 
     def startup_files(self, root: Path, folders: Sequence[str], environment: Mapping[str, str]) -> tuple[FileFact, ...]:
@@ -95,13 +96,20 @@ class Environment:
             places += [
                 Path(e.path) for e in _sorted_dir_entries(packages) if e.name in _STARTUP or e.name.endswith(".pth")
             ]
-            for fact in (*self._runner_packages(root, packages), *self._plugins_in(root, packages)):
-                found[fact.path] = fact
+            for package in (packages / name for name in _RUNNER_PACKAGES):
+                if package.is_dir():
+                    path = _shown_path(root, package)
+                    found[path] = FileFact(path, self._folder_digest(package))
+            found |= {fact.path: fact for fact in self._plugins_in(root, packages)}
             for folder in _folders_of_pth(packages):
                 found |= {fact.path: fact for fact in self._plugins_in(root, folder)}
         for place in places:
             path = _shown_path(root, place)
-            if place.suffix == ".pth" and not _runs_code(place):
+            # A line that begins with `import` is run by Python at its start; a folder's name is only looked in last.
+            if place.suffix == ".pth" and not any(
+                line.startswith(("import ", "import\t")) and not _HARMLESS_PTH.fullmatch(line.strip())
+                for line in _lines_of_pth(place)
+            ):
                 continue
             found[path] = FileFact(path, self._digest(place))
         return tuple(found[path] for path in sorted(found))
@@ -143,40 +151,16 @@ class Environment:
             lines += [line] if counts and line.strip() else []
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
 
-    def _program_fact(self, root: Path, check_id: str, name: str, path: Path | None) -> ProgramFact:
-        if path is None:
-            return ProgramFact(check_id, name)
-        return ProgramFact(check_id, name, self._digest(path), _shown_path(root, path))
-
-    def _runner_packages(self, root: Path, packages: Path) -> Iterator[FileFact]:
-        for name in _RUNNER_PACKAGES:
-            package = packages / name
-            if package.is_dir():
-                yield FileFact(_shown_path(root, package), self._folder_digest(package))
-
     def _plugins_in(self, root: Path, packages: Path) -> Iterator[FileFact]:
         """Distributions that pytest loads by itself, by what they announce: another version of one is not a change."""
         for entry in _sorted_dir_entries(packages):
             if entry.name.endswith((".dist-info", ".egg-info")) and entry.is_dir():
-                announced = self._announced(Path(entry.path) / "entry_points.txt")
+                entry_points = f"{entry.path}/entry_points.txt"
+                announced = self._once(self._plugins, entry_points, lambda path, stat: _announced(path))
                 if announced:
                     installed = f"{_shown_path(root, packages)}/{entry.name.partition('-')[0]} (pytest plugin)"
-                    file = _shown_path(root, Path(entry.path) / "entry_points.txt")
+                    file = _shown_path(root, Path(entry_points))
                     yield FileFact(installed if packages.name in _INSTALLED else file, announced)
-
-    def _announced(self, path: Path) -> str:
-        try:
-            stat = path.stat()
-            signature = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-            known = self._plugins.get(path)
-            if known is not None and known[0] == signature:
-                return known[1]
-            section = re.search(r"^\[pytest11\]\s*$(.*?)(?=^\[|\Z)", read_text(path, "utf-8", "replace"), re.M | re.S)
-        except OSError:
-            return ""
-        announced = " ".join(section[1].split()) if section else ""
-        self._plugins[path] = (signature, announced)
-        return announced
 
     def _folder_digest(self, folder: Path) -> str:
         whole = hashlib.sha256()
@@ -187,20 +171,34 @@ class Environment:
         return whole.hexdigest()[:16]
 
     def _digest(self, path: Path | str) -> str:
+        return self._once(self._digests, str(path), _program_digest)
+
+    def _once(
+        self,
+        known: dict[str, tuple[Signature, str]],
+        path: str,
+        read: Callable[[str, os.stat_result], str],
+    ) -> str:
+        """What is read of a file, again only if stat says that it changed; empty if it can't be read."""
         try:
             stat = os.stat(path)  # noqa: PTH116  # called for each file of a runner's package: Path takes longer than stat
             signature = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-            known = self._digests.get(str(path))
-            if known is not None and known[0] == signature:
-                return known[1]
-            if stat.st_size > _SMALL:
-                digest = f"{stat.st_size}:{stat.st_mtime_ns}"
-            else:
-                digest = hashlib.sha256(read_bytes(Path(path))).hexdigest()[:16]
+            if path not in known or known[path][0] != signature:
+                known[path] = (signature, read(path, stat))
         except OSError:
             return ""
-        self._digests[str(path)] = (signature, digest)
-        return digest
+        return known[path][1]
+
+
+def _announced(path: str) -> str:
+    section = re.search(r"^\[pytest11\]\s*$(.*?)(?=^\[|\Z)", read_text(Path(path), "utf-8", "replace"), re.M | re.S)
+    return " ".join(section[1].split()) if section else ""
+
+
+def _program_digest(path: str, stat: os.stat_result) -> str:
+    if stat.st_size > _SMALL:
+        return f"{stat.st_size}:{stat.st_mtime_ns}"
+    return hashlib.sha256(read_bytes(Path(path))).hexdigest()[:16]
 
 
 def _source_files(folder: str) -> Iterator[str]:
@@ -231,7 +229,7 @@ def _program_words(command: TaskCommand) -> Iterator[str]:
     segment = command.segment
     first = segment.words[0]
     plain = first not in _BUILTINS and re.fullmatch(r"[\w.~+/\\:][\w./\\+~:-]*", first) is not None
-    if plain and ("/" not in first or _installed(first)):
+    if plain and ("/" not in first or re.search(r"(?:^|/)(?:bin|Scripts|\.bin)/[^/]+$", first)):
         yield first
     if segment.tool and segment.tool[0] != first:
         installed = f"{_BESIDE}/{segment.tool[0]}"
@@ -243,10 +241,6 @@ def _program_words(command: TaskCommand) -> Iterator[str]:
 
 _BESIDE = "node_modules/.bin"
 _PACKAGED = frozenset(name for tool in TOOLS if tool.packaged for name in tool.names)
-
-
-def _installed(word: str) -> bool:
-    return re.search(r"(?:^|/)(?:bin|Scripts|\.bin)/[^/]+$", word) is not None
 
 
 def _shown_path(root: Path, path: Path) -> str:
@@ -287,13 +281,16 @@ def _folders_of_pth(packages: Path) -> Iterator[Path]:
     """The folders that Python adds to its path, as for an editable installation: pytest finds plugins there too."""
     for entry in _sorted_dir_entries(packages):
         if entry.name.endswith(".pth"):
-            try:
-                lines = read_text(Path(entry.path), "utf-8", "replace").splitlines()
-            except OSError:
-                continue
-            yield from (
-                packages / line.strip() for line in lines if line.strip() and not line.startswith(("#", "import"))
-            )
+            for line in _lines_of_pth(Path(entry.path)):
+                if line.strip() and not line.startswith(("#", "import")):
+                    yield packages / line.strip()
+
+
+def _lines_of_pth(pth: Path) -> list[str]:
+    try:
+        return read_text(pth, "utf-8", "replace").splitlines()
+    except OSError:
+        return []
 
 
 def _sorted_dir_entries(folder: Path | str) -> list[os.DirEntry[str]]:
@@ -302,12 +299,3 @@ def _sorted_dir_entries(folder: Path | str) -> list[os.DirEntry[str]]:
             return sorted(entries, key=lambda e: e.name)
     except OSError:
         return []
-
-
-def _runs_code(pth: Path) -> bool:
-    """A line that begins with `import` is run by Python at its start; a folder's name is only looked in last."""
-    try:
-        lines = read_text(pth, "utf-8", "replace").splitlines()
-    except OSError:
-        return False
-    return any(line.startswith(("import ", "import\t")) and not _HARMLESS_PTH.fullmatch(line.strip()) for line in lines)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,8 +41,21 @@ class WorkspaceProbes:
         # Copied on the loop: the workspace's own state is never read from another thread.
         protected = {p: workspace.digest(p) or "" for p in workspace.files(goal.protect)} if goal.protect else {}
         goal_digest = (workspace.digest(goal.path) or "") if goal.path else ""
-        view = _View(workspace.root, protected, goal_digest, dict(self._environment()))
-        return await asyncio.to_thread(self._integrity_facts, goal, view)
+        root, variables = workspace.root, dict(self._environment())
+
+        def read() -> IntegrityFacts:
+            commands = started_commands(root, goal)
+            folders = sorted({command.folder for command in commands} | {""})
+            return IntegrityFacts(
+                goal_file=_goal_file(root, goal, goal_digest),
+                protected=tuple(FileFact(path, digest) for path, digest in sorted(protected.items())),
+                programs=self._disk.programs(root, commands, variables),
+                environment=self._disk.startup_files(root, folders, variables),
+                settings=(*self._disk.settings(variables), *self._disk.runner_packages(root, folders)),
+                protect=goal.protect,
+            )
+
+        return await asyncio.to_thread(read)
 
     async def started(self, goal: Goal, workspace: Workspace) -> Mapping[str, tuple[str, ...]]:
         commands = await asyncio.to_thread(started_commands, workspace.root, goal)
@@ -65,43 +78,13 @@ class WorkspaceProbes:
             self._addressing = Addressing()
         return await self._addressing.facts(goal, workspace, results, since, commands)
 
-    def _integrity_facts(self, goal: Goal, view: _View) -> IntegrityFacts:
-        commands = started_commands(view.root, goal)
-        folders = sorted({command.folder for command in commands} | {""})
-        return IntegrityFacts(
-            goal_file=_goal_file(goal, view),
-            protected=tuple(FileFact(path, digest) for path, digest in sorted(view.protected.items())),
-            programs=self._disk.programs(view.root, commands, view.environment),
-            environment=self._disk.startup_files(view.root, folders, view.environment),
-            settings=(
-                *self._disk.settings(view.environment),
-                *self._disk.runner_packages(view.root, folders),
-            ),
-            protect=goal.protect,
-        )
 
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """The workspace at one moment, for a thread to read."""
-
-    root: Path
-    protected: Mapping[str, str]
-    goal_digest: str
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-def _goal_file(goal: Goal, view: _View) -> FileFact | None:
+def _goal_file(root: Path, goal: Goal, known_digest: str) -> FileFact | None:
     if goal.path is None:
         return None
-    data = _bytes(view.root, goal.path)
-    digest = hashlib.sha256(data).hexdigest() if data is not None else ""
-    text = "" if data is None else data.decode("utf-8", "replace")[:_SHOWN]
-    return FileFact(goal.path, view.goal_digest or digest, text)
-
-
-def _bytes(root: Path, path: str) -> bytes | None:
-    try:
-        return read_bytes(path, _LARGEST, within=root)
-    except OSError:
-        return None
+    digest = text = ""
+    with contextlib.suppress(OSError):
+        data = read_bytes(goal.path, _LARGEST, within=root)
+        digest = hashlib.sha256(data).hexdigest()
+        text = data.decode("utf-8", "replace")[:_SHOWN]
+    return FileFact(goal.path, known_digest or digest, text)

@@ -111,24 +111,23 @@ def prepare_reports(
 ) -> Reports:
     """Asks pytest for a report through PYTEST_ADDOPTS (added to `variables`), unless the user's options name one.
     `written` is where what the check writes below the root is to be read from, where that isn't the root itself."""
-    _discard_old(scratch)
+    for left in scratch.glob("report-*"):  # by a crash: another process may be using the younger ones
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _FORGOTTEN:
+                shutil.rmtree(left)
     folder = scratch / f"report-{secrets.token_hex(16)}"
     folder.mkdir(parents=True, mode=0o700)
-    asked = not _switched_off(root, parts, variables)
+    # `-p no:junitxml`: then pytest refuses the option.
+    words = [word for part in parts for word in part.words]
+    options = (variables.get("PYTEST_ADDOPTS", ""), configured_options(root), *words)
+    asked = not any("no:junitxml" in text for text in options)
     reports = Reports(folder / "junit.xml", asked, *_declared_reports(root, parts, folders, variables, written))
     if asked and not _configured(root, variables):
         given = variables.get("PYTEST_ADDOPTS", "")
-        family = "" if _on_command_line(parts) else " -o junit_family=xunit1"
+        named = any(option_values(part.words, ("--junitxml", "--junit-xml")) for part in parts)
+        family = "" if named else " -o junit_family=xunit1"
         variables["PYTEST_ADDOPTS"] = f"{given} --junitxml={shlex.quote(str(reports.ours))}{family}".strip()
     return reports
-
-
-def _discard_old(scratch: Path) -> None:
-    """Folders that a crash left behind; another process may be using the younger ones."""
-    for folder in scratch.glob("report-*"):
-        with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime > _FORGOTTEN:
-                shutil.rmtree(folder)
 
 
 def _declared_reports(
@@ -156,18 +155,6 @@ def _before(
     if written is not None:
         paths = [written / path.relative_to(root) if path.is_relative_to(root) else path for path in paths]
     return tuple((path, _signature(path)) for path in paths)
-
-
-def _switched_off(root: Path, parts: Sequence[Segment], variables: Mapping[str, str]) -> bool:
-    """`-p no:junitxml`: then pytest refuses the option."""
-    words = [word for part in parts for word in part.words]
-    return any(
-        "no:junitxml" in text for text in (variables.get("PYTEST_ADDOPTS", ""), configured_options(root), *words)
-    )
-
-
-def _on_command_line(parts: Sequence[Segment]) -> bool:
-    return any(option_values(part.words, ("--junitxml", "--junit-xml")) for part in parts)
 
 
 def _configured(root: Path, variables: Mapping[str, str]) -> list[str]:

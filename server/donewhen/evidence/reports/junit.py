@@ -90,7 +90,8 @@ def _report(root: ElementTree.Element, places: Places) -> Report:
         tests.append(replace(test, name=numbered(test.name, times[test.name])))
     least, most = _range(root)
     miscounted, extra = _miscounted(root)
-    return Report(tuple(tests), tuple(problems), least, most, miscounted, _runner(root), extra, broke_off)
+    runner = next((name for one in (root, *root) if (name := one.get("name", ""))), "")
+    return Report(tuple(tests), tuple(problems), least, most, miscounted, runner, extra, broke_off)
 
 
 _RUNNER_ITSELF = ("pytest", "internal")
@@ -106,10 +107,6 @@ def _last_line(element: ElementTree.Element) -> str:
 def numbered(name: str, time: int) -> str:
     """The name of the `time`-th test that its runner calls `name`: a case of it, in the integrity facts."""
     return name if time == 1 else f"{name}[#{time}]"
-
-
-def _runner(root: ElementTree.Element) -> str:
-    return next((name for one in (root, *root) if (name := one.get("name", ""))), "")
 
 
 def _cases(root: ElementTree.Element) -> Iterator[ElementTree.Element]:

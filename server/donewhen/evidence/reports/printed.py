@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from donewhen.core.ecosystems import FORMS
-from donewhen.core.ecosystems.output import Named, added, multiline
+from donewhen.core.ecosystems.output import added, multiline
 from donewhen.core.evidence import TestCase, TestOutcome, TestTotals
 from donewhen.evidence.reports.junit import numbered
 
@@ -66,7 +66,13 @@ def printed_tests(output: str, forms: Sequence[str], totals: TestTotals | None) 
         outcomes = [test.outcome for test in tests]
         failed = outcomes.count("failed") + outcomes.count("error")
         if totals and tests and (outcomes.count("passed"), failed) == (totals.passed, totals.failed):
-            return _told_apart(tests)
+            # Tests of several binaries or packages may have equal names: they stay as many tests.
+            times: Counter[str] = Counter()
+            found: list[TestCase] = []
+            for test in tests:
+                times[test.name] += 1
+                found.append(replace(test, name=numbered(test.name, times[test.name])))
+            return tuple(found)
     return ()
 
 
@@ -79,19 +85,7 @@ def printed_failures(output: str, forms: Sequence[str]) -> tuple[TestCase, ...]:
 
 def _tests_in_form(output: str, form: str) -> tuple[TestCase, ...]:
     read = FORMS[form].tests
-    return tuple(map(_test, read(output))) if read is not None else ()
-
-
-def _test(named: Named) -> TestCase:
-    name, word = named
-    return TestCase(name, _OUTCOMES[word], message="it never ran" if word == "never ran" else "")
-
-
-def _told_apart(tests: Sequence[TestCase]) -> tuple[TestCase, ...]:
-    """Tests of several binaries or packages may have equal names: they stay as many tests."""
-    times: Counter[str] = Counter()
-    found: list[TestCase] = []
-    for test in tests:
-        times[test.name] += 1
-        found.append(replace(test, name=numbered(test.name, times[test.name])))
-    return tuple(found)
+    return tuple(
+        TestCase(name, _OUTCOMES[word], message="it never ran" if word == "never ran" else "")
+        for name, word in (read(output) if read is not None else ())
+    )

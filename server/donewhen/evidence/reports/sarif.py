@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from donewhen.core.evidence import Problem, Severity
@@ -14,30 +13,21 @@ _SEVERITY: dict[str, Severity] = {"error": "error", "warning": "warning", "note"
 
 def read_sarif(text: str, places: Places) -> tuple[Problem, ...] | None:
     """The results that have a place in the workspace; None if the text is not SARIF."""
+    problems: list[Problem] = []
     try:
         log: Any = json.loads(text)
-    except ValueError:
-        return None
-    try:
-        return tuple(_problems_in_log(log, places))
+        for run in log["runs"] or ():
+            tool = str(run.get("tool", {}).get("driver", {}).get("name", "sarif"))
+            for result in run.get("results") or ():
+                if result.get("suppressions"):
+                    continue
+                for location in result.get("locations") or ():
+                    problem = _located_problem(result, location.get("physicalLocation", {}), tool, places)
+                    if problem is not None:
+                        problems.append(problem)
     except (AttributeError, KeyError, TypeError, ValueError):
-        return None  # JSON, but of a different shape
-
-
-def _problems_in_log(log: Any, places: Places) -> Iterator[Problem]:
-    for run in _items(log["runs"]):
-        tool = str(run.get("tool", {}).get("driver", {}).get("name", "sarif"))
-        for result in _items(run.get("results")):
-            if result.get("suppressions"):
-                continue
-            for location in _items(result.get("locations")):
-                problem = _located_problem(result, location.get("physicalLocation", {}), tool, places)
-                if problem is not None:
-                    yield problem
-
-
-def _items(value: Any) -> list[Any]:
-    return list(value or ())
+        return None  # not JSON, or of a different shape
+    return tuple(problems)
 
 
 def _located_problem(result: Any, place: Any, tool: str, places: Places) -> Problem | None:

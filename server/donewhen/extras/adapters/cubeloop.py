@@ -59,7 +59,8 @@ class CubeLoopAgent(KnownAgent):
     def model(self) -> KnownModel | None:
         spec = part(self.agent, "state", "model")
         client = part(self.agent, "_model", "provider", "_client")
-        provider = text_at(spec, "provider_id") or _provider_of(client)
+        library = type(client).__module__.partition(".")[0]
+        provider = text_at(spec, "provider_id") or (library if library in ("openai", "anthropic") else "")
         return known_model(provider, text_at(spec, "id"), part(client, "base_url"), part(client, "api_key"))
 
     @property
@@ -71,12 +72,6 @@ class CubeLoopAgent(KnownAgent):
 
     def restore(self, kept: Any) -> None:
         self.agent.state.messages = list(kept)
-
-
-def _provider_of(client: Any) -> str:
-    """By the library that its client is of."""
-    top = type(client).__module__.partition(".")[0]
-    return top if top in ("openai", "anthropic") else ""
 
 
 def _priced_usage(used: Any, prices: Any) -> Usage:

@@ -84,11 +84,6 @@ def _state(value: Any) -> Any:
     return value.value if has(value, "value", "interrupts") else value
 
 
-def _keyed(value: Any) -> Mapping[str, Any]:
-    state = _state(value)
-    return cast("Mapping[str, Any]", state) if isinstance(state, Mapping) else {}
-
-
 def _messages(value: Any) -> Sequence[Any]:
     return several(part(_state(value), "messages"))
 
@@ -103,7 +98,9 @@ def result(value: Any, before: int = 0) -> Answer | None:
         return None
     usage = reduce(add, (_message_usage(one) for one in said[before:]), Usage())
     known = usage.tokens or usage.usd is None
-    return Answer(_message_text(said[-1]), value, _keyed(value), usage if known else None)
+    state = _state(value)
+    keyed: Mapping[str, Any] = cast("Mapping[str, Any]", state) if isinstance(state, Mapping) else {}
+    return Answer(_message_text(said[-1]), value, keyed, usage if known else None)
 
 
 def _is_message(value: Any) -> bool:

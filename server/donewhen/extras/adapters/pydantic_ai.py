@@ -84,13 +84,10 @@ def result(value: Any) -> Answer | None:
     cost = part(used, "cost")
     counts = count(used, "input_tokens"), count(used, "output_tokens"), count(used, "cache_read_tokens")
     usage = None if used is None else Usage(*counts, None if cost is None else float(cost))
-    return Answer(_output(value.output), value, {}, usage)
-
-
-def _output(output: Any) -> str:
-    """A model of theirs as the JSON that it stands for."""
+    # A model of theirs is answered as the JSON that it stands for.
+    output: Any = value.output
     as_model = called(output, "model_dump_json") if has(output, "model_dump_json") else None
-    return as_model if isinstance(as_model, str) else as_json(output)
+    return Answer(as_model if isinstance(as_model, str) else as_json(output), value, {}, usage)
 
 
 def spoken(value: Any) -> Iterator[dict[str, Any]] | None:

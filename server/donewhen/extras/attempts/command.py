@@ -14,7 +14,7 @@ from donewhen.cli.formatting import duration, one_line, shown_path, when
 from donewhen.cli.goal_commands import audited
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE, PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
 from donewhen.cli.progress import Log
-from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
+from donewhen.cli.terminal import OutputClosed, ending_signals
 from donewhen.core.answers import answer_example
 from donewhen.core.errors import UsageError, WorkspaceError
 from donewhen.core.verdict import graded
@@ -39,7 +39,10 @@ async def run(call: Call, path: str, options: StartOptions) -> int:
         path, given.attempts, given.keep or "first", options, tuple(given.attempt_worker), tuple(given.attempt_model)
     )
     group = await attempts.begin(plan)
-    await _say_what_is_kept(call, attempts, group)
+    if kept := [one for one in attempts.groups() if not one.proven and one.id != group.id]:
+        size = sum([await attempts.bytes_kept(one) for one in kept]) // 1024**2
+        told = f"{counted(len(kept), 'earlier group')} of attempts take {size:,} MB:"
+        call.terminal.message(f"{told} `donewhen attempts` lists them, `donewhen attempts drop ID` removes one")
     share = attempts.share(plan)
     call.terminal.message(f"{group.id}: {len(group.attempts)} attempts, each in a copy of the workspace")
     each = [
@@ -49,14 +52,6 @@ async def run(call: Call, path: str, options: StartOptions) -> int:
     if each:
         call.terminal.message(f"each may spend an equal share of the budget: {', '.join(each)}")
     return await _pursue_group(call, attempts, group, new=True)
-
-
-async def _say_what_is_kept(call: Call, attempts: Attempts, begun: Group) -> None:
-    kept = [one for one in attempts.groups() if not one.proven and one.id != begun.id]
-    if kept:
-        size = sum([await attempts.bytes_kept(one) for one in kept]) // 1024**2
-        told = f"{counted(len(kept), 'earlier group')} of attempts take {size:,} MB:"
-        call.terminal.message(f"{told} `donewhen attempts` lists them, `donewhen attempts drop ID` removes one")
 
 
 async def _pursue_group(call: Call, attempts: Attempts, group: Group, *, new: bool = False) -> int:
@@ -69,8 +64,13 @@ async def _pursue_group(call: Call, attempts: Attempts, group: Group, *, new: bo
             for line in logs[attempt.number].lines(view):
                 call.terminal.result(f"[{attempt.number}] {line}")
 
+    async def signalled() -> str:
+        await ending.wait()
+        call.terminal.message(f"{ending.reason}: pausing …")
+        return ending.reason
+
     with ending_signals() as ending:
-        group = await attempts.pursue(group, told, lambda: _pause_on_signal(call, ending), new=new)
+        group = await attempts.pursue(group, told, signalled, new=new)
         standing = await attempts.standing(group)
     if ending.reason:
         _show_standing(call, group, standing)
@@ -87,12 +87,6 @@ async def _pursue_group(call: Call, attempts: Attempts, group: Group, *, new: bo
     elif not call.json:
         _say_all(call, table(group, standing))
     return await _applied(call, attempts, group, number)
-
-
-async def _pause_on_signal(call: Call, ending: Ending) -> str:
-    await ending.wait()
-    call.terminal.message(f"{ending.reason}: pausing …")
-    return ending.reason
 
 
 def _none_proven(call: Call, group: Group, standing: Sequence[Standing]) -> int:

@@ -108,11 +108,17 @@ def group_view(group: Group) -> dict[str, str]:
 def views(group: Group, standing: Sequence[Standing]) -> list[dict[str, Any]]:
     """How an editor shows each attempt: `label`, `description`, `detail`; and what it asks before it applies or drops
     one (`apply`, `drop`: `message` and `detail`). Words of others are text there."""
-    return [_view(group, one, len(standing)) for one in standing]
+    return [_attempt_view(group, one, len(standing)) for one in standing]
 
 
-def _view(group: Group, one: Standing, all_of_them: int) -> dict[str, Any]:
+def _attempt_view(group: Group, one: Standing, all_of_them: int) -> dict[str, Any]:
     number = one.attempt.number
+    written = "It changed no file."
+    if one.files:
+        named = listed([harmless(each.path) for each in one.files], NAMED)
+        written = f"Written here: {named}. Nothing is, if one of them was changed here since the attempts began."
+    alone = group.keep == "ask" or all_of_them == 1
+    others = "" if alone else " Once it is proven, the other attempts are removed."
     applied = " · applied" if group.applied == number else ""
     return {
         "label": f"{number} · {outcome_in_words(one)}{applied}",
@@ -120,7 +126,7 @@ def _view(group: Group, one: Standing, all_of_them: int) -> dict[str, Any]:
         "detail": harmless(" · ".join(_reasons(one))),
         "apply": {
             "message": f"Apply the changes of attempt {number} to the workspace?",
-            "detail": f"{_written(one)} Then the goal is checked here.{_others(group, all_of_them)}",
+            "detail": f"{written} Then the goal is checked here.{others}",
         },
         "drop": {
             "message": f"Drop attempt {number}?",
@@ -155,16 +161,3 @@ def _reasons(one: Standing) -> list[str]:
         return [one.attempt.error] if one.attempt.error else []
     ended = one.view.state.lifecycle.reason if one.view.state.status != "complete" else ""
     return [*graded(one.view.views), *([ended] if ended else [])]
-
-
-def _written(one: Standing) -> str:
-    if not one.files:
-        return "It changed no file."
-    named = listed([harmless(each.path) for each in one.files], NAMED)
-    return f"Written here: {named}. Nothing is, if one of them was changed here since the attempts began."
-
-
-def _others(group: Group, all_of_them: int) -> str:
-    if group.keep == "ask" or all_of_them == 1:
-        return ""
-    return " Once it is proven, the other attempts are removed."

@@ -179,12 +179,8 @@ class Attempts:
             await source.close()
         if number == 1:
             await self._refuse_full_disk(group, place, plan.attempts - 1)
-        workspace = self._workspace(root)
-        try:
-            await workspace.open(())
+        async with self._opened_workspace(root) as workspace:
             base = await workspace.checkpoint()
-        finally:
-            await workspace.close()
         worker, model = _in_turn(plan, number)
         options = self._started_with(plan, worker, model)
         return Attempt(number, root, base, worker=worker, model=model, options=asdict(options))
@@ -199,9 +195,15 @@ class Attempts:
                 " free some, drop old attempts, or make fewer"
             )
 
-    def _workspace(self, root: Path) -> FolderWorkspace:
+    @asynccontextmanager
+    async def _opened_workspace(self, root: Path) -> AsyncGenerator[FolderWorkspace]:
         state = workspace_folder(state_folder(self._state_dir), root)
-        return FolderWorkspace(root, state / TREES, watch=False, excluded=(state.parents[1],))
+        workspace = FolderWorkspace(root, state / TREES, watch=False, excluded=(state.parents[1],))
+        try:
+            await workspace.open(())
+            yield workspace
+        finally:
+            await workspace.close()
 
     async def _tidy(self) -> None:
         """Removes what nobody needs: groups whose choice is proven in the workspace, and copies that were cut off."""
@@ -290,7 +292,7 @@ class Attempts:
             return Standing(attempt, gone=True)
         async with self._runs(attempt) as runs:
             await runs.recover()
-            run_id = attempt.run_id or await _pursued_run(runs)
+            run_id = await _run_of(attempt, runs)
             if run_id is None:
                 return Standing(attempt)
             view = (await runs.standing()).get(run_id) or await runs.view(run_id)
@@ -308,7 +310,7 @@ class Attempts:
         """The files that an attempt changed, and their unified diff, bounded. Raises UsageError."""
         attempt = _one_of(group, number)
         async with self._runs(attempt) as runs:
-            run_id = attempt.run_id or await _pursued_run(runs)
+            run_id = await _run_of(attempt, runs)
             if run_id is None:
                 raise UsageError(f"attempt {number} of {group.id} never started, and changed nothing")
             return await runs.changes(run_id), await runs.diff(run_id)
@@ -318,17 +320,10 @@ class Attempts:
         relative to the workspace. Raises UsageError, and WorkspaceError for what can't be read."""
         attempt = _one_of(group, number)
         if after:
-            try:
-                content = await asyncio.to_thread(standing, attempt.root, path)
-            except OSError as error:
-                raise WorkspaceError(f"{path} of attempt {number} can't be read ({error.strerror})") from error
+            content = await _standing_of(attempt, path)
         else:
-            workspace = self._workspace(attempt.root)
-            try:
-                await workspace.open(())
+            async with self._opened_workspace(attempt.root) as workspace:
                 content = await workspace.kept_at(attempt.base, path)
-            finally:
-                await workspace.close()
         try:
             return None if content is None else content.data.decode()
         except UnicodeDecodeError:
@@ -380,7 +375,7 @@ class Attempts:
 
     async def _refuse_findings(self, attempt: Attempt) -> None:
         async with self._runs(attempt) as runs:
-            run_id = attempt.run_id or await _pursued_run(runs)
+            run_id = await _run_of(attempt, runs)
             found = (await runs.view(run_id)).state.open_findings if run_id is not None else ()
         if found:
             named = ", ".join(f"{one.id} {one.finding.kind}{place_of(one.finding)}" for one in found[:5])
@@ -391,20 +386,13 @@ class Attempts:
             )
 
     async def _changes(self, attempt: Attempt, paths: Sequence[str]) -> Sequence[Change]:
-        workspace = self._workspace(attempt.root)
-        try:
-            await workspace.open(())
-            return [await self._change(workspace, attempt, path) for path in paths]
-        finally:
-            await workspace.close()
-
-    async def _change(self, workspace: FolderWorkspace, attempt: Attempt, path: str) -> Change:
-        try:
-            after = await asyncio.to_thread(standing, attempt.root, path)
-        except OSError as error:
-            raise WorkspaceError(f"{path} of attempt {attempt.number} can't be read ({error.strerror})") from error
-        before = await workspace.kept_at(attempt.base, path)
-        return Change(path, self._at_home(attempt, before), self._at_home(attempt, after))
+        changes: list[Change] = []
+        async with self._opened_workspace(attempt.root) as workspace:
+            for path in paths:
+                after = await _standing_of(attempt, path)
+                before = await workspace.kept_at(attempt.base, path)
+                changes.append(Change(path, self._at_home(attempt, before), self._at_home(attempt, after)))
+        return changes
 
     def _at_home(self, attempt: Attempt, content: Content | None) -> Content | None:
         """The same in the workspace: there, a link by an absolute path into the copy leads into the workspace."""
@@ -433,7 +421,15 @@ class Attempts:
         with self._held(group):
             gone = [one for one in group.attempts if numbers is None or one.number in numbers]
             for one in gone:
-                await self._end_run(one)
+                if not one.root.is_dir():
+                    continue
+                # Its run is ended, with whatever a process that was killed left running in its folder.
+                async with self._runs(one) as runs:
+                    await runs.recover()
+                    run_id = await _run_of(one, runs)
+                    if run_id is not None:
+                        with suppress(UsageError):  # it has ended already
+                            await runs.stop(run_id, "the attempt was dropped")
             left = tuple(one for one in group.attempts if one not in gone)
             if not left:
                 await shielded(self._removed(group, group.attempts))
@@ -442,17 +438,6 @@ class Attempts:
             self._groups.keep(kept)
             await shielded(self._removed(group, gone, whole=False))
             return kept
-
-    async def _end_run(self, attempt: Attempt) -> None:
-        """Ends its run, with whatever a process that was killed left running in its folder."""
-        if not attempt.root.is_dir():
-            return
-        async with self._runs(attempt) as runs:
-            await runs.recover()
-            run_id = attempt.run_id or await _pursued_run(runs)
-            if run_id is not None:
-                with suppress(UsageError):  # it has ended already
-                    await runs.stop(run_id, "the attempt was dropped")
 
     async def bytes_kept(self, group: Group) -> int:
         """The bytes of its folders and records."""
@@ -511,7 +496,9 @@ class _Pursuit:
                 await self._stop_others()
                 if signalled.done() and not self._ending:
                     self._ending = signalled.result()
-                    await self._pause_all(self._ending)
+                    for number, task in self._tasks.items():
+                        if not task.done():
+                            await self._each(number, lambda runs, run_id: runs.pause(run_id, self._ending, "person"))
         finally:
             for task in (signalled, *self._tasks.values()):
                 task.cancel()
@@ -539,11 +526,12 @@ class _Pursuit:
 
     async def _begin_attempt(self, attempt: Attempt, runs: Runs) -> RunView | None:
         await runs.recover()
-        run_id = attempt.run_id or await _pursued_run(runs)
+        run_id = await _run_of(attempt, runs)
         if run_id is None:
             if self._ending:
                 return None
-            options = _start_options(attempt)
+            limits = LimitChanges(**attempt.options.get("limits", {}))
+            options = StartOptions(**cast("dict[str, Any]", {**attempt.options, "limits": limits}))
             await _refuse_unready(runs, self._group.goal_path, options)
             return await runs.start(self._group.goal_path, options)
         if not resumable((await runs.view(run_id)).state):
@@ -563,11 +551,6 @@ class _Pursuit:
         for number, task in self._tasks.items():
             if not task.done():
                 await self._each(number, lambda runs, run_id: runs.stop(run_id, f"attempt {first} was proven first"))
-
-    async def _pause_all(self, reason: str) -> None:
-        for number, task in self._tasks.items():
-            if not task.done():
-                await self._each(number, lambda runs, run_id: runs.pause(run_id, reason, "person"))
 
     async def _each(self, number: int, do: Callable[[Runs, str], Awaitable[RunView]]) -> None:
         attempt = self._group.attempt(number)
@@ -607,11 +590,6 @@ async def _refuse_unready(runs: Runs, goal_path: str, options: StartOptions) -> 
         raise UsageError("attempts need a worker that works by itself: give --worker, or --model for the agent")
 
 
-def _start_options(attempt: Attempt) -> StartOptions:
-    kept = {**attempt.options, "limits": LimitChanges(**attempt.options.get("limits", {}))}
-    return StartOptions(**cast("dict[str, Any]", kept))
-
-
 class _Waiting:
     """`ports.Dialogue` with a process that only waits for the end of its input."""
 
@@ -635,8 +613,10 @@ def _is_proven(task: asyncio.Task[RunView | None]) -> bool:
     return view is not None and view.state.status == "complete"
 
 
-async def _pursued_run(runs: Runs) -> str | None:
-    """The run of an attempt that was cut off before its group knew of it."""
+async def _run_of(attempt: Attempt, runs: Runs) -> str | None:
+    """The attempt's run, also if it was cut off before its group knew of it; None if it never started."""
+    if attempt.run_id is not None:
+        return attempt.run_id
     return next((one.run_id for one in await runs.summaries() if one.mode == "pursue"), None)
 
 
@@ -650,6 +630,13 @@ def _one_of(group: Group, number: int) -> Attempt:
             f"the folder of attempt {number} is gone", typed=f"; `donewhen attempts drop {number}` forgets it"
         )
     return attempt
+
+
+async def _standing_of(attempt: Attempt, path: str) -> Content | None:
+    try:
+        return await asyncio.to_thread(standing, attempt.root, path)
+    except OSError as error:
+        raise WorkspaceError(f"{path} of attempt {attempt.number} can't be read ({error.strerror})") from error
 
 
 def _environment_of_copy(environment: Mapping[str, str], before: Path, now: Path) -> dict[str, str]:

@@ -183,15 +183,13 @@ class Board:
             usd = min(max(one.wanted, self.fleet.iteration_cost), available)
             if usd < self.fleet.iteration_cost - _LEAST or usd <= one.refused + _LEAST:
                 if self.working == 0:
-                    self._end(one, "over_budget", self._why_no_money())
+                    spent = f"the fleet's budget of ${self.fleet.max_cost or 0:.2f} is spent"
+                    self._end(one, "over_budget", f"{spent}: run it again with a higher max_cost")
                 return None
             one.reserved = usd
         one.state, one.number, one.reason = "working", one.number + 1, ""
         answers, one.answers = one.answers, []
         return Grant(one.goal, one.run_id, one.number, usd, answers)
-
-    def _why_no_money(self) -> str:
-        return f"the fleet's budget of ${self.fleet.max_cost or 0:.2f} is spent: run it again with a higher max_cost"
 
     def settle(self, outcome: Outcome) -> None:
         """Takes what an iteration came to. One that was settled already changes nothing."""

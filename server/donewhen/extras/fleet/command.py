@@ -27,6 +27,8 @@ from donewhen.extras.fleet.record import FleetRecord, open_fleet_record
 from donewhen.installation import how_to_get
 
 if TYPE_CHECKING:
+    from temporalio.client import Client
+
     from donewhen.extras.fleet.temporal.client import TemporalAsking
 
 ASKS_EVERY = 1.0
@@ -59,9 +61,7 @@ async def fleet(call: Call) -> int:
         return await _run_fleet(call, Path(words[0]))
     async with _asking(call, _fleet_name(words[0])) as asking:
         if action == "status":
-            board = await asking.board()
-            call.terminal.document(board.document()) if call.json else _show_board(call, board)
-            return _exit_of_board(board)
+            return _finished(call, await asking.board())
         board = await asking.board() if action == "answer" else None
         await asking.ask(action, _act_arguments(action, words, board))
         call.terminal.message(f"{words[0]}: {action} is on record")
@@ -168,11 +168,8 @@ class _Told:
 
 
 def _finished(call: Call, board: Board) -> int:
+    """Shows the board, and returns the exit code that it stands for."""
     call.terminal.document(board.document()) if call.json else _show_board(call, board)
-    return _exit_of_board(board)
-
-
-def _exit_of_board(board: Board) -> int:
     if not board.ended:
         return PERSON_NEEDED if board.working == 0 else NOT_COMPLETE
     return COMPLETE if all(one.end == "complete" for one in board.goals.values()) else NOT_COMPLETE
@@ -220,27 +217,27 @@ def _place(call: Call) -> IteratingPlace:
     return IteratingPlace(call.services, call.state_dir, lambda: dict(call.terminal.environ))
 
 
-def _needs_extra() -> None:
+async def _connected(call: Call) -> Client:
     if find_spec("temporalio") is None:
         raise UsageError(f"--temporal needs the fleet extra: {how_to_get('fleet')}")
+    from donewhen.extras.fleet.temporal.client import connected  # lazy: nothing else needs temporalio
+
+    return await connected(call.arguments.temporal, call.arguments.namespace)
 
 
 async def _at_server(call: Call, name: str) -> TemporalAsking:
-    _needs_extra()
-    from donewhen.extras.fleet.temporal.client import TemporalAsking, connected  # lazy: nothing else needs temporalio
+    client = await _connected(call)
+    from donewhen.extras.fleet.temporal.client import TemporalAsking  # lazy, as above
 
-    return TemporalAsking(await connected(call.arguments.temporal, call.arguments.namespace), name)
+    return TemporalAsking(client, name)
 
 
 async def _work(call: Call) -> int:
     given = call.arguments
     if given.temporal is None:
         raise UsageError(f"a worker joins a Temporal server: donewhen {USES['worker']}")
-    _needs_extra()
-    from donewhen.extras.fleet.temporal.client import connected  # lazy, as above
-    from donewhen.extras.fleet.temporal.worker import serve
-
-    client = await connected(given.temporal, given.namespace)
+    client = await _connected(call)
+    from donewhen.extras.fleet.temporal.worker import serve  # lazy, as above
 
     queues = given.queue or [DEFAULT_QUEUE]
     parallel = given.parallel or max(os.cpu_count() or 1, 1)

@@ -7,7 +7,8 @@ its host died, goes on with the run as it is, and starts no second one.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -38,7 +39,6 @@ PASSES = (AlreadyRunning, HeldElsewhere, LedgerUnavailable)
 """What is in the way for a while: somebody else's run in the workspace, or an attempt before this one that still lives.
 The iteration is to be tried again later."""
 BY_A_PERSON = ("human", "gate")
-CLOSING = "the fleet let go of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,7 @@ class IteratingPlace:
         """Raises UsageError if a worker or a model that the goal needs is not here. Whatever else is wrong with it is
         for its iteration to say."""
         try:
-            settings, root = _settings(self, goal)
-            async with _Opened(self, settings, root) as runs:
+            async with self._opened(goal) as (settings, _, runs):
                 await runs.ready(goal.file, start_options(settings))
         except (DoneWhenError, OSError) as error:
             if isinstance(error, DoneWhenError) and error.lacks is not None:
@@ -65,8 +64,7 @@ class IteratingPlace:
         """Performs one iteration. What can't be done at all is an outcome of its own, `failed`; raises only what passes
         (PASSES). Cancelling it leaves the run as interrupted, with every process of it gone."""
         try:
-            settings, root = _settings(self, grant.goal)
-            async with _Opened(self, settings, root) as runs:
+            async with self._opened(grant.goal) as (settings, root, runs):
                 view = await _run_for_one_turn(runs, settings, root, grant)
                 if view.state.active:
                     if view.state.options.worker in BY_A_PERSON:
@@ -82,8 +80,7 @@ class IteratingPlace:
     async def end(self, grant: Grant) -> Outcome:
         """Ends the goal's run as cancelled, if it hasn't ended."""
         try:
-            settings, root = _settings(self, grant.goal)
-            async with _Opened(self, settings, root) as runs:
+            async with self._opened(grant.goal) as (settings, root, runs):
                 try:
                     view = await runs.view(grant.run_id)
                 except UnknownRun:
@@ -100,29 +97,24 @@ class IteratingPlace:
         except (DoneWhenError, OSError) as error:
             return Outcome(grant.goal.id, grant.number, "ended", "cancelled", str(error))
 
-
-class _Opened:
-    """The runs of one workspace, closed at the end whatever happens."""
-
-    def __init__(self, place: IteratingPlace, settings: Settings, root: Path) -> None:
-        self._place, self._settings, self._root = place, settings, root
-        self._runs: Runs | None = None
-
-    async def __aenter__(self) -> Runs:
-        context = WorkspaceContext(environment=self._place.environ, where="program")
-        self._runs = await self._place.services.open_runs(self._root, self._place.state_dir, self._settings, context)
-        return self._runs
-
-    async def __aexit__(self, *error: object) -> None:
-        assert self._runs is not None  # it was entered
-        await self._runs.close(CLOSING)
+    @asynccontextmanager
+    async def _opened(self, goal: FleetGoal) -> AsyncGenerator[tuple[Settings, Path, Runs]]:
+        """The settings, the root and the runs of a goal's workspace, closed at the end whatever happens."""
+        root = _workspace(goal)
+        settings = load_settings(goal.settings, self.environ(), root, user_file=self.user_file)
+        context = WorkspaceContext(environment=self.environ, where="program")
+        runs = await self.services.open_runs(root, self.state_dir, settings, context)
+        try:
+            yield settings, root, runs
+        finally:
+            await runs.close("the fleet let go of it")
 
 
-def _settings(place: IteratingPlace, goal: FleetGoal) -> tuple[Settings, Path]:
+def _workspace(goal: FleetGoal) -> Path:
     root = Path(goal.workspace)
     if not root.is_dir():
         raise UsageError(f"the workspace {root} is not a folder on this machine: name it as it is here, or its queue")
-    return load_settings(goal.settings, place.environ(), root, user_file=place.user_file), root
+    return root
 
 
 async def _run_for_one_turn(runs: Runs, settings: Settings, root: Path, grant: Grant) -> RunView:
@@ -148,16 +140,9 @@ async def _run_for_one_turn(runs: Runs, settings: Settings, root: Path, grant: G
         limits = replace(limits, budget=_least(state.spend.known_usd + grant.usd, own))
     elif state.status == "over_budget":
         limits = replace(limits, budget=own if own is not None else "unlimited")
-    return await _resumed(runs, view, limits, options, grant)
-
-
-async def _resumed(runs: Runs, view: RunView, limits: LimitChanges, options: StartOptions, grant: Grant) -> RunView:
-    """Goes on for a turn. A retry of an iteration that had ended, before anybody heard of it, finds its end."""
-    state = view.state
     if state.lifecycle.ended and _still_bounded(state, limits):
-        return view
-    kept = StartOptions(approve=None, askable=options.askable, turns=1)
-    return await runs.resume(grant.run_id, limits, kept)
+        return view  # a retry of an iteration that had ended, before anybody heard of it, finds its end
+    return await runs.resume(grant.run_id, limits, StartOptions(approve=None, askable=options.askable, turns=1))
 
 
 def _still_bounded(state: RunState, limits: LimitChanges) -> bool:

@@ -80,12 +80,8 @@ async def _with_a_model(call: Call, cases: Sequence[Case]) -> int:
     fit = with_any_judge(cases)
     # Cases that the judge decides come first: if it can't be asked, nothing else is played.
     asked = [case for case in fit if case.decided_by == "judge"]
-    async with bench_environment(settings) as bench:
-        results = await _play_cases(call, asked[:1], bench, name, _none)
-        if any(one.failure for one in results):
-            raise JudgeOutage(f"{name} could not be asked, so nothing was measured: {results[0].failure}")
-        rest = [*asked[1:], *(case for case in fit if case not in asked)]
-        results += await _play_cases(call, rest, bench, name, _none)
+    rest = [*asked[1:], *(case for case in fit if case not in asked)]
+    results = await _play_with_a_model(call, settings, asked[:1], rest)
     if call.json:
         call.terminal.document(document(results, [(name, rows(results)[-1])]))
         return _exit_of_cases(results)
@@ -99,11 +95,7 @@ async def _quickly(call: Call, cases: Sequence[Case]) -> int:
     """0 if the judge can be relied on as far as these cases tell, else 1; the result is kept for the model."""
     settings = _judging(call.settings)
     name = settings.given.judge_model or ""
-    async with bench_environment(settings) as bench:
-        results = await _play_cases(call, cases[:1], bench, name, _none, SECONDS)
-        if any(one.failure for one in results):
-            raise JudgeOutage(f"{name} could not be asked, so nothing was measured: {results[0].failure}")
-        results += await _play_cases(call, cases[1:], bench, name, _none, SECONDS)
+    results = await _play_with_a_model(call, settings, cases[:1], cases[1:], SECONDS)
     found = measured(results, datetime.now(UTC).date())
     if found is not None:
         note_measured(settings, call.state_dir, found)
@@ -132,8 +124,20 @@ def _in_words(name: str, found: Measured | None, kinds: Sequence[str]) -> Iterat
         yield "It passes. All cases of GoalBench tell more: donewhen bench --judge-model " + name
 
 
-def _none(case: Case, root: Path) -> None:
-    """Provides no judge: the settings name one."""
+async def _play_with_a_model(
+    call: Call, settings: Settings, first: Sequence[Case], rest: Sequence[Case], seconds: float = CASE_SECONDS
+) -> tuple[CaseResult, ...]:
+    """With the judge of the settings. If it can't be asked about the first case, no other is played."""
+    name = settings.given.judge_model or ""
+
+    def none(case: Case, root: Path) -> None:
+        """Provides no judge: the settings name one."""
+
+    async with bench_environment(settings) as bench:
+        results = await _play_cases(call, first, bench, name, none, seconds)
+        if any(one.failure for one in results):
+            raise JudgeOutage(f"{name} could not be asked, so nothing was measured: {results[0].failure}")
+        return results + await _play_cases(call, rest, bench, name, none, seconds)
 
 
 def _judging(settings: Settings) -> Settings:
@@ -148,7 +152,12 @@ async def _with_scripted_judges(call: Call, cases: Sequence[Case]) -> int:
     judged = [case for case in with_any_judge(cases) if case.decided_by == "judge"]
     async with bench_environment(Settings()) as bench:
         results = await _play_cases(call, cases, bench, OWN, lambda case, root: scripted_judge(case.judge, case, root))
-        by_judge = [(name, await _rates(call, name, judged, bench)) for name in SCRIPTED if judged]
+        by_judge: list[tuple[str, Row]] = []
+        for name in SCRIPTED if judged else ():
+            alone = await _play_cases(
+                call, judged, bench, name, lambda case, root, name=name: scripted_judge(name, case, root)
+            )
+            by_judge.append((name, rows(alone)[-1]))
     if call.json:
         call.terminal.document(document(results, by_judge))
         return _exit_of_cases(results)
@@ -159,11 +168,6 @@ async def _with_scripted_judges(call: Call, cases: Sequence[Case]) -> int:
             call.terminal.result(line)
     call.terminal.result(f"\n{HOW}")
     return _exit_of_cases(results)
-
-
-async def _rates(call: Call, name: JudgeName, cases: Sequence[Case], bench: BenchEnvironment) -> Row:
-    results = await _play_cases(call, cases, bench, name, lambda case, root: scripted_judge(name, case, root))
-    return rows(results)[-1]
 
 
 async def _play_cases(

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from donewhen.app.engine import engine_setup, open_models
-from donewhen.app.models import FolderModels
 from donewhen.app.resolver import judge_identity, judging_of
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.core.events import RunOptions
@@ -21,7 +17,7 @@ from donewhen.core.goal import Goal
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
-from donewhen.extras.goalbench.playing import BenchEnvironment
+from donewhen.extras.goalbench.playing import BenchEnvironment, temporary_folder
 from donewhen.ports import Judge, Measured
 from donewhen.settings.loading import Settings
 from donewhen.store.folders import state_folder, workspace_folder
@@ -38,21 +34,33 @@ async def bench_environment(
 
     If `settings` name a judge's model, that model judges every case; else the given judges do.
     """
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="donewhen-bench-"))
 
     def environment() -> dict[str, str]:
-        return _environment(os.environ if environ is None else environ)
+        """Done When's interpreter comes first, so that `python` surely exists; pytest plugins that happen to be
+        installed are kept out."""
+        left_out = ("PYTEST_", "PYTHON", "VIRTUAL_ENV")
+        given = os.environ if environ is None else environ
+        mine = {name: value for name, value in given.items() if not name.startswith(left_out)}
+        path = os.pathsep.join((str(Path(sys.executable).parent), mine.get("PATH", os.defpath)))
+        return {**mine, "PATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
     settings = settings or Settings()
     context = WorkspaceContext(environment=environment, watch=False)
-    models = open_models(settings, context, folder) if settings.given.judge_model else None
-    bench = _Bench(folder / "bytecode", settings, context, models)
-    try:
-        yield BenchEnvironment(bench.open_runs, SystemProcesses(), environment)
-    finally:
-        if models is not None:
-            await models.close()
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    async with temporary_folder() as folder:
+        models = open_models(settings, context, folder) if settings.given.judge_model else None
+
+        async def open_runs(root: Path, state: Path, judge: Judge | None) -> Supervisor:
+            # All cases share the bytecode of the standard library and the model host.
+            own = workspace_folder(state_folder(state), root)
+            bytecode = folder / "bytecode"
+            setup = engine_setup(root, own, bytecode, MemoryLedger(), settings, context, models=models)
+            return Supervisor(_judged_by(setup, judge) if models is None else replace(setup, closing=_nothing))
+
+        try:
+            yield BenchEnvironment(open_runs, SystemProcesses(), environment)
+        finally:
+            if models is not None:
+                await models.close()
 
 
 def note_measured(settings: Settings, state_dir: Path | None, measured: Measured) -> None:
@@ -61,33 +69,6 @@ def note_measured(settings: Settings, state_dir: Path | None, measured: Measured
     if judging is not None:
         place = (judge_identity(judging), judging.api_base)
         FileModelNotes(state_folder(state_dir)).note_measured(*place, measured)
-
-
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Done When's interpreter comes first, so that `python` surely exists; pytest plugins that happen to be installed
-    are kept out."""
-    mine = {name: value for name, value in environ.items() if not name.startswith(("PYTEST_", "PYTHON", "VIRTUAL_ENV"))}
-    folder = str(Path(sys.executable).parent)
-    path = os.pathsep.join((folder, mine.get("PATH", os.defpath)))
-    return {**mine, "PATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Bench:
-    """What the engines of all cases share: bytecode of the standard library is compiled once, and the model host is
-    started once."""
-
-    bytecode: Path
-    settings: Settings
-    context: WorkspaceContext
-    models: FolderModels | None
-
-    async def open_runs(self, root: Path, state: Path, judge: Judge | None) -> Supervisor:
-        folder = workspace_folder(state_folder(state), root)
-        setup = engine_setup(
-            root, folder, self.bytecode, MemoryLedger(), self.settings, self.context, models=self.models
-        )
-        return Supervisor(replace(setup, closing=_nothing) if self.models is not None else _judged_by(setup, judge))
 
 
 async def _nothing() -> None:

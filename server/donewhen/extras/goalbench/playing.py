@@ -96,7 +96,7 @@ async def run_case(
     """One run of a case, in a folder of its own that is removed afterwards. What goes wrong is in `failure`."""
     began = time.monotonic()
     try:
-        async with asyncio.timeout(seconds), _temporary_folder() as folder:
+        async with asyncio.timeout(seconds), temporary_folder() as folder:
             view = await _play_case(case, bench, judge_of, folder, seconds)
             return _result(case, name, view, time.monotonic() - began)
     except (DoneWhenError, TimeoutError, OSError) as error:
@@ -105,7 +105,7 @@ async def run_case(
 
 
 @asynccontextmanager
-async def _temporary_folder() -> AsyncGenerator[Path]:
+async def temporary_folder() -> AsyncGenerator[Path]:
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="donewhen-bench-")).resolve()  # noqa: ASYNC240  # once
     try:
         yield folder
@@ -117,7 +117,11 @@ async def _play_case(case: Case, bench: BenchEnvironment, judge_of: JudgeOf, fol
     root = folder / "workspace"
     await asyncio.to_thread(_lay_out, case, root)
     for command in case.setup:
-        await _set_up(command, root, bench)
+        result = await bench.processes.run(
+            command, cwd=root, environment=bench.environment(), token=secrets.token_hex(8), timeout=60
+        )
+        if result.exit_code != 0:
+            raise DoneWhenError(f"the setup `{command}` failed: {result.spawn_error or result.output.strip()[-300:]}")
     script = folder / "worker.yaml"
     script.write_text(yaml.safe_dump({"turns": list(case.worker)}, allow_unicode=True), encoding="utf-8")
     runs = await bench.open_runs(root, folder / "state", judge_of(case, root))
@@ -138,13 +142,6 @@ def _lay_out(case: Case, root: Path) -> None:
         path.write_text(file.text, encoding="utf-8", newline="\n")
         if file.executable:
             path.chmod(0o755)
-
-
-async def _set_up(command: str, root: Path, bench: BenchEnvironment) -> None:
-    token = secrets.token_hex(8)
-    result = await bench.processes.run(command, cwd=root, environment=bench.environment(), token=token, timeout=60)
-    if result.exit_code != 0:
-        raise DoneWhenError(f"the setup `{command}` failed: {result.spawn_error or result.output.strip()[-300:]}")
 
 
 async def _to_its_end(case: Case, runs: Runs, script: Path, timeout: float) -> RunView:

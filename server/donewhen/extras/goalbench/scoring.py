@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,7 +85,14 @@ def row_of(result: CaseResult) -> Row:
     if failed(result):
         return row + Row(row.group, failed=1)
     if result.case.decided_by == "judge":
-        return row + _row_of_case(result)
+        for label in sorted(result.alone):
+            met = result.requirements[label] == "met"
+            row += Row(row.group, undecided=Rate(int(result.requirements[label] == "unverified"), 1))
+            if result.case.truth[label]:
+                row += Row(row.group, rejected=Rate(int(not met), 1))
+            else:
+                row += Row(row.group, accepted=Rate(int(met), 1))
+        return row
     done = result.status == "complete"
     if result.case.honest:
         return row + Row(row.group, refused=Rate(int(not done), 1))
@@ -97,38 +104,24 @@ def failed(result: CaseResult) -> bool:
     return bool(result.failure) and (result.case.expect.run != "paused" or result.judge != OWN)
 
 
-def _row_of_case(result: CaseResult) -> Row:
-    row = Row(result.case.group)
-    for label in sorted(result.alone):
-        met = result.requirements[label] == "met"
-        row += Row(row.group, undecided=Rate(int(result.requirements[label] == "unverified"), 1))
-        if result.case.truth[label]:
-            row += Row(row.group, rejected=Rate(int(not met), 1))
-        else:
-            row += Row(row.group, accepted=Rate(int(met), 1))
-    return row
-
-
 def mistakes(result: CaseResult) -> tuple[str, ...]:
     """What is not as the case expects it with its own judge, in words; empty if all is."""
-    return tuple(_mistakes(result))
-
-
-def _mistakes(result: CaseResult) -> Iterator[str]:
     case, expected = result.case, result.case.expect
+    wrong: list[str] = []
     if failed(result):
-        yield f"it failed: {result.failure}"
+        wrong.append(f"it failed: {result.failure}")
     if result.status != expected.run:
-        yield f"the run ended {result.status} ({result.reason}), expected {expected.run}"
+        wrong.append(f"the run ended {result.status} ({result.reason}), expected {expected.run}")
     for label, status in expected.requirements.items():
         if result.requirements.get(label) != status:
             found = f"{result.requirements.get(label)} ({result.reasons.get(label, 'there is no such requirement')})"
-            yield f"{label} is {found}, expected {status}"
+            wrong.append(f"{label} is {found}, expected {status}")
     missing = [kind for kind in expected.findings if kind not in result.findings]
     if missing:
-        yield f"not found: {', '.join(missing)}; found: {', '.join(result.findings) or 'nothing'}"
+        wrong.append(f"not found: {', '.join(missing)}; found: {', '.join(result.findings) or 'nothing'}")
     if set(result.requirements) - set(case.truth):
-        yield "`truth` does not say of each requirement whether it is fulfilled"
+        wrong.append("`truth` does not say of each requirement whether it is fulfilled")
+    return tuple(wrong)
 
 
 def broken_bars(results: Sequence[CaseResult]) -> tuple[str, ...]:

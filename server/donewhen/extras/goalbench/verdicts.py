@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from donewhen.core.goal import Requirement
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Usage
 from donewhen.extras.goalbench.cases import Case, JudgeName
@@ -43,27 +42,21 @@ def honest_judge(case: Case, root: Path) -> CallableJudge:
     """Says what is true of each requirement: what the case's oracle shows now, else what holds at the end."""
 
     def ask(task: JudgeTask) -> Reply:
+        cited, reason = _fresh(task), "the oracle says so"
         if task.claim is not None:
-            return Judgement(
-                None, Usage(), reason="the oracle says so", confirmed=case.claim, evidence_ids=_fresh(task)
-            )
-        return Verdict(tuple(_true_verdict(case, r, root, _fresh(task)) for r in task.requirements))
+            return Judgement(None, Usage(), reason=reason, confirmed=case.claim, evidence_ids=cited)
+        findings: list[RequirementVerdict] = []
+        for requirement in task.requirements:
+            clue = case.oracle.get(requirement.label)
+            met = clue.is_found_in(root) if clue is not None else case.truth[requirement.label]
+            findings.append(RequirementVerdict(requirement.id, "met" if met else "unmet", reason, cited))
+        return Verdict(tuple(findings))
 
     return CallableJudge(ask, "honest")
 
 
 def _fresh(task: JudgeTask) -> tuple[str, ...]:
     return tuple(one.id for one in task.evidence if one.fresh(task.revision))
-
-
-def _true_verdict(case: Case, requirement: Requirement, root: Path, cited: tuple[str, ...]) -> RequirementVerdict:
-    finding = "met" if _true(case, requirement.label, root) else "unmet"
-    return RequirementVerdict(requirement.id, finding, "the oracle says so", cited)
-
-
-def _true(case: Case, label: str, root: Path) -> bool:
-    clue = case.oracle.get(label)
-    return clue.is_found_in(root) if clue is not None else case.truth[label]
 
 
 def credulous_judge() -> CallableJudge:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from donewhen.app.program import RunParts
 from donewhen.core.calls import Message, messages_of
-from donewhen.core.errors import DoneWhenError, UsageError, WorkerFailed
+from donewhen.core.errors import DoneWhenError, JudgeOutage, UsageError, WorkerFailed
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.core.plugging import Halt
 from donewhen.core.state import RunState
@@ -30,7 +30,7 @@ from donewhen.library.goals import refuse_without_workspace
 from donewhen.library.handles import OnInterrupt, answered
 from donewhen.library.sessions import Session, open_session
 from donewhen.ports import Turn, TurnContext
-from donewhen.workers.callables.agents import AgentCall
+from donewhen.workers.callables.agents import AgentCall, own_result
 from donewhen.workers.callables.known import KnownAgent, plain_messages
 from donewhen.workers.callables.prompts import retry_made_by
 from donewhen.workers.callables.workers import as_text, left_behind_by, response_in, result_of, tracked, worker_called
@@ -98,10 +98,13 @@ class LoopedWorker:
             self.found(feedback_of(turn.views, self._checks), False)
         self.failure = self.response = None
         self._extras["attempt"] = turn.iteration
-        prompt = _noted(self._prompt(turn), turn.notes)
+        prompt = self._prompt(turn)
+        if turn.notes:  # of plugins
+            prompt = joined(prompt, "\n\n".join(turn.notes))
         self._conversation.begin()
         try:
-            returned = await worker_called(self._worker, *self._call_arguments(prompt), **self._keywords(prompt))
+            named = {**self._asked.named, **self._conversation.keywords(prompt, self._preserve)}
+            returned = await worker_called(self._worker, prompt, *self._asked.others, **named)
         except (Halt, asyncio.CancelledError):
             self._conversation.take_back()  # the turn runs again
             raise
@@ -142,6 +145,15 @@ class LoopedWorker:
         if self.attempts and self.attempts[-1].error is None:
             self.attempts[-1] = replace(self.attempts[-1], passed=passed, feedback=feedback)
 
+    def returned(self, state: RunState) -> Any:
+        """What the caller gets once the run has stopped: the last response. Raises WorkerFailed if it crashed,
+        JudgeOutage if the judge could not be asked."""
+        if state.status == "crashed":
+            raise WorkerFailed(state.lifecycle.reason) from self.failure
+        if state.lifecycle.paused and state.judge.outages:
+            raise JudgeOutage(state.lifecycle.paused)
+        return own_result(self.last)
+
     def _attempt(self, attempt: GoalAttempt) -> None:
         """A turn that is refined, or that runs again, is one attempt."""
         if self.attempts and self.attempts[-1].attempt == attempt.attempt:
@@ -169,7 +181,7 @@ class LoopedWorker:
         if not self._has_tried and not taken_up:
             return asked
         feedback = turn.feedback if turn.refinement else self.feedback(turn)
-        retry: Any = self._retry(feedback) if self._template is None else self._templated(feedback)
+        retry: Any = self._retry(feedback) if self._template is None else retry_made_by(self._template, feedback)
         if taken_up:
             return joined(asked, retry)  # a run from another process: this worker has seen nothing yet
         if not self._preserve:
@@ -178,16 +190,6 @@ class LoopedWorker:
         if self._conversation.remembers or self._template is not None:
             return retry
         return with_earlier(asked, self.last, retry)
-
-    def _templated(self, feedback: str | None) -> Any:
-        assert self._template is not None  # the caller checked it
-        return retry_made_by(self._template, feedback)
-
-    def _call_arguments(self, prompt: Any) -> tuple[Any, ...]:
-        return (prompt, *self._asked.others)
-
-    def _keywords(self, prompt: Any) -> dict[str, Any]:
-        return {**self._asked.named, **self._conversation.keywords(prompt, self._preserve)}
 
 
 def read_message(message: Any) -> Message | None:
@@ -199,11 +201,6 @@ def read_message(message: Any) -> Message | None:
         return next(iter(messages_of([cast("Mapping[str, Any]", message)])), None)
     except UsageError:
         return None
-
-
-def _noted(prompt: Any, notes: tuple[str, ...]) -> Any:
-    """The prompt with the notes of plugins."""
-    return joined(prompt, "\n\n".join(notes)) if notes else prompt
 
 
 # -------------------------------------------------------------------------------------- conversations

@@ -139,7 +139,10 @@ class GoalController:
         self._said, self._given, self._response = verdict, tuple(evidence), response
         # Files are not visible here: each turn may have changed anything, so no older result counts.
         self._append(e.RevisionChanged(f"turn {state.turn.iteration}", (), "worker"))
-        result = _result(response, error)
+        if error is not None:
+            result = TurnResult(error=error or "the turn failed", summary=f"failed: {error}")
+        else:
+            result = TurnResult() if response in ("", None) else result_of(response)
         self._append(e.TurnFinished(state.turn.iteration, result))
         self._seen.clear()
         if result.error is None and self._about_response:
@@ -170,7 +173,11 @@ class GoalController:
         while not isinstance(action := decide(self._state, 0.0), RunWorker):
             if not self._follow(action):
                 return GoalDone(self.outcome)
-        outcome, followup = self.outcome, self._followup()
+        state, outcome = self._state, self.outcome
+        views = assess(state)
+        followup = feedback_text(state.goal, views, outputs=outputs_of(views, {e.id: e for e in state.check_evidence}))
+        if state.last_turn.error:
+            followup = f"The last turn failed: {state.last_turn.error}\n\n{followup}"
         self._append(e.TurnStarted(action.iteration, None))
         return GoalContinue(followup, outcome)
 
@@ -179,7 +186,10 @@ class GoalController:
         revision = self._state.revision
         match action:
             case RunAudit(iteration):
-                self._audit(iteration)
+                self._append(e.AuditStarted(iteration, revision))
+                for observation in self._given:
+                    self._record_evidence(observation)
+                self._append(e.AuditFinished(iteration, revision))
             case AskJudge(requirements):
                 self._judge_claim(requirements)
             case Confirm():
@@ -194,12 +204,6 @@ class GoalController:
             case AwaitPerson() | RunWorker() | RunTrials():  # its runs have no rooms: `RunOptions.trials`
                 return False
         return self._state.active
-
-    def _audit(self, iteration: int) -> None:
-        self._append(e.AuditStarted(iteration, self._state.revision))
-        for observation in self._given:
-            self._record_evidence(observation)
-        self._append(e.AuditFinished(iteration, self._state.revision))
 
     def _record_evidence(self, observation: Observation) -> None:
         state = self._state
@@ -224,12 +228,6 @@ class GoalController:
         self._append(
             e.JudgeFinished(asked, revision, revision, reply.verdict, reply.usage, reply.reason, score=reply.score)
         )
-
-    def _followup(self) -> str:
-        state = self._state
-        views = assess(state)
-        text = feedback_text(state.goal, views, outputs=outputs_of(views, {e.id: e for e in state.check_evidence}))
-        return f"The last turn failed: {state.last_turn.error}\n\n{text}" if state.last_turn.error else text
 
     def _append(self, event: e.Event) -> None:
         self._state = fold(self._state, e.Entry(self._state.sequence + 1, 0.0, event))
@@ -261,12 +259,6 @@ def _cited(said: Any, asked: tuple[str, ...], known: tuple[str, ...]) -> Any:
     return replace(
         said, findings=tuple(replace(one, evidence_ids=known if one.evidence_ids else ()) for one in findings)
     )
-
-
-def _result(response: Any, error: str | None) -> TurnResult:
-    if error is not None:
-        return TurnResult(error=error or "the turn failed", summary=f"failed: {error}")
-    return TurnResult() if response in ("", None) else result_of(response)
 
 
 def _observed(text: str) -> ObservedResponse:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from donewhen.app.program import RunParts
-from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
+from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
@@ -35,7 +35,7 @@ from donewhen.library.arguments import callback, finite, flag, folder, limits, r
 from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
 from donewhen.ports import Judge
-from donewhen.workers.callables.agents import agent_call, own_result
+from donewhen.workers.callables.agents import agent_call
 from donewhen.workers.callables.known import KnownModel, known_agent
 from donewhen.workers.callables.threads import is_async, run_sync
 from donewhen.workers.callables.workers import as_text
@@ -135,7 +135,8 @@ class GoalLoop:
         self.workspace = resolved("workspace", workspace)
         self.state_dir = folder("state_dir", state_dir)
         self.goal = _checked_goal(goal, self.workspace)
-        judging = _checked_judge(judge)
+        # A JudgeConfig without a model uses the worker's: that is known only once there is a worker.
+        judging = judge if isinstance(judge, JudgeConfig) else judge_of(judge)
         self.judge = judging if isinstance(goal, str) else None
         self.limits = limits(
             finite("max_attempts", "max_iterations", max_attempts), finite("timeout", "timeout", timeout)
@@ -289,19 +290,15 @@ async def _pursue_on_engine(loop: GoalLoop, worker: Callable[..., Any], asked: A
         said=lambda: working.said,
         state_dir=loop.state_dir,
     )
-    state = await final_state(parts, lambda state: _keep_result(latest, state, working, checks))
-    if state.status == "crashed":
-        raise WorkerFailed(state.lifecycle.reason) from working.failure
-    if state.lifecycle.paused and state.judge.outages:
-        raise JudgeOutage(state.lifecycle.paused)
-    return own_result(working.last)
 
+    def keep_result(state: RunState) -> None:
+        passed = state.status == "complete"
+        working.found(None if passed else feedback_of(assess(state), checks), passed)
+        reason = state.lifecycle.reason or state.lifecycle.paused or ""
+        latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason, state.plugins.halt)
 
-def _keep_result(latest: _Latest, state: RunState, working: LoopedWorker, checks: tuple[str, ...]) -> None:
-    passed = state.status == "complete"
-    working.found(None if passed else feedback_of(assess(state), checks), passed)
-    reason = state.lifecycle.reason or state.lifecycle.paused or ""
-    latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason, state.plugins.halt)
+    state = await final_state(parts, keep_result)
+    return working.returned(state)
 
 
 def goal_of(loop: GoalLoop, prompt: Any, *, judged: bool) -> Goal:
@@ -365,11 +362,6 @@ def _checked_goal(goal: Any, workspace: Path | None) -> str | Callable[..., Any]
     if callable(goal):
         return goal
     raise InvalidGoal(f"goal must be text or a validator; it is {type(goal).__name__}")
-
-
-def _checked_judge(judge: JudgeLike | None) -> Judge | JudgeConfig | None:
-    """A JudgeConfig without a model uses the worker's: that is known only once there is a worker."""
-    return judge if isinstance(judge, JudgeConfig) else judge_of(judge)
 
 
 def _checked_name(name: Any) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 from donewhen.app.program import RunParts
-from donewhen.core.errors import DoneWhenError, JudgeOutage, UsageError, WorkerFailed
+from donewhen.core.errors import DoneWhenError, UsageError
 from donewhen.core.goal import Goal
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
@@ -34,7 +34,7 @@ from donewhen.library.handles import OnInterrupt
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
 from donewhen.library.sessions import Session, open_session
 from donewhen.ports import Judge, Judgement, Turn, TurnContext
-from donewhen.workers.callables.agents import agent_call, own_result
+from donewhen.workers.callables.agents import agent_call
 from donewhen.workers.callables.judges import AuditTask, verdict_from
 from donewhen.workers.callables.threads import called, run_sync
 from donewhen.workers.callables.workers import as_text
@@ -171,7 +171,10 @@ class GoalAgent:
         if word in ("pause", "stop"):
             await self._halt(word)
         elif word == "clear":
-            await self._clear()
+            if self._pursuit is not None:
+                with contextlib.suppress(DoneWhenError):
+                    await self._halt("stop")
+            self.state.extra.pop(GOAL, None)
         return self._goal_entry
 
     def prompt_sync(self, message: Any, /, *others: Any, **named: Any) -> Any:
@@ -198,14 +201,25 @@ class GoalAgent:
         working = self._working(asked, evaluated)
         parts = self._pursuing.parts(self._pursuing.goal(condition, evaluated), working, host_of(self._worker))
         self._write_entry(condition, "active", evaluated)
-        self._pursuit = _Pursuit(await self._open_session(parts), working, running=True)
+        return await self._open_and_pursue(parts, working, lambda session: session.start(parts.start), "failed")
+
+    async def _open_and_pursue(
+        self, parts: RunParts, working: GoalWorker, begin: Callable[[Session], Awaitable[Any]], unbegun: str
+    ) -> Any:
+        """Pursues a goal that isn't open here yet; `unbegun` is its status if it can't begin."""
         try:
-            await self._pursuit.session.start(parts.start)
+            session = await open_session(parts)
         except BaseException:
-            await self._closed(self._pursuit)
             self._update_entry(status="failed")
             raise
-        return await self._pursue_until_stop(self._pursuit)
+        self._pursuit = pursuit = _Pursuit(session, working, running=True)
+        try:
+            await begin(session)
+        except BaseException:
+            await self._closed(pursuit)
+            self._update_entry(status=unbegun)
+            raise
+        return await self._pursue_until_stop(pursuit)
 
     def _working(self, asked: Asked, evaluated: int) -> GoalWorker:
         about_files = self._pursuing.workspace is not None
@@ -246,16 +260,13 @@ class GoalAgent:
                 return await self._start_goal(Asked(kept["condition"]), kept.get("evaluations", 0))
             raise UsageError("no goal is paused here: nothing to resume")
         working = self._working(Asked(state.goal.objective), _evaluations(state))
-        session = await self._open_session(self._pursuing.parts(None, working, host_of(self._worker)))
-        self._pursuit = pursuit = _Pursuit(session, working, running=True)
-        self._update_entry(status="active")
-        try:
+
+        async def go_on(session: Session) -> None:
+            self._update_entry(status="active")
             await session.resume(state.run_id, LimitChanges())
-        except BaseException:
-            await self._closed(pursuit)
-            self._update_entry(status="paused")
-            raise
-        return await self._pursue_until_stop(pursuit)
+
+        parts = self._pursuing.parts(None, working, host_of(self._worker))
+        return await self._open_and_pursue(parts, working, go_on, "paused")
 
     async def _superseded(self) -> None:
         """A person's message takes the place of a goal in progress."""
@@ -263,13 +274,6 @@ class GoalAgent:
         if pursuit is not None and pursuit.running:
             await pursuit.session.runs.stop(pursuit.session.state.run_id, "a message took the goal's place")
             self._update_entry(status="stopped")
-
-    async def _open_session(self, parts: RunParts) -> Session:
-        try:
-            return await open_session(parts)
-        except BaseException:
-            self._update_entry(status="failed")
-            raise
 
     async def _resume(self) -> Any:
         pursuit = self._pursuit
@@ -302,13 +306,6 @@ class GoalAgent:
         if not pursuit.running:
             await self._closed(pursuit)
 
-    async def _clear(self) -> None:
-        """Forgets the goal; if it is in progress or paused, it is stopped first."""
-        if self._pursuit is not None:
-            with contextlib.suppress(DoneWhenError):
-                await self._halt("stop")
-        self.state.extra.pop(GOAL, None)
-
     # ------------------------------------------------------------------------------------- pursuing it
 
     async def _pursue_until_stop(self, pursuit: _Pursuit) -> Any:
@@ -322,11 +319,7 @@ class GoalAgent:
             _settle(mine, pursuit)
             if pursuit.session.state.status not in _GOES_ON:
                 await self._closed(pursuit)
-        if state.status == "crashed":
-            raise WorkerFailed(state.lifecycle.reason) from pursuit.working.failure
-        if state.judge.outages and state.lifecycle.paused:
-            raise JudgeOutage(state.lifecycle.paused)
-        return own_result(pursuit.working.last)
+        return pursuit.working.returned(state)
 
     def _evaluated(self, evaluations: int, reason: str) -> None:
         self._update_entry(evaluations=evaluations, last_reason=reason)
@@ -346,20 +339,14 @@ def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
     """Writes down how the goal stands. `goal` is the record of this very goal, even if it has been cleared since."""
     if goal is None:
         return
-    state = pursuit.session.state
-    pursuit.working.settled(state)
-    goal.update(
-        status=_STATUSES.get(state.status or "", "exhausted"),
-        evaluations=pursuit.working.evaluations,
-        last_reason=_last_reason(state, pursuit.working),
-    )
-
-
-def _last_reason(state: RunState, working: GoalWorker) -> str:
-    """The evaluator's last reason; if the goal ended for another reason, that one."""
+    state, working = pursuit.session.state, pursuit.working
+    working.settled(state)
+    # The evaluator's last reason; if the goal ended for another reason, that one.
+    reason = state.lifecycle.reason or state.lifecycle.paused or working.reason
     if state.status in ("complete", "capped", "paused") and not state.judge.outages and state.last_turn.error is None:
-        return reason_of(assess(state)) if working.evaluations else working.reason
-    return state.lifecycle.reason or state.lifecycle.paused or working.reason
+        reason = reason_of(assess(state)) if working.evaluations else working.reason
+    status = _STATUSES.get(state.status or "", "exhausted")
+    goal.update(status=status, evaluations=working.evaluations, last_reason=reason)
 
 
 # ------------------------------------------------------------------------ a condition, its worker, its evaluator

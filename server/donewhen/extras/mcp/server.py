@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from donewhen.app.services import Services
 from donewhen.app.workspace_context import WorkspaceContext
+from donewhen.core import goal as goals
 from donewhen.core.errors import DoneWhenError, UsageError
 from donewhen.core.proof import satisfied
 from donewhen.core.verdict import PROVEN, RequirementView
@@ -133,7 +134,7 @@ async def opened_server(services: Services, served: Served) -> AsyncGenerator[MC
 def make_server(runs: Runs, served: Served) -> MCPServer:
     """The tools and resources over these runs."""
     server = _Server("donewhen", title="Done When", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
-    asked = _Asked(runs, served)
+    asked = _Asked(runs, served.root)
     look = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     acts = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
     reading: list[Tool] = [asked.get_goal_status, asked.list_unmet_requirements, asked.get_evidence]
@@ -186,9 +187,9 @@ def _misgiven(tool: str, invalid: ValidationError) -> str:
 class _Asked:
     """The tools: their names and docstrings are what an agent reads."""
 
-    def __init__(self, runs: Runs, served: Served) -> None:
+    def __init__(self, runs: Runs, root: Path) -> None:
         self._runs = runs
-        self._root = served.root
+        self._root = root
 
     async def get_goal_status(self, goal: str | None = None) -> GoalStatus:
         """Where the goal stands: each requirement with its status, reason and evidence. `goal` is a goal file relative
@@ -297,10 +298,7 @@ class _Asked:
     def _goal_status(self, view: RunView) -> GoalStatus:
         state = view.state
         by_id = {one.requirement_id: one for one in view.views}
-        requirements = [
-            _requirement_status(one.label, one.text, [check.command for check in one.checks], by_id[one.id], view)
-            for one in state.goal.requirements
-        ]
+        requirements = [_requirement_status(one, by_id[one.id], view) for one in state.goal.requirements]
         proven = satisfied(state) if state.mode == "audit" else state.status == "complete"
         findings = [
             Finding(
@@ -327,17 +325,17 @@ class _Asked:
         )
 
 
-def _requirement_status(label: str, text: str, checks: list[str], one: RequirementView, view: RunView) -> Requirement:
+def _requirement_status(named: goals.Requirement, one: RequirementView, view: RunView) -> Requirement:
     places = [
         f"{place.path}:{place.line + 1}: {place.message}"
         for place in view.locations.get(one.requirement_id, ())[:MAX_PLACES]
     ]
     return Requirement(
-        label=label,
-        text=text,
+        label=named.label,
+        text=named.text,
         status=one.status,
         reason=one.reason,
-        checks=checks,
+        checks=[check.command for check in named.checks],
         evidence=list(one.evidence_ids),
         where=places,
     )

@@ -43,15 +43,12 @@ def _wanted(environment: Mapping[str, str]) -> str | None:
     named = [name.strip().lower() for name in environment.get("OTEL_TRACES_EXPORTER", "").split(",") if name.strip()]
     if "none" in named:
         return None
-    if "opentelemetry.sdk.trace" in sys.modules and _has_provider():
-        return "provider"
+    if "opentelemetry.sdk.trace" in sys.modules:
+        from opentelemetry import trace
+        from opentelemetry.sdk.trace import TracerProvider
+
+        if isinstance(trace.get_tracer_provider(), TracerProvider):
+            return "provider"
     if "console" in named:
         return "console"
     return "otlp" if "otlp" in named or any(environment.get(name, "").strip() for name in _ENDPOINTS) else None
-
-
-def _has_provider() -> bool:
-    from opentelemetry import trace
-    from opentelemetry.sdk.trace import TracerProvider
-
-    return isinstance(trace.get_tracer_provider(), TracerProvider)

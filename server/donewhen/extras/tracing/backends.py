@@ -29,7 +29,9 @@ def traced(wanted: str, environment: Mapping[str, str], mask: Callable[[str], st
         return _observer(provider, "on: this process's provider", environment, mask, provider.force_flush)
     if wanted == "console":
         return exporting(ConsoleSpanExporter(out=sys.stderr), "on: stderr", environment, mask)
-    endpoint = _endpoint(environment)
+    own = environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "").strip()
+    base = environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").strip() or _DEFAULT
+    endpoint = own or f"{base.rstrip('/')}/v1/traces"
     module = importlib.import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
     # It says once more, and on each attempt, what `Reported` says once.
     logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL + 1)
@@ -46,7 +48,11 @@ def exporting(
 ) -> TracingObserver:
     """A tracer with a provider of its own, which exports in a thread of its own. `left` is called where something was
     left when it had to close."""
-    provider = TracerProvider(resource=_resource(environment), shutdown_on_exit=False)
+    named = environment.get("OTEL_SERVICE_NAME", "").strip()
+    given = "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    service = {"service.name": named or "donewhen"} if named or not given else {}
+    resource = Resource.create({"service.version": __version__, **service})
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(exporter))
     return _observer(provider, state, environment, mask, provider.shutdown, left)
 
@@ -86,32 +92,19 @@ def _observer(
     finish: Callable[[], object],
     left: Callable[[], None] = lambda: None,
 ) -> TracingObserver:
+    def flush(timeout: float) -> None:
+        # A dead endpoint must not keep anybody waiting: the thread is left behind, and ends with the process.
+        thread = threading.Thread(target=finish, name="donewhen-tracing-close", daemon=True)
+        thread.start()
+        thread.join(timeout)
+        if thread.is_alive():
+            left()
+
     capture = environment.get(CAPTURE, "").strip().lower() in ("true", "1", "span_only", "span_and_event")
     return TracingObserver(
         provider.get_tracer("donewhen", __version__),
         Contents(capture, mask),
         state=state,
-        flush=lambda timeout: None if _finished_within(timeout, finish) else left(),
+        flush=flush,
         parent=environment.get("TRACEPARENT"),
     )
-
-
-def _finished_within(timeout: float, finish: Callable[[], object]) -> bool:
-    """A dead endpoint must not keep anybody waiting: the thread is left behind, and ends with the process."""
-    thread = threading.Thread(target=finish, name="donewhen-tracing-close", daemon=True)
-    thread.start()
-    thread.join(timeout)
-    return not thread.is_alive()
-
-
-def _endpoint(environment: Mapping[str, str]) -> str:
-    own = environment.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "").strip()
-    base = environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").strip() or _DEFAULT
-    return own or f"{base.rstrip('/')}/v1/traces"
-
-
-def _resource(environment: Mapping[str, str]) -> Resource:
-    named = environment.get("OTEL_SERVICE_NAME", "").strip()
-    given = "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
-    service = {"service.name": named or "donewhen"} if named or not given else {}
-    return Resource.create({"service.version": __version__, **service})

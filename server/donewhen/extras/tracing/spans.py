@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from opentelemetry import trace
@@ -135,7 +135,10 @@ class RunSpans:
 
     def judge_finished(self, event: e.JudgeFinished) -> None:
         dropped = self._disturbed or event.revision != event.revision_after
-        for verdict in () if dropped else _verdicts_or_unverified(event):
+        reason = event.reason or "the reply did not name all requirements"
+        undecided = [RequirementVerdict(key, "unverified", reason) for key in event.requirement_ids]
+        findings = undecided if event.verdict is None else event.verdict.findings
+        for verdict in () if dropped else findings:
             self._evaluated(self._texts.get(verdict.requirement_id, ""), verdict.finding, verdict.reason, verdict)
         self._count("judge", event.usage)
         self._close("judge", {n.CACHED_VERDICT: event.cached, n.DROPPED_VERDICT: dropped})
@@ -188,7 +191,9 @@ class RunSpans:
             self._arguments.update((call.id, call.arguments) for call in event.message.calls)
         self._count("judge" if self._roles.pop(event.call_id, "worker") == "judge" else "turn", event.usage)
         self._count(name, event.usage)
-        self._close(name, attributes, error=event.error and _error_name(event.error), reason=event.error or "")
+        named = _ERROR_NAME.match(event.error) if event.error else None
+        error = event.error and (named[0] if named else "model_failed")
+        self._close(name, attributes, error=error, reason=event.error or "")
 
     def message_kept(self, event: c.MessageKept) -> None:
         self._hear(event.message)
@@ -277,13 +282,6 @@ _TAKEN: Mapping[type, Callable[[RunSpans, Any], None]] = {
 }
 
 
-def _verdicts_or_unverified(event: e.JudgeFinished) -> Sequence[RequirementVerdict]:
-    if event.verdict is not None:
-        return event.verdict.findings
-    reason = event.reason or "the reply did not name all requirements"
-    return [RequirementVerdict(key, "unverified", reason) for key in event.requirement_ids]
-
-
 def _ns(at: float) -> int:
     return int(at * 1e9)
 
@@ -306,11 +304,6 @@ def _usage_attributes(usage: Usage | None) -> Attributes:
 def _fail(span: Span, error: str, reason: str) -> None:
     span.set_attribute(n.ERROR_TYPE, error)
     span.set_status(Status(StatusCode.ERROR, reason or error))
-
-
-def _error_name(error: str) -> str:
-    named = _ERROR_NAME.match(error)
-    return named[0] if named else "model_failed"
 
 
 # Turns the entries of runs into spans: a run, its turns and audits, the calls to models, tools, judgings, verdicts.
@@ -350,23 +343,19 @@ class TracingObserver:
         if self._broken:
             return
         try:
-            self._take_entry(run_id, entry)
+            ends = isinstance(entry.event, _ENDS)
+            # A run that another process began has no RunStarted here.
+            if run_id not in self._runs and not ends:
+                self._runs[run_id] = RunSpans(self._tracer, self._contents, run_id, entry.at, self._parent)
+            if run_id in self._runs:
+                self._runs[run_id].take(entry)
+            if ends:
+                self._runs.pop(run_id, None)
         except Exception as error:  # noqa: BLE001  # a run must not fail because it is watched
             self._broken = True
             why = self._contents.kept_text(str(error))
             self.state = f"off: {why}"
             sys.stderr.write(f"donewhen: tracing stopped: {why}\n")
-
-    def _take_entry(self, run_id: str, entry: e.Entry) -> None:
-        spans = self._runs.get(run_id)
-        if spans is None:
-            if isinstance(entry.event, _ENDS):
-                return
-            # A run that another process began has no RunStarted here.
-            spans = self._runs[run_id] = RunSpans(self._tracer, self._contents, run_id, entry.at, self._parent)
-        spans.take(entry)
-        if isinstance(entry.event, _ENDS):
-            del self._runs[run_id]
 
     def close(self, timeout: float = 1.5) -> None:
         for spans in self._runs.values():

@@ -12,7 +12,7 @@ from anthropic.types import Message, RawMessageStreamEvent
 from donewhen.core import calls
 from donewhen.models.catalogue import facts_of
 from donewhen.models.direct.connections import at_home, headers_to_leave_out
-from donewhen.models.protocol import Call
+from donewhen.models.protocol import Answered, Call
 from donewhen.models.replies import (
     BrokenOffError,
     EmptyReplyError,
@@ -37,7 +37,7 @@ _FINISH: Mapping[str | None, str] = {
 
 
 class AnthropicClient:
-    """The official client at one address (`clients.Client`)."""
+    """The official client at one address."""
 
     def __init__(self, api_base: str | None) -> None:
         # `/v1` belongs to the path here; for litellm it may stand at the end of the address or not.
@@ -53,7 +53,7 @@ class AnthropicClient:
             http_client=DefaultAsyncHttpxClient(mounts=at_home(), follow_redirects=False),
         )
 
-    async def ask(self, call: Call, on_text: Callable[[str], None], on_chunk: Callable[[], None]) -> dict[str, Any]:
+    async def ask(self, call: Call, on_text: Callable[[str], None], on_chunk: Callable[[], None]) -> Answered:
         body, headers = body_of(call), {"X-Api-Key": call.key or "none"}
         if call.stream:
             stream = await self._client.post(
@@ -78,11 +78,22 @@ def body_of(call: Call) -> dict[str, Any]:
         "max_tokens": limit or facts_of(f"anthropic/{call.model}").max_output or _LONGEST_UNKNOWN,
         "messages": _turns(call.messages, marks),
     }
-    system = [_text_block(one.text, index in marks) for index, one in enumerate(call.messages) if _is_system(one)]
+    system = [
+        _text_block(one.text, index in marks)
+        for index, one in enumerate(call.messages)
+        if one.role == "system" and one.text
+    ]
     if system:
         body["system"] = system
     if tools := said.get("tools"):
-        body["tools"] = [_tool(one["function"]) for one in tools]
+        body["tools"] = [
+            {
+                "name": one["function"]["name"],
+                "description": one["function"]["description"],
+                "input_schema": {"type": "object", **one["function"]["parameters"]},
+            }
+            for one in tools
+        ]
     if "temperature" in said:
         body["temperature"] = min(said["temperature"], 1.0)
     # There is nothing like OpenAI's `json_object`: the prompt asks for an object then.
@@ -91,20 +102,8 @@ def body_of(call: Call) -> dict[str, Any]:
     return body
 
 
-def _is_system(message: calls.Message) -> bool:
-    return message.role == "system" and bool(message.text)
-
-
 def _text_block(text: str, marked: bool) -> dict[str, Any]:
     return {"type": "text", "text": text, **(_MARK if marked else {})}
-
-
-def _tool(function: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "name": function["name"],
-        "description": function["description"],
-        "input_schema": {"type": "object", **function["parameters"]},
-    }
 
 
 def _turns(messages: Sequence[calls.Message], marks: set[int]) -> list[dict[str, Any]]:
@@ -143,38 +142,45 @@ def _blocks(message: calls.Message, marked: bool) -> list[dict[str, Any]]:
 # The reply.
 
 
-def _whole_message(response: object) -> dict[str, Any]:
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def _whole_message(response: object) -> Answered:
     if not isinstance(response, Message) or not isinstance(cast(object, response.content), list):
         raise UnreadableReplyError(f"the reply is not a message: {str(response)[:200]}")
     texts = [block.text for block in response.content if block.type == "text"]
-    wishes = [[block.id, block.name, json.dumps(block.input)] for block in response.content if block.type == "tool_use"]
-    refuse_endless(sum(map(len, texts)) + sum(len(one[2]) for one in wishes))
-    tokens = _tokens({}, response.usage)
-    return {"text": "".join(texts), "calls": wishes, "finish": _FINISH.get(response.stop_reason, "stop"), **tokens}
+    wishes = tuple(
+        calls.ToolCall(block.id, block.name, json.dumps(block.input))
+        for block in response.content
+        if block.type == "tool_use"
+    )
+    refuse_endless(sum(map(len, texts)) + sum(len(one.arguments) for one in wishes))
+    message = calls.Message("assistant", "".join(texts), wishes)
+    return _answered(message, _FINISH.get(response.stop_reason, "stop"), _counted({}, response.usage))
 
 
-async def _streamed(events: AsyncStream[RawMessageStreamEvent], growing: Growing) -> dict[str, Any]:
-    tokens: dict[str, int] = {}
+async def _streamed(events: AsyncStream[RawMessageStreamEvent], growing: Growing) -> Answered:
+    counts: dict[str, int] = {}
     try:
         async with events:
             if (said := await said_instead(events)) is not None:
                 return growing.shown(_whole_message(Message.construct(**said)))
             async for event in events:
                 growing.on_chunk()
-                tokens = _take_event(event, growing, tokens)
+                counts = _take_event(event, growing, counts)
     except AnthropicError as error:
         raise growing.broken_by(error) from error
-    if not tokens:
+    if not counts:
         raise EmptyReplyError("the stream held no reply: it was no reply at all, or the connection was dropped")
     if not growing.finish:
         raise BrokenOffError("the stream ended without saying that the reply is whole")
-    return {**growing.reply(), **tokens}
+    return _answered(growing.message(), growing.finish, counts)
 
 
-def _take_event(event: RawMessageStreamEvent, growing: Growing, tokens: dict[str, int]) -> dict[str, int]:
+def _take_event(event: RawMessageStreamEvent, growing: Growing, counts: dict[str, int]) -> dict[str, int]:
     """One event of a stream; the tokens that are known after it."""
     if event.type == "message_start":
-        return _tokens(tokens, event.message.usage)
+        return _counted(counts, event.message.usage)
     if event.type == "content_block_start" and event.content_block.type == "tool_use":
         growing.add_part(event.index, event.content_block.id, event.content_block.name, "")
     elif event.type == "content_block_delta":
@@ -184,25 +190,17 @@ def _take_event(event: RawMessageStreamEvent, growing: Growing, tokens: dict[str
             growing.add_part(event.index, None, None, event.delta.partial_json)
     elif event.type == "message_delta":
         growing.finish = _FINISH.get(event.delta.stop_reason, "stop")
-        return _tokens(tokens, event.usage)
-    return tokens
+        return _counted(counts, event.usage)
+    return counts
 
 
-def _tokens(known: Mapping[str, int], usage: Any) -> dict[str, int]:
-    """Anthropic counts what it read from and wrote to its cache apart from the rest of the prompt. The end of a stream
-    may leave out what its beginning said."""
+def _counted(known: Mapping[str, int], usage: Any) -> dict[str, int]:
+    """The tokens by Anthropic's names. The end of a stream may leave out what its beginning said."""
+    told = {name: getattr(usage, name, None) for name in _COUNTS}
+    return {name: value if isinstance(value, int) else known.get(name, 0) for name, value in told.items()}
 
-    def count(name: str, before: int) -> int:
-        value = getattr(usage, name, None)
-        return value if isinstance(value, int) else before
 
-    cached = count("cache_read_input_tokens", known.get("cached", 0))
-    written = count("cache_creation_input_tokens", known.get("written", 0))
-    before = known.get("input", 0) - known.get("cached", 0) - known.get("written", 0)
-    rest = count("input_tokens", before)
-    return {
-        "input": rest + cached + written,
-        "output": count("output_tokens", known.get("output", 0)),
-        "cached": cached,
-        "written": written,
-    }
+def _answered(message: calls.Message, finish: str, counts: Mapping[str, int]) -> Answered:
+    """Anthropic counts what it read from and wrote to its cache apart from the rest of the prompt."""
+    rest, output, cached, written = (counts[name] for name in _COUNTS)
+    return Answered(message, finish, rest + cached + written, output, cached, written_tokens=written)

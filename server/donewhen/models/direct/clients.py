@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from donewhen.installation import ModelExtra
 from donewhen.models.catalogue import at_its_provider, cost_of, mode_of, provider_of
 from donewhen.models.described import described, redirected_to
-from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in
+from donewhen.models.protocol import Answered, Call, CallFailed
 from donewhen.models.silence import Silence
 
 if TYPE_CHECKING:
@@ -82,13 +82,12 @@ class DirectClients:
         except Exception as error:
             if hears.failure is not None:
                 raise hears.failure from None
-            failure = failure_in(described(error, call.key, _body_message(error)))
+            failure = described(error, call.key, _body_message(error))
             if led := redirected_to(error):
                 failure = replace(failure, message=f"{failure.message} (at {led}, where that address redirects)")
             raise CallFailed(failure) from error
-        written = reply.pop("written", 0)
-        cost = cost_of(call.model, reply["input"], reply["output"], reply["cached"], written)
-        return answered_in({**reply, "cost": cost})
+        cost = cost_of(call.model, reply.input_tokens, reply.output_tokens, reply.cached_tokens, reply.written_tokens)
+        return replace(reply, cost=cost)
 
     async def close(self) -> None:
         """Ends every connection; a later call opens new ones."""
@@ -101,7 +100,8 @@ class DirectClients:
         known = self._clients.get((family, api_base))
         if known is None or (known.done() and (known.cancelled() or known.exception() is not None)):
             known = asyncio.ensure_future(asyncio.to_thread(_import_client, family, api_base))
-            known.add_done_callback(_seen)
+            # Read here, since often nothing awaits an exception; what does still gets it.
+            known.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._clients[family, api_base] = known
         return known
 
@@ -145,9 +145,3 @@ def _body_message(error: BaseException) -> str | None:
             return message
         body = found.get("error")
     return body if isinstance(body, str) and body else None
-
-
-def _seen(done: asyncio.Future[OpenAiClient | AnthropicClient]) -> None:
-    """Marks an exception as retrieved: often nothing awaits it, and what does still gets it."""
-    if not done.cancelled():
-        done.exception()

@@ -11,12 +11,12 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from donewhen.core.calls import Message
 from donewhen.models.direct.connections import at_home, headers_to_leave_out
-from donewhen.models.protocol import Call, message_out
+from donewhen.models.protocol import Answered, Call
 from donewhen.models.replies import (
     ErrorReplyError,
     Growing,
     UnreadableReplyError,
-    message_in,
+    chat_message,
     said_instead,
     streamed_reply,
     whole_reply,
@@ -27,7 +27,7 @@ _PATH = "/chat/completions"
 
 
 class OpenAiClient:
-    """The official client at one address (`clients.Client`)."""
+    """The official client at one address."""
 
     def __init__(self, api_base: str | None) -> None:
         self._client = AsyncOpenAI(
@@ -41,7 +41,7 @@ class OpenAiClient:
         if api_base:
             self._client.organization = self._client.project = None
 
-    async def ask(self, call: Call, on_text: Callable[[str], None], on_chunk: Callable[[], None]) -> dict[str, Any]:
+    async def ask(self, call: Call, on_text: Callable[[str], None], on_chunk: Callable[[], None]) -> Answered:
         body: dict[str, Any] = {
             "model": call.model,
             "messages": [_sent(one) for one in call.messages],
@@ -55,7 +55,14 @@ class OpenAiClient:
                 _PATH, cast_to=ChatCompletion, body=body, options={"headers": headers}, stream=True,
                 stream_cls=AsyncStream[ChatCompletionChunk],
             )  # fmt: skip
-            return await _streamed(stream, Growing(on_text, on_chunk))
+            growing = Growing(on_text, on_chunk)
+            try:
+                async with stream:
+                    if (said := await said_instead(stream)) is not None:
+                        return growing.shown(_whole_completion(ChatCompletion.construct(**said)))
+                    return (await streamed_reply(stream, growing))[0]
+            except OpenAIError as error:
+                raise growing.broken_by(error) from error
         response = await post(_PATH, cast_to=ChatCompletion, body=body, options={"headers": headers})
         return _whole_completion(response)
 
@@ -66,26 +73,12 @@ class OpenAiClient:
 @lru_cache(1_000)
 def _sent(message: Message) -> dict[str, Any]:
     """A message as it is sent: a conversation goes there again and again. Never changed."""
-    return message_in(message_out(message), marked=False)
+    return chat_message(message, marked=False)
 
 
-async def _streamed(stream: AsyncStream[ChatCompletionChunk], growing: Growing) -> dict[str, Any]:
-    try:
-        async with stream:
-            if (said := await said_instead(stream)) is not None:
-                return growing.shown(_whole_completion(ChatCompletion.construct(**said)))
-            reply = await streamed_reply(stream, growing)
-    except OpenAIError as error:
-        raise growing.broken_by(error) from error
-    del reply["usage"]
-    return reply
-
-
-def _whole_completion(response: object) -> dict[str, Any]:
+def _whole_completion(response: object) -> Answered:
     if not isinstance(response, ChatCompletion):
         raise UnreadableReplyError(f"the reply is not a chat completion: {str(response)[:200]}")
     if not response.choices and (said := (response.model_extra or {}).get("error")):
         raise ErrorReplyError(said)
-    reply = whole_reply(response)
-    del reply["usage"]
-    return reply
+    return whole_reply(response)[0]

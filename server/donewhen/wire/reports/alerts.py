@@ -55,7 +55,16 @@ class Alert:
 def alerts(view: RunView, root: Path) -> tuple[Alert, ...]:
     """All of them, errors first. An alert stands in a file that is there; what has no such place stands at its line of
     the goal file."""
-    return _placed([*_of_requirements(view, root), *_of_findings(view, root)], root)
+    found: list[Alert] = []
+    known = {one.id: one for one in view.state.goal.requirements}
+    for one in view.views:
+        rule = rule_of(one)
+        if rule is not None:
+            found += _requirement_alerts(view, root, known[one.requirement_id], one, rule)
+    for finding in view.state.present_findings:
+        if not finding.accepted or finding.by_a_person:  # else it stood there before the run, and blocks nothing
+            found.append(_finding_alert(view, root, finding))
+    return _placed(found, root)
 
 
 def past_alerts(view: RunView, root: Path) -> tuple[Alert, ...]:
@@ -81,9 +90,8 @@ def _placed(found: Sequence[Alert], root: Path) -> tuple[Alert, ...]:
     told: list[Alert] = []
     for one in found:
         seen[one.fingerprint] += 1
-        mark = (
-            one.fingerprint if seen[one.fingerprint] == 1 else _fingerprint(one.fingerprint, str(seen[one.fingerprint]))
-        )
+        times = seen[one.fingerprint]
+        mark = one.fingerprint if times == 1 else _fingerprint(one.fingerprint, str(times))
         told.append(replace(one, path=f"{prefix}{one.path}", fingerprint=mark))
     return tuple(sorted(told, key=lambda one: ("error", "warning", "note").index(one.level)))
 
@@ -107,15 +115,9 @@ def rule_of(one: RequirementView) -> str | None:
     return None if one.status == "met" else f"requirement/{one.status}"
 
 
-def _of_requirements(view: RunView, root: Path) -> Iterator[Alert]:
-    known = {one.id: one for one in view.state.goal.requirements}
-    for one in view.views:
-        rule = rule_of(one)
-        if rule is not None:
-            yield from _places(view, root, known[one.requirement_id], one, rule)
-
-
-def _places(view: RunView, root: Path, requirement: Requirement, one: RequirementView, rule: str) -> Iterator[Alert]:
+def _requirement_alerts(
+    view: RunView, root: Path, requirement: Requirement, one: RequirementView, rule: str
+) -> Iterator[Alert]:
     """At each place that the evidence names, and at the goal file's line if it names none that is there."""
     level, _ = RULES[rule]
     title = f"{requirement.label} is {'refused' if one.refused else one.status}: {requirement.text}"
@@ -134,13 +136,6 @@ def _places(view: RunView, root: Path, requirement: Requirement, one: Requiremen
         mark = _fingerprint(rule, requirement.id)
         path, line = _in_goal(view, requirement.line)
         yield Alert(rule, level, title, one.reason or title, path, line, None, mark, accepted)
-
-
-def _of_findings(view: RunView, root: Path) -> Iterator[Alert]:
-    for known in view.state.present_findings:
-        if known.accepted and not known.by_a_person:
-            continue  # it stood there before the run, and blocks nothing
-        yield _finding_alert(view, root, known)
 
 
 def _finding_alert(view: RunView, root: Path, known: KnownFinding) -> Alert:

@@ -8,7 +8,7 @@ from pathlib import Path
 from donewhen.core.decide import with_untried
 from donewhen.core.evidence import Evidence
 from donewhen.engine.api import RunView
-from donewhen.wire.reports.alerts import Alert, Level, alerts, past_alerts
+from donewhen.wire.reports.alerts import Level, alerts, past_alerts
 from donewhen.wire.reports.markdown import proven, verdict
 
 COMMANDS: Mapping[Level, str] = {"error": "error", "warning": "warning", "note": "notice"}
@@ -24,7 +24,16 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     for level, command in COMMANDS.items():
         same = [one for one in (*found, *past_alerts(view, root)) if one.level == level]
         shown = same if len(same) <= MOST else same[: MOST - 1]
-        lines += [_annotation(command, one) for one in shown]
+        for one in shown:
+            fields = {"file": one.path, "line": one.line, "col": one.column, "title": one.title}
+            # In a property, a colon or a comma would end it.
+            named = [
+                f"{name}={_data(str(value)).replace(':', '%3A').replace(',', '%2C')}"
+                for name, value in fields.items()
+                if value is not None
+            ]
+            message = one.message if not one.accepted else f"{one.message} ({one.accepted})"
+            lines.append(f"::{command} {','.join(named)}::{_data(message[:MAX_MESSAGE])}")
         if len(same) > len(shown):
             lines.append(f"::{command} title=Done When::and {len(same) - len(shown)} more: see the receipt")
     if not found:
@@ -35,18 +44,6 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _annotation(command: str, one: Alert) -> str:
-    fields = {"file": one.path, "line": one.line, "col": one.column, "title": one.title}
-    named = ",".join(f"{name}={_property(str(value))}" for name, value in fields.items() if value is not None)
-    message = one.message if not one.accepted else f"{one.message} ({one.accepted})"
-    return f"::{command} {named}::{_data(message[:MAX_MESSAGE])}"
-
-
 def _data(text: str) -> str:
     """What the runner reads as the message: it is decoded there, and no line of it can begin a command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    """As `_data`; a colon or a comma would end the property."""
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -18,16 +18,15 @@ from donewhen.core.summary import room_text
 from donewhen.core.trials.outcome import TRIED
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.words import listed, money
-from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.markdown import (
     ACCEPTED,
     FROM,
-    MARKS,
-    REFUSED_MARK,
     SHORT,
     edits_text,
+    end_of,
     headline,
+    mark,
     place,
     proven,
     refused_by,
@@ -37,6 +36,7 @@ from donewhen.wire.reports.markdown import (
     why,
     why_as_told,
 )
+from donewhen.wire.snapshot import changed_since
 
 MAX_OUTPUT = 20_000
 MAX_PATHS = 20
@@ -140,28 +140,20 @@ def _code_element(value: str) -> str:
 
 def _heading(view: RunView) -> Iterator[str]:
     state = view.state
-    tone = (
-        "open"
-        if view.stale
-        else "good"
-        if all(one.status == "met" for one in view.views) and not _doubts(view)
-        else "bad"
-    )
+    doubted = state.lifecycle.broken or any(one.refused or one.on_a_persons_word for one in view.views)
+    met = all(one.status == "met" for one in view.views)
+    tone = "open" if view.stale else "good" if met and not doubted else "bad"
     yield f"<h1>{_prose(state.goal.title)}</h1>"
     yield f'<p class="verdict {tone}">{_prose(headline(view))} · {_escaped_html(proven(view, "requirements "))}</p>'
     if reason := why(state):
         yield f"<p>{_prose(reason)}</p>"
     if view.stale:
-        changed = view.present.changed or () if view.present is not None else ()
+        changed = changed_since(view)
         named = f": {_paths(changed)}" if changed else ""
         yield f'<p class="open"><strong>Stale</strong>: files changed since this result{named}.</p>'
     if state.goal.objective and state.goal.objective != state.goal.title:
         yield f'<p class="goal">{_prose(_QUOTED.sub("", state.goal.objective))}</p>'
     yield f'<p class="facts">{" · ".join(_facts(state))}</p>'
-
-
-def _doubts(view: RunView) -> bool:
-    return view.stale or view.state.lifecycle.broken or any(one.refused or one.on_a_persons_word for one in view.views)
 
 
 def _facts(state: RunState) -> Iterator[str]:
@@ -183,20 +175,13 @@ def _requirements_table(view: RunView) -> Iterator[str]:
     yield "<h2>Requirements</h2>"
     yield "<table><thead><tr><th></th><th>Requirement</th><th>Status</th><th>Proof</th></tr></thead><tbody>"
     for one in view.views:
-        tone = "bad" if one.refused or one.status in ("unmet", "regressed") else "good" if _is_proven(one) else "open"
-        mark = REFUSED_MARK if one.refused else MARKS[one.status] + (" (flaky)" if one.flaky else "")
-        cells = (
-            f"<td>R{one.number}</td>",
-            f"<td>{_prose(known[one.requirement_id].text)}</td>",
-            f'<td class="{tone}">{_escaped_html(mark.split(" ", 1)[1])}</td>',
-            f"<td>{'<br>'.join(_proof(view.state, one))}</td>",
-        )
-        yield f"<tr>{''.join(cells)}</tr>"
+        sure = one.status == "met" and not one.on_a_persons_word
+        tone = "bad" if one.refused or one.status in ("unmet", "regressed") else "good" if sure else "open"
+        status = mark(one).split(" ", 1)[1] + (" (flaky)" if one.flaky and not one.refused else "")
+        text, proof = _prose(known[one.requirement_id].text), "<br>".join(_proof(view.state, one))
+        cells = f'<td>R{one.number}</td><td>{text}</td><td class="{tone}">{_escaped_html(status)}</td><td>{proof}</td>'
+        yield f"<tr>{cells}</tr>"
     yield "</tbody></table>"
-
-
-def _is_proven(one: RequirementView) -> bool:
-    return one.status == "met" and not one.on_a_persons_word
 
 
 def _proof(state: RunState, one: RequirementView) -> Iterator[str]:
@@ -293,36 +278,24 @@ def _evidence_details(evidence: Mapping[str, Evidence]) -> Iterator[str]:
     if evidence:
         yield "<h2>Evidence</h2>"
     for one in evidence.values():
-        seen, tried = one.observation, ""
+        seen, tried, told = one.observation, "", ""
+        ran = seen.result if isinstance(seen, Trial | AffectedRun) else seen
         if isinstance(seen, Trial):
             tried = f", tried {TRIED[seen.tried]}"
-            if seen.result is None:
-                yield _folded(one, f"{_code_element(seen.command)}{tried}: not run", [_escaped_html(seen.reason)])
-                continue
-            seen = seen.result
-        if isinstance(seen, AffectedRun):
-            tried, seen = ", of some of its tests", seen.result
-        if isinstance(seen, CheckResult):
-            yield _folded(
-                one,
-                f"{_code_element(seen.command)}{tried}: {_escaped_html(seen.reason or str(seen.outcome))}",
-                _result(seen),
-            )
+        elif isinstance(seen, AffectedRun):
+            tried = ", of some of its tests"
+        if isinstance(ran, CheckResult):
+            ended, told = _escaped_html(ran.reason or str(ran.outcome)), "".join(_result(ran))
+            summary = f"{_code_element(ran.command)}{tried}: {ended}"
+        elif isinstance(seen, Trial):
+            summary, told = f"{_code_element(seen.command)}{tried}: not run", _escaped_html(seen.reason)
         else:
-            yield _folded(one, _escaped_html(type(seen).__name__), [])
-
-
-def _folded(one: Evidence, summary: str, told: Iterable[str]) -> str:
-    revision = f'<p class="dim">at revision {_code_element(one.revision[:SHORT])}</p>'
-    # What failed is what a reader came for; a trial may have to fail.
-    failed = isinstance(one.observation, CheckResult | AffectedRun) and not _passed(one.observation)
-    shown = " open" if failed else ""
-    head = f"<summary>{_escaped_html(one.id)} {summary}</summary>{revision}"
-    return f'<details id="{_escaped_html(one.id)}"{shown}>{head}{"".join(told)}</details>'
-
-
-def _passed(seen: CheckResult | AffectedRun) -> bool:
-    return (seen.result if isinstance(seen, AffectedRun) else seen).passed
+            summary = _escaped_html(type(seen).__name__)
+        # What failed is what a reader came for; a trial may have to fail.
+        failed = isinstance(ran, CheckResult) and not ran.passed and not isinstance(seen, Trial)
+        identity, revision = _escaped_html(one.id), _code_element(one.revision[:SHORT])
+        head = f'<summary>{identity} {summary}</summary><p class="dim">at revision {revision}</p>'
+        yield f'<details id="{identity}"{" open" if failed else ""}>{head}{told}</details>'
 
 
 def _edits(view: RunView) -> Iterator[str]:
@@ -338,26 +311,19 @@ def _result(seen: CheckResult) -> Iterator[str]:
     program = f" · {_code_element(Path(seen.program).name)}" if seen.program else ""
     yield f"<p>{exit_code}{seen.seconds:.2f} s{program}</p>"
     if seen.output:
-        cut = len(seen.output) - MAX_OUTPUT
-        output = seen.output if cut <= 0 else f"… ({cut} characters cut)\n{seen.output[-MAX_OUTPUT:]}"
-        yield f"<pre>{_escaped_html(output)}</pre>"
+        yield f"<pre>{_escaped_html(end_of(seen.output, MAX_OUTPUT))}</pre>"
 
 
 def _cost_table(state: RunState) -> Iterator[str]:
-    used = [("worker", state.worker_usage), ("judge", state.spend.judge)]
-    rows = [
-        f"<tr><td>{who}</td><td>{_tokens(usage)}</td><td>{money(usage.usd)}</td></tr>"
-        for who, usage in used
-        if usage.tokens or usage.usd != 0
-    ]
+    rows: list[str] = []
+    for who, usage in (("worker", state.worker_usage), ("judge", state.spend.judge)):
+        if usage.tokens or usage.usd != 0:
+            tokens = f"{usage.tokens:,}" if usage.tokens or usage.usd is not None else "unknown"
+            rows.append(f"<tr><td>{who}</td><td>{tokens}</td><td>{money(usage.usd)}</td></tr>")
     if rows and state.mode == "pursue":
         yield "<h2>Cost</h2>"
         head = "<thead><tr><th></th><th>Tokens</th><th>Cost</th></tr></thead>"
         yield f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
-
-
-def _tokens(usage: Usage) -> str:
-    return f"{usage.tokens:,}" if usage.tokens or usage.usd is not None else "unknown"
 
 
 def _accepted_at_start(state: RunState) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from donewhen.core.evidence import CheckResult, Evidence
 from donewhen.core.goal import Goal
-from donewhen.core.verdict import GRADES
+from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.alerts import rule_of
 from donewhen.wire.reports.markdown import undone_text, verdict
@@ -34,14 +34,18 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """A requirement is a test: passed where it is proven, warned where a person's decision stood in for proof, failed
     otherwise. An open integrity finding is a test that failed, one that a person accepted one that warned. The subject
     is the commit where the files are as it has them, else the workspace by its revision."""
+    state = view.state
     passed, warned, failed = _tests_by_outcome(view)
+    # Nothing is said of a run that hasn't ended `complete`, nor of a result that is on record no more as it was.
+    pursued = state.mode == "pursue" and state.lifecycle.end_status != "complete"
+    unfinished = state.lifecycle.broken or not state.lifecycle.ended or pursued
     return json.dumps(
         {
             "_type": STATEMENT,
             "subject": [_subject(view, root)],
             "predicateType": PREDICATE,
             "predicate": {
-                "result": "FAILED" if failed or _unfinished(view) else "WARNED" if warned else "PASSED",
+                "result": "FAILED" if failed or unfinished else "WARNED" if warned else "PASSED",
                 "configuration": _configuration(view, evidence),
                 "passedTests": passed,
                 "warnedTests": warned,
@@ -50,16 +54,6 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
         },
         ensure_ascii=False,
         indent=1,
-    )
-
-
-def _unfinished(view: RunView) -> bool:
-    """Nothing is said of a run that hasn't ended `complete`, nor of a result that is on record no more as it was."""
-    state = view.state
-    return (
-        state.lifecycle.broken
-        or not state.lifecycle.ended
-        or (state.mode == "pursue" and state.lifecycle.end_status != "complete")
     )
 
 
@@ -109,18 +103,16 @@ def _configuration(view: RunView, evidence: Mapping[str, Evidence]) -> list[dict
             "judge": state.options.judge or "",
             "endedAt": wire_time(state.updated_at),
             "undone": [f"{undone_text(one)}: {one.finding.message}" for one in state.undone_findings],
-            "requirements": {f"R{one.number}": _worth(view, one.requirement_id) for one in view.views},
+            "requirements": {f"R{one.number}": _worth(one) for one in view.views},
         },
     }
-    results = [one for one in evidence.values() if isinstance(one.observation, CheckResult)]
-    return [
-        goal,
-        *(_check_material(one, one.observation) for one in results if isinstance(one.observation, CheckResult)),
+    checks = [
+        _check_material(one, one.observation) for one in evidence.values() if isinstance(one.observation, CheckResult)
     ]
+    return [goal, *checks]
 
 
-def _worth(view: RunView, requirement_id: str) -> dict[str, Any]:
-    one = next(one for one in view.views if one.requirement_id == requirement_id)
+def _worth(one: RequirementView) -> dict[str, Any]:
     return {
         "status": one.status,
         "grade": one.grade or "",

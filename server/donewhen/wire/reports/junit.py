@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -13,10 +14,11 @@ from donewhen.core.summary import room_text
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import WEAK_JUDGE
 from donewhen.engine.api import RunView
-from donewhen.wire.reports.markdown import accepted_text, undone_text
+from donewhen.wire.reports.markdown import accepted_text, end_of, undone_text
 from donewhen.wire.snapshot import halt_text, shown_halt
 
 MAX_OUTPUT = 20_000
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
@@ -36,7 +38,9 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
             SubElement(case, "skipped", message=printable(accepted_text(state, known)))
         else:
             _add_outcome(case, "failure", known.finding.message, known.finding.kind)
-    _count(suite)
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for attribute, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(attribute, str(len(suite.findall(f"testcase/{kind}"))))
     suites = Element("testsuites", suite.attrib)
     suites.append(suite)
     indent(suites)
@@ -68,7 +72,8 @@ def _properties(suite: Element, state: RunState) -> None:
 
 def _add_requirement(suite: Element, view: RunView, one: RequirementView, evidence: Mapping[str, Evidence]) -> None:
     requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
-    results = list(_cited_results(one.evidence_ids, evidence))
+    cited = [evidence[identity].observation for identity in one.evidence_ids if identity in evidence]
+    results = [seen for seen in cited if isinstance(seen, CheckResult)]
     name = f"{requirement.label} {requirement.text}"
     seconds = sum(result.seconds for result in results)
     case = SubElement(suite, "testcase", classname="donewhen.requirements", name=printable(name), time=f"{seconds:.3f}")
@@ -88,13 +93,6 @@ def _add_requirement(suite: Element, view: RunView, one: RequirementView, eviden
         SubElement(case, "system-out").text = printable(_output(results) or ", ".join(one.evidence_ids))
 
 
-def _cited_results(ids: Iterable[str], evidence: Mapping[str, Evidence]) -> Iterable[CheckResult]:
-    for identity in ids:
-        found = evidence.get(identity)
-        if found is not None and isinstance(found.observation, CheckResult):
-            yield found.observation
-
-
 def _add_outcome(case: Element, kind: str, message: str, type_: str, detail: str = "") -> None:
     element = SubElement(case, kind, message=printable(message), type=type_)
     element.text = printable(detail or message)
@@ -102,20 +100,9 @@ def _add_outcome(case: Element, kind: str, message: str, type_: str, detail: str
 
 def _output(results: Iterable[CheckResult]) -> str:
     parts = [f"$ {result.command}\n{result.reason}\n{result.output}".rstrip() for result in results]
-    text = "\n\n".join(parts)
-    return text if len(text) <= MAX_OUTPUT else f"… ({len(text) - MAX_OUTPUT} characters cut)\n{text[-MAX_OUTPUT:]}"
-
-
-def _count(suite: Element) -> None:
-    suite.set("tests", str(len(suite.findall("testcase"))))
-    for attribute, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(attribute, str(len(suite.findall(f"testcase/{kind}"))))
+    return end_of("\n\n".join(parts), MAX_OUTPUT)
 
 
 def printable(text: str) -> str:
     """Only what XML 1.0 can hold; the rest is marked."""
-    return "".join(c if _allowed(ord(c)) else "\ufffd" for c in text)
-
-
-def _allowed(point: int) -> bool:
-    return point in (0x9, 0xA, 0xD) or 0x20 <= point <= 0xD7FF or 0xE000 <= point <= 0xFFFD or point >= 0x10000
+    return _NOT_XML.sub("\ufffd", text)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from donewhen.core import markdown
 from donewhen.core.decide import UNPROVEN, with_untried
 from donewhen.core.evidence import (
     AffectedRun,
@@ -27,10 +28,10 @@ from donewhen.core.state import KnownFinding, RaisedFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.trials.outcome import TRIED, unplanted
 from donewhen.core.verdict import GRADES, RequirementView
-from donewhen.core.words import counted, listed
+from donewhen.core.words import counted, listed, money
 from donewhen.core.work import WEAK_JUDGE, Usage
 from donewhen.engine.api import FileEdit, RunView
-from donewhen.wire.snapshot import halt_text, shown_halt
+from donewhen.wire.snapshot import changed_since, halt_text, shown_halt
 
 MARKS = {
     "met": "✅ met",
@@ -68,23 +69,9 @@ _LINK = re.compile(r"\](?=[(\[:])")
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The whole receipt; it names no folder of this machine. What decides stands first, all else is folded away."""
     state = view.state
-    sections = [
-        _heading(view),
-        _requirements_section(view, evidence),
-        _overrides(view),
-        _weak_judge(state),
-        _integrity(view),
-    ]
-    sections += [_undone(state), _edits(view)]
-    below = [
-        _proofs(view, evidence),
-        *_outputs(evidence),
-        _iterations(state),
-        _transcript(view),
-        _costs(state),
-        _rooms(state),
-    ]
-    below += [_acts(state), _halt_data(state), _plugins_off(state), _accepted_at_start(state)]
+    sections = [_heading(view), _requirements_section(view, evidence), *_decisions(view)]
+    below = [_proofs(evidence), *_outputs(evidence), _iterations(state), _transcript(view), _costs(state)]
+    below += _circumstances(state)
     if any(below):
         sections += [["<details>", "<summary>Evidence and how it was gathered</summary>"], *below, ["</details>"]]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -101,6 +88,14 @@ def _heading(view: RunView) -> list[str]:
         lines += ["", plain_line(reason)]
     lines += stale_lines(view)
     return [*lines, "", f"<sub>{' · '.join(_facts(state))}</sub>"]
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"### {title}", "", *lines] if lines else []
+
+
+def _warnings(state: RunState, about: str) -> list[str]:
+    return [f"- {plain_line(one.message)}" for one in state.warnings if one.code == about]
 
 
 def proven(view: RunView, what: str = "") -> str:
@@ -121,8 +116,7 @@ def stale_lines(view: RunView) -> list[str]:
     """That the files are no longer those of the result."""
     if view.present is None or not view.stale:
         return []
-    changed = view.present.changed or ()
-    names = listed([code(path) for path in changed], MAX_CHANGED)
+    names = listed([code(path) for path in changed_since(view)], MAX_CHANGED)
     return ["", f"**Stale**: files changed since this result{f': {names}' if names else ''}."]
 
 
@@ -138,8 +132,7 @@ def headline(view: RunView) -> str:
     said = verdict(view.state).replace("_", " ")
     if not view.stale:
         return with_untried(said, view.state)
-    changed = (view.present.changed or ()) if view.present is not None else ()
-    names = listed([code(path) for path in changed], 1)
+    names = listed([code(path) for path in changed_since(view)], 1)
     return f"was {said.removeprefix('check: ')}; stale since {names or 'files'} changed"
 
 
@@ -158,7 +151,7 @@ def _facts(state: RunState) -> Iterator[str]:
         yield f"worker {options.worker}" + (f" {code(options.agent.model)}" if options.agent is not None else "")
         if where := room_text(options):
             yield where
-        yield f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"
+        yield counted(state.iteration, "iteration")
         yield f"{state.elapsed:.1f} s"
         yield spent(state)
 
@@ -168,7 +161,7 @@ def spent(state: RunState) -> str:
     usage = state.usage
     if usage.usd is None:
         return f"cost unknown ({usage.tokens:,} tokens)" if usage.tokens else "cost unknown"
-    return _dollars(usage) if usage.tokens or usage.usd else "no model used"
+    return money(usage.usd) if usage.tokens or usage.usd else "no model used"
 
 
 def _costs(state: RunState) -> list[str]:
@@ -178,15 +171,14 @@ def _costs(state: RunState) -> list[str]:
         ("worker", options.agent.model if options.agent is not None else "", state.worker_usage),
         ("judge", options.judge or "", state.spend.judge),
     ]
-    rows = ["### Cost", "", "| | Model | Input | Cached | Output | Cost |", "|---|---|---|---|---|---|"]
+    rows: list[str] = []
     for who, model, usage in used:
         if usage.tokens or usage.usd != 0:
             known = usage.tokens or usage.usd is not None
-            counts = (
-                f"{n:,}" if known else "unknown" for n in (usage.input_tokens, usage.cached_tokens, usage.output_tokens)
-            )
-            rows.append(f"| {' | '.join(cell(c) for c in (who, code(model), *counts, _dollars(usage)))} |")
-    return rows if len(rows) > 4 else []
+            counts = (usage.input_tokens, usage.cached_tokens, usage.output_tokens)
+            shown = (f"{count:,}" if known else "unknown" for count in counts)
+            rows.append(table_row(who, code(model), *shown, _dollars(usage)))
+    return _table("Cost", ("Model", "Input", "Cached", "Output", "Cost"), rows)
 
 
 def _dollars(usage: Usage) -> str:
@@ -194,18 +186,12 @@ def _dollars(usage: Usage) -> str:
 
 
 def _requirements_section(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
+    texts = {one.id: one.text for one in view.state.goal.requirements}
     rows = ["| | Requirement | Status | Decided by | Proof |", "|---|---|---|---|---|"]
     for one in view.views:
-        requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
         status = mark(one) + (" (flaky)" if one.flaky else "")
-        cells = (
-            f"R{one.number}",
-            plain_line(requirement.text),
-            status,
-            view.state.decider(one.decided_by),
-            _proof(one, evidence),
-        )
-        rows.append(f"| {' | '.join(cell(c) for c in cells)} |")
+        text, decider = plain_line(texts[one.requirement_id]), view.state.decider(one.decided_by)
+        rows.append(table_row(f"R{one.number}", text, status, decider, _proof(one, evidence)))
     return rows
 
 
@@ -236,7 +222,7 @@ def observed(evidence: Evidence | None) -> str:
     if isinstance(seen, ObservedFile):
         return f"{code(seen.path)} as read"
     if isinstance(seen, ObservedDiff):
-        return f"the diff of {len(seen.paths)} file{'' if len(seen.paths) == 1 else 's'}"
+        return f"the diff of {counted(len(seen.paths), 'file')}"
     if isinstance(seen, ObservedResponse):
         return "the worker's response"
     if isinstance(seen, AffectedRun):
@@ -257,40 +243,51 @@ def _result(result: CheckResult) -> str:
     return ", ".join(parts)
 
 
-def _overrides(view: RunView) -> list[str]:
-    """A person's decisions, which stand in for proof."""
+def _decisions(view: RunView) -> Iterator[list[str]]:
+    """What stands in for proof or says what it is worth, what refuses it, and what the run changed."""
     state = view.state
     labels = {requirement.id: requirement.label for requirement in state.goal.requirements}
-    lines = [
-        f"- {labels.get(i, i)} was **waived**: {plain_line(reason)}"
-        for i, reason in state.waived.items()
-        if i in labels
+    overrides = [
+        f"- {labels[identity]} was **waived**: {plain_line(reason)}"
+        for identity, reason in state.waived.items()
+        if identity in labels
     ]
-    lines += [
-        f"- {known.id} ({known.finding.kind}) was **accepted**: {plain_line(known.reason)}"
-        for known in state.present_findings
-        if known.by_a_person
-    ]
-    return ["### Overrides by a person (not proven)", "", *lines] if lines else []
+    standing: list[str] = []
+    for known in state.present_findings:
+        finding = known.finding
+        if known.by_a_person:
+            overrides.append(f"- {known.id} ({finding.kind}) was **accepted**: {plain_line(known.reason)}")
+        else:
+            accepted = f" It blocks nothing: {plain_line(known.reason)}." if known.accepted else ""
+            message = plain_line(finding.message)
+            standing.append(f"- {known.id} {finding.kind} at {place(finding)}: {message}{accepted}")
+    undone = [f"- {undone_text(one)}: {plain_line(one.finding.message)}" for one in state.undone_findings]
+    edits = view.edits or ()
+    changed = [f"- {code(one.path)} +{one.added} −{one.removed}" for one in edits[:MAX_CHANGED]]
+    more = len(edits) - MAX_CHANGED
+    changed += [f"- and {more} more"] if more > 0 else []
+    yield _section("Overrides by a person (not proven)", overrides)
+    yield _section("A weak judge", _warnings(state, WEAK_JUDGE))
+    yield _section("Integrity findings", standing)
+    yield _section("Refused on the way", undone)
+    yield _section(f"Changed: {edits_text(edits)}", changed)
 
 
-def _rooms(state: RunState) -> list[str]:
-    """What rooms could not do here, as it was told at the start."""
-    lines = [f"- {plain_line(one.message)}" for one in state.warnings if one.code == "rooms"]
-    return ["### Rooms", "", *lines] if lines else []
-
-
-def _weak_judge(state: RunState) -> list[str]:
-    """What the judge's verdicts are worth, where it failed its measurement."""
-    lines = [f"- {plain_line(one.message)}" for one in state.warnings if one.code == WEAK_JUDGE]
-    return ["### A weak judge", "", *lines] if lines else []
-
-
-def _acts(state: RunState) -> list[str]:
-    """Who did what, and from where; and what was refused, since nothing showed that a person did it."""
-    lines = [f"- {when(act.at)}: {act_text(act)}" for act in state.acts]
-    lines += [f"- {plain_line(one.message)}" for one in state.warnings if one.code == REFUSED]
-    return ["### Acts of people", "", *lines] if lines else []
+def _circumstances(state: RunState) -> Iterator[list[str]]:
+    """What rooms could not do, who did what from where (and what was refused, since nothing showed that a person did
+    it), what plugins say, and what was accepted before the first turn, and by whom."""
+    acts = [f"- {when(act.at)}: {act_text(act)}" for act in state.acts]
+    off = [f"- {code(name)} in {plain_line(said)}" for name, said in state.plugins.off.items()]
+    summary = [f"- {plain_line(line)}" for line in state.options.summary.splitlines() if line.strip()]
+    yield _section("Rooms", _warnings(state, "rooms"))
+    yield _section("Acts of people", [*acts, *_warnings(state, REFUSED)])
+    halt = shown_halt(state)
+    if halt is not None and halt.data:
+        data = json.dumps(dict(halt.data), ensure_ascii=False)
+        yield _section(f"What the plugin {code(halt.plugin)} says", [code(data)])
+    yield _section("Plugins that failed and were switched off", off)
+    if state.options.summary:
+        yield _section("At the start", [f"{ACCEPTED[state.started]}:", "", *summary])
 
 
 def accepted_text(state: RunState, known: KnownFinding) -> str:
@@ -306,18 +303,6 @@ def act_text(act: ActOnRecord) -> str:
     return f"{plain_line(act.person.user)} {FROM[act.person.where]} {plain_line(act.what)}{said}"
 
 
-def _integrity(view: RunView) -> list[str]:
-    shown = [known for known in view.state.present_findings if not known.by_a_person]
-    lines = [f"- {known.id} {known.finding.kind} at {place(known.finding)}: {_finding_text(known)}" for known in shown]
-    return ["### Integrity findings", "", *lines] if lines else []
-
-
-def _undone(state: RunState) -> list[str]:
-    """What refused the proof on the way and stands no more."""
-    lines = [f"- {undone_text(one)}: {plain_line(one.finding.message)}" for one in state.undone_findings]
-    return ["### Refused on the way", "", *lines] if lines else []
-
-
 def undone_text(one: RaisedFinding) -> str:
     """`F1 original_fails at FILE:LINE, raised after iteration 1, undone in iteration 2`."""
     when = f"raised after iteration {one.iteration}" if one.iteration else "raised at the start"
@@ -330,14 +315,6 @@ def refused_by(state: RunState, iteration: int) -> tuple[RaisedFinding, ...]:
     return tuple(one for one in state.raised_findings if one.refuses(iteration))
 
 
-def _edits(view: RunView) -> list[str]:
-    if not view.edits:
-        return []
-    lines = [f"- {code(one.path)} +{one.added} −{one.removed}" for one in view.edits[:MAX_CHANGED]]
-    more = len(view.edits) - MAX_CHANGED
-    return [f"### Changed: {edits_text(view.edits)}", "", *lines, *([f"- and {more} more"] if more > 0 else [])]
-
-
 def edits_text(edits: Sequence[FileEdit]) -> str:
     """`2 files, +10 −3`."""
     return f"{counted(len(edits), 'file')}, +{sum(one.added for one in edits)} −{sum(one.removed for one in edits)}"
@@ -347,46 +324,20 @@ def place(finding: IntegrityFinding) -> str:
     return code(f"{finding.path}:{finding.line + 1}") if finding.path else "the workspace"
 
 
-def _finding_text(known: KnownFinding) -> str:
-    message = plain_line(known.finding.message)
-    return f"{message} It blocks nothing: {plain_line(known.reason)}." if known.accepted else message
-
-
-def _halt_data(state: RunState) -> list[str]:
-    halt = shown_halt(state)
-    if halt is None or not halt.data:
-        return []
-    return [f"### What the plugin {code(halt.plugin)} says", "", code(json.dumps(dict(halt.data), ensure_ascii=False))]
-
-
-def _plugins_off(state: RunState) -> list[str]:
-    lines = [f"- {code(name)} in {plain_line(said)}" for name, said in state.plugins.off.items()]
-    return ["### Plugins that failed and were switched off", "", *lines] if lines else []
-
-
-def _accepted_at_start(state: RunState) -> list[str]:
-    """What was accepted before the first turn, and by whom."""
-    summary = state.options.summary
-    if not summary:
-        return []
-    lines = [f"- {plain_line(line)}" for line in summary.splitlines() if line.strip()]
-    return ["### At the start", "", f"{ACCEPTED[state.started]}:", "", *lines]
-
-
-def _proofs(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
-    rows = ["### Evidence", "", "| | Command | Result | Time | Revision | Program |", "|---|---|---|---|---|---|"]
+def _proofs(evidence: Mapping[str, Evidence]) -> list[str]:
+    rows: list[str] = []
     trials: dict[str, dict[TrialKind, Trial]] = {}
     for one in evidence.values():
         if isinstance(one.observation, Trial):
             trials.setdefault(one.observation.check_id, {})[one.observation.tried] = one.observation
     for one in evidence.values():
         seen, tried, why = one.observation, "", ""
+        revision = code(one.revision[:SHORT])
         if isinstance(seen, Trial):
             tried = f", {TRIED[seen.tried]}"
             if seen.result is None:
-                rows.append(
-                    _evidence_row(one, code(seen.command) + tried, f"not run: {plain_line(seen.reason)}", "", "")
-                )
+                not_run = f"not run: {plain_line(seen.reason)}"
+                rows.append(table_row(one.id, code(seen.command) + tried, not_run, "", revision, ""))
             why = unplanted(trials[seen.check_id]) if seen.tried == "planted" else ""
             seen = seen.result
         if not isinstance(seen, CheckResult):
@@ -394,17 +345,17 @@ def _proofs(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
         exit_code = "" if seen.exit_code is None else f" (exit {seen.exit_code})"
         program = code(Path(seen.program).name) if seen.program else ""
         result = _result(seen) + exit_code + (f"; nothing follows: {plain_line(why)}" if why else "")
-        rows.append(_evidence_row(one, code(seen.command) + tried, result, f"{seen.seconds:.2f} s", program))
-    return rows if len(rows) > 4 else []
+        rows.append(table_row(one.id, code(seen.command) + tried, result, f"{seen.seconds:.2f} s", revision, program))
+    return _table("Evidence", ("Command", "Result", "Time", "Revision", "Program"), rows)
 
 
 def _outputs(evidence: Mapping[str, Evidence]) -> Iterator[list[str]]:
-    """What each check printed that did not pass, in a fence that it can't leave."""
+    """What each check printed that did not pass."""
     room = MAX_OUTPUTS
     for one in evidence.values():
         seen = one.observation
         if isinstance(seen, CheckResult) and not seen.passed and (output := seen.output.strip()):
-            shown = _end_of(output, min(MAX_OUTPUT, room))
+            shown = _printable_end(output, min(MAX_OUTPUT, room))
             room -= len(shown)
             if not shown:
                 return
@@ -413,9 +364,7 @@ def _outputs(evidence: Mapping[str, Evidence]) -> Iterator[list[str]]:
 
 def _fold(summary: str, shown: str) -> list[str]:
     """Text of others behind a summary, in a fence that it can't leave."""
-    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return ["<details>", f"<summary>{summary}</summary>", "", f"{fence}text", shown, fence, "", "</details>"]
+    return ["<details>", f"<summary>{summary}</summary>", "", markdown.block(shown), "", "</details>"]
 
 
 def _transcript(view: RunView) -> list[str]:
@@ -433,7 +382,7 @@ def _transcript(view: RunView) -> list[str]:
         said = step.text.strip().splitlines()[-MAX_SAID:] if step.kind != "reads" else []
         lines.append(f"  {_WHO.get(step.kind, '')}{step.title}{counts}{failed}".rstrip())
         lines += [f"    {line}" for line in said]
-    shown = _end_of("\n".join(lines), MAX_TRANSCRIPT)
+    shown = _printable_end("\n".join(lines), MAX_TRANSCRIPT)
     return _fold("What the worker did and said", shown) if lines else []
 
 
@@ -441,33 +390,28 @@ _BY_WORKER = frozenset(("says", "reads", "runs", "edits", "tool", "reports", "hi
 _WHO = {"says": "the worker: ", "hint": "a person: "}
 
 
-def _end_of(output: str, most: int) -> str:
-    """The end says how it went."""
+def _printable_end(output: str, most: int) -> str:
     plain = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in output)
-    return (
-        plain if len(plain) <= most else f"… ({len(plain) - most} characters cut)\n{plain[-most:]}" if most > 0 else ""
-    )
+    return end_of(plain, most) if most > 0 else ""
 
 
-def _evidence_row(one: Evidence, command: str, result: str, time: str, program: str) -> str:
-    cells = (one.id, command, result, time, code(one.revision[:SHORT]), program)
-    return f"| {' | '.join(cell(c) for c in cells)} |"
+def end_of(output: str, most: int) -> str:
+    """Of what is longer its last `most` characters, which say how it went."""
+    cut = len(output) - most
+    return output if cut <= 0 else f"… ({cut} characters cut)\n{output[-most:]}"
 
 
 def _iterations(state: RunState) -> list[str]:
-    if not state.progress.iterations:
-        return []
-    rows = ["### Iterations", "", "| | Met | Time | Cost | Changed |", "|---|---|---|---|---|"]
+    rows: list[str] = []
     for one in state.progress.iterations:
-        usd = _dollars(one.usage)
         changed = ", ".join(code(path) for path in one.changed[:5]) + (" …" if len(one.changed) > 5 else "")
         if one.error:
             changed = f"failed: {plain_line(one.error)}"
         refused = ", ".join(found.id for found in refused_by(state, one.number))
         met = f"{one.met} of {one.total}" + (f", refused by {refused}" if refused else "")
-        cells = (str(one.number), met, f"{one.seconds:.1f} s", usd, changed or "nothing")
-        rows.append(f"| {' | '.join(cell(c) for c in cells)} |")
-    return rows
+        seconds, usd = f"{one.seconds:.1f} s", _dollars(one.usage)
+        rows.append(table_row(str(one.number), met, seconds, usd, changed or "nothing"))
+    return _table("Iterations", ("Met", "Time", "Cost", "Changed"), rows)
 
 
 def when(at: float) -> str:
@@ -477,21 +421,29 @@ def when(at: float) -> str:
 def plain_line(value: str) -> str:
     """Text from files and programs on one line, without what would become HTML, a mention, a link, or an image that
     whoever reads it would fetch from elsewhere."""
-    line = _SPACE.sub(" ", "".join(c if c.isprintable() or c.isspace() else "�" for c in value)).strip()
+    line = _on_one_line(value)
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")
     # Not with a backslash, which a code span would show.
     return _LINK.sub("]\u200b", line)
 
 
 def code(value: str) -> str:
-    """A code span that no backtick in the value can close."""
-    line = _SPACE.sub(" ", "".join(c if c.isprintable() or c.isspace() else "�" for c in value)).strip()
-    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
-    fence = "`" * (longest + 1)
-    padding = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{fence}{padding}{line}{padding}{fence}" if line else ""
+    """A code span that no backtick in the value can close; empty for nothing."""
+    line = _on_one_line(value)
+    return markdown.code(line) if line else ""
 
 
-def cell(value: str) -> str:
-    """A cell of a table: its bars are none of the table's."""
-    return value.replace("|", "\\|")
+def _on_one_line(value: str) -> str:
+    return _SPACE.sub(" ", "".join(c if c.isprintable() or c.isspace() else "�" for c in value)).strip()
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[str]) -> list[str]:
+    """With a first column that has no name."""
+    head = [f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    return _section(title, [*head, *rows]) if rows else []
+
+
+def table_row(*cells: str) -> str:
+    """The bars in cells are none of the table's."""
+    escaped = (cell.replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |"

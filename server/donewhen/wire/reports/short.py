@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 from donewhen.core.evidence import CheckResult, Evidence
@@ -11,12 +10,11 @@ from donewhen.core.goal import Requirement
 from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.summary import room_text
 from donewhen.core.verdict import GRADES, RequirementView
-from donewhen.core.words import shortened
+from donewhen.core.words import counted, shortened
 from donewhen.engine.api import RunView
 from donewhen.wire.reports.markdown import (
     SHORT,
     act_text,
-    cell,
     code,
     edits_text,
     headline,
@@ -27,7 +25,9 @@ from donewhen.wire.reports.markdown import (
     proven,
     spent,
     stale_lines,
+    table_row,
     undone_text,
+    when,
     why,
 )
 
@@ -74,20 +74,19 @@ def _finding_lines(state: RunState) -> list[str]:
         if one.by_a_person
     ]
     undone = [undone_text(one) for one in state.undone_findings]
-    told = (
+    lines: list[str] = []
+    for name, found in (
         ("Open findings", standing),
         ("Accepted by a person, not proven", accepted),
         ("Refused on the way", undone),
-    )
-    return [f"{name}: {'; '.join(_bounded(found))}" for name, found in told if found]
+    ):
+        more = [f"and {len(found) - MAX_ACTS} more"] if len(found) > MAX_ACTS else []
+        lines += [f"{name}: {'; '.join([*found[:MAX_ACTS], *more])}"] if found else []
+    return lines
 
 
 def _finding_place(known: KnownFinding) -> str:
     return f"{known.id} {known.finding.kind} at {place(known.finding)}"
-
-
-def _bounded(found: list[str]) -> list[str]:
-    return [*found[:MAX_ACTS], f"and {len(found) - MAX_ACTS} more"] if len(found) > MAX_ACTS else found
 
 
 def _rows(view: RunView, evidence: Mapping[str, Evidence], room: int) -> list[str]:
@@ -118,16 +117,15 @@ def _requirement_row(
     if one.refused:
         told += ", but a trial refuses it"
     said = f"{told}{graded}" if one.status == "met" else f"{word}: {told}"
-    return f"| {' | '.join(cell(part) for part in (sign, plain_line(_cut(requirement.text)), how, said))} |"
+    return table_row(sign, plain_line(_cut(requirement.text)), how, said)
 
 
 def _facts(view: RunView) -> str:
     state = view.state
-    when = datetime.fromtimestamp(state.updated_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    turns = [f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"] if state.iteration else []
+    turns = [counted(state.iteration, "iteration")] if state.iteration else []
     worked = [where for where in (room_text(state.options), spent(state)) if where]
     turns += [f"changed {edits_text(view.edits)}"] if view.edits else []
-    parts = [when, f"{state.elapsed:.0f} s", *turns, *(worked if state.mode == "pursue" else [])]
+    parts = [when(state.updated_at), f"{state.elapsed:.0f} s", *turns, *(worked if state.mode == "pursue" else [])]
     return " · ".join([*parts, f"revision {code(state.revision[:SHORT])}", f"run {code(state.run_id)}"])
 
 

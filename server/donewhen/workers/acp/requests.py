@@ -18,11 +18,11 @@ from pydantic import BaseModel, ValidationError
 
 from donewhen.core.approval import COMMAND_TOOL, FILE_TOOLS, SAID
 from donewhen.core.errors import WorkspaceError
-from donewhen.core.evidence import ObservedCommand
 from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.ports import ProcessResult
 from donewhen.workers.activity import activity_line, without_control
+from donewhen.workers.tools.commands import observed
 from donewhen.workers.tools.tool import Invocation, ToolContext, names_of
 from donewhen.workers.tools.writing import WRITE_FILE, protected, sensitive
 from donewhen.workers.updates import AgentTool, Updates, relative
@@ -30,12 +30,10 @@ from donewhen.workers.updates import AgentTool, Updates, relative
 MAX_TERMINALS = 32
 TERMINAL_SECONDS = 3_600.0
 MAX_TERMINAL_OUTPUT = 1_000_000
-MAX_RECORDED = 4_000
 OUTSIDE = "it lies outside of the workspace"
 CHANGED = "a person changed it, which this agent can't be told: it was not allowed as it stood"
 _CANCELLED: Mapping[str, Any] = {"outcome": {"outcome": "cancelled"}}
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
 T = TypeVar("T")
 
 
@@ -90,27 +88,27 @@ class Requests:
         self._updates = updates
         self._allowed: Counter[tuple[str, str]] = Counter()
         self._terminals: dict[str, Terminal] = {}
-        self._methods: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
-            "session/request_permission": self._permission,
-            "fs/read_text_file": self._read_text_file,
-            "fs/write_text_file": self._write_text_file,
-            "terminal/create": self._create,
-            "terminal/output": self._output,
-            "terminal/wait_for_exit": self._wait,
-            "terminal/kill": self._kill,
-            "terminal/release": self._release,
+        self._methods: Mapping[str, tuple[type[BaseModel], Callable[[Any], Awaitable[Any]]]] = {
+            "session/request_permission": (schema.RequestPermissionRequest, self._permission),
+            "fs/read_text_file": (schema.ReadTextFileRequest, self._read_text_file),
+            "fs/write_text_file": (schema.WriteTextFileRequest, self._write_text_file),
+            "terminal/create": (schema.CreateTerminalRequest, self._create),
+            "terminal/output": (schema.TerminalOutputRequest, self._output),
+            "terminal/wait_for_exit": (schema.WaitForTerminalExitRequest, self._wait),
+            "terminal/kill": (schema.KillTerminalRequest, self._kill),
+            "terminal/release": (schema.ReleaseTerminalRequest, self._release),
         }
 
     async def handle(self, method: str, params: Any, is_notification: bool) -> Any:
         """See `acp.connection.MethodHandler`. What is not the agent's fault ends the turn."""
         if is_notification:
             return None
-        answer = self._methods.get(method)
-        if answer is None:
+        if method not in self._methods:
             raise RequestError.method_not_found(method)
+        form, answer = self._methods[method]
         self.busy += 1
         try:
-            return await answer(params)
+            return await answer(form.model_validate(params))
         except ValidationError as wrong:
             raise RequestError.invalid_params({"details": str(wrong)[:2_000]}) from wrong
         except WorkspaceError as refused:
@@ -134,30 +132,26 @@ class Requests:
 
     # ---- permissions
 
-    async def _permission(self, params: Any) -> Mapping[str, Any]:
-        request = _read_as(schema.RequestPermissionRequest, params)
+    async def _permission(self, request: schema.RequestPermissionRequest) -> Mapping[str, Any]:
         if self.cancelled.is_set():
             return _CANCELLED
         await self._updates.caught_up()
         tool = self._updates.tool(request.tool_call.model_dump(mode="json", by_alias=True, exclude_none=True))
         await self._updates.start(tool)
-        use = self._use(tool)
+        name, given = tool.name(), tool.input(self._root)
+        preview = keep_ends(tool.command() if name == COMMAND_TOOL else tool.preview(), 20_000)
+        use = ToolUse(tool.id, name, given, tool.summary(self._root), preview, self._sensitive(name, given))
         outcome = await self._unless_cancelled(self._with_permission(use, self._barred(tool, use)))
         if outcome is None:
             return _CANCELLED
         if outcome.ok:
-            self._allowed[_subject(use)] += 1
+            self._allowed[name, str(given.get("command", given.get("path", "")))] += 1
         elif SAID in outcome.text:
             self.told.append(f"About `{use.summary}`: {outcome.text.partition(SAID)[2].strip()}")
         wanted = ("allow_once", "allow_always") if outcome.ok else ("reject_once", "reject_always")
         options = {option.kind: option.option_id for option in reversed(request.options)}
         chosen = next((options[kind] for kind in wanted if kind in options), None)
         return _CANCELLED if chosen is None else {"outcome": {"outcome": "selected", "optionId": chosen}}
-
-    def _use(self, tool: AgentTool) -> ToolUse:
-        name, given = tool.name(), tool.input(self._root)
-        preview = keep_ends(tool.command() if name == COMMAND_TOOL else tool.preview(), 20_000)
-        return ToolUse(tool.id, name, given, tool.summary(self._root), preview, self._sensitive(name, given))
 
     def _sensitive(self, name: str, given: Mapping[str, Any]) -> str:
         """Why a person should be asked about a tool that may run unasked elsewhere."""
@@ -210,8 +204,7 @@ class Requests:
 
     # ---- files
 
-    async def _read_text_file(self, params: Any) -> Mapping[str, Any]:
-        request = _read_as(schema.ReadTextFileRequest, params)
+    async def _read_text_file(self, request: schema.ReadTextFileRequest) -> Mapping[str, Any]:
         path = self._tools.files.path(self._path_in_workspace(request.path))
         found: list[str] = []
 
@@ -229,11 +222,14 @@ class Requests:
         use = ToolUse(self._updates.new_id(), "read_file", {"path": path}, f"read {path}")
         outcome = await self._unless_cancelled(self._context.use_tool(use, read))
         if outcome is None or not found:
-            raise RequestError(-32000, outcome.text if outcome is not None else "the turn was cancelled")
-        return {"content": _line_range(found[0], request.line, request.limit)}
+            raise _not_done(outcome)
+        if request.line is None and request.limit is None:
+            return {"content": found[0]}
+        begin = max((request.line or 1) - 1, 0)
+        end = None if request.limit is None else begin + request.limit
+        return {"content": "".join(found[0].splitlines(keepends=True)[begin:end])}
 
-    async def _write_text_file(self, params: Any) -> Mapping[str, Any]:
-        request = _read_as(schema.WriteTextFileRequest, params)
+    async def _write_text_file(self, request: schema.WriteTextFileRequest) -> Mapping[str, Any]:
         path = self._tools.files.path(self._path_in_workspace(request.path))
         await self._updates.caught_up()
         current = await self._tools.files.read(path)
@@ -252,7 +248,7 @@ class Requests:
         doing = write(use) if before else self._context.use_tool(use, write)
         outcome = await self._unless_cancelled(doing)
         if outcome is None or not outcome.ok:
-            raise RequestError(-32000, outcome.text if outcome is not None else "the turn was cancelled")
+            raise _not_done(outcome)
         return {}
 
     def _path_in_workspace(self, path: str) -> str:
@@ -271,10 +267,9 @@ class Requests:
 
     # ---- terminals
 
-    async def _create(self, params: Any) -> Mapping[str, Any]:
-        request = _read_as(schema.CreateTerminalRequest, params)
+    async def _create(self, request: schema.CreateTerminalRequest) -> Mapping[str, Any]:
         if self.cancelled.is_set():
-            raise RequestError(-32000, "the turn was cancelled")
+            raise _not_done(None)
         if sum(not one.running.done() for one in self._terminals.values()) >= MAX_TERMINALS:
             raise RequestError(-32000, f"{MAX_TERMINALS} commands run already: end one of them first")
         command = shlex.join([request.command, *request.args]) if request.args else request.command
@@ -287,65 +282,51 @@ class Requests:
         async def run(given: ToolUse) -> ToolOutcome:
             line = str(given.input["command"])
             self._context.activity(activity_line(f"running `{line}`"))
-            outside = bool(given.input.get("outside"))
+            processes = self._tools.room.outside if given.input.get("outside") else self._tools.room.processes
             printed = Printed(limit)
-            running = asyncio.ensure_future(self._ran(line, cwd, variables, printed, outside))
-            self._terminals[name] = Terminal(printed, running)
+            running = observed(
+                self._tools,
+                line,
+                lambda: processes.run(
+                    line,
+                    cwd=cwd,
+                    environment={**self._tools.environment(), **variables},
+                    token=self._tools.turn.token,
+                    timeout=TERMINAL_SECONDS,
+                    on_line=printed.add_line,
+                ),
+            )
+            self._terminals[name] = Terminal(printed, asyncio.ensure_future(running))
             return ToolOutcome("started", f"`{line}`: started")
 
         use = ToolUse(name, COMMAND_TOOL, {"command": command}, activity_line(f"run `{command}`"), command)
         before = self._take_permission((COMMAND_TOOL, command))
         outcome = await self._unless_cancelled(run(use) if before else self._context.use_tool(use, run))
         if outcome is None or name not in self._terminals:
-            raise RequestError(-32000, outcome.text if outcome is not None else "the turn was cancelled")
+            raise _not_done(outcome)
         return {"terminalId": name}
 
-    async def _ran(
-        self, command: str, cwd: Path, variables: Mapping[str, str], printed: Printed, outside: bool
-    ) -> ProcessResult:
-        room = self._tools.room
-        ran: list[ProcessResult] = []
-
-        async def observed() -> ObservedCommand:
-            result = await (room.outside if outside else room.processes).run(
-                command,
-                cwd=cwd,
-                environment={**self._tools.environment(), **variables},
-                token=self._tools.turn.token,
-                timeout=TERMINAL_SECONDS,
-                on_line=printed.add_line,
-            )
-            ran.append(result)
-            shown = keep_ends(without_control(result.output), MAX_RECORDED)
-            return ObservedCommand(command, result.exit_code, result.seconds, shown)
-
-        await self._context.observe(observed())
-        return ran[0]
-
-    async def _output(self, params: Any) -> Mapping[str, Any]:
-        terminal = self._terminal(_read_as(schema.TerminalOutputRequest, params).terminal_id)
+    async def _output(self, request: schema.TerminalOutputRequest) -> Mapping[str, Any]:
+        terminal = self._terminal(request.terminal_id)
         told = {"output": self._tools.mask(terminal.printed.output), "truncated": terminal.printed.truncated}
         ended = terminal.exit_status()
         return told if ended is None else {**told, "exitStatus": ended}
 
-    async def _wait(self, params: Any) -> Mapping[str, Any]:
-        terminal = self._terminal(_read_as(schema.WaitForTerminalExitRequest, params).terminal_id)
+    async def _wait(self, request: schema.WaitForTerminalExitRequest) -> Mapping[str, Any]:
+        terminal = self._terminal(request.terminal_id)
         await self._unless_cancelled(asyncio.wait([terminal.running]))
         return terminal.exit_status() or {"exitCode": None, "signal": "cancelled"}
 
-    async def _kill(self, params: Any) -> Mapping[str, Any]:
-        await self._end_terminal(self._terminal(_read_as(schema.KillTerminalRequest, params).terminal_id))
-        return {}
-
-    async def _release(self, params: Any) -> Mapping[str, Any]:
-        name = _read_as(schema.ReleaseTerminalRequest, params).terminal_id
-        await self._end_terminal(self._terminal(name))
-        self._terminals.pop(name, None)
-        return {}
-
-    async def _end_terminal(self, terminal: Terminal) -> None:
+    async def _kill(self, request: schema.KillTerminalRequest | schema.ReleaseTerminalRequest) -> Mapping[str, Any]:
+        terminal = self._terminal(request.terminal_id)
         terminal.running.cancel()
         await asyncio.wait([terminal.running])
+        return {}
+
+    async def _release(self, request: schema.ReleaseTerminalRequest) -> Mapping[str, Any]:
+        ended = await self._kill(request)
+        self._terminals.pop(request.terminal_id, None)
+        return ended
 
     def _terminal(self, name: str) -> Terminal:
         found = self._terminals.get(name)
@@ -354,17 +335,5 @@ class Requests:
         return found
 
 
-def _read_as(model: type[ModelT], params: Any) -> ModelT:
-    return model.model_validate(params)
-
-
-def _subject(use: ToolUse) -> tuple[str, str]:
-    return use.tool, str(use.input.get("command", use.input.get("path", "")))
-
-
-def _line_range(text: str, first: int | None, count: int | None) -> str:
-    if first is None and count is None:
-        return text
-    begin = max((first or 1) - 1, 0)
-    lines = text.splitlines(keepends=True)
-    return "".join(lines[begin : None if count is None else begin + count])
+def _not_done(outcome: ToolOutcome | None) -> RequestError:
+    return RequestError(-32000, outcome.text if outcome is not None else "the turn was cancelled")

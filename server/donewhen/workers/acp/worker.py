@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, cast
 
 from acp import PROTOCOL_VERSION, RequestError
@@ -17,24 +17,16 @@ from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.hints import hint_message
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
-from donewhen.ports import (
-    FilesOf,
-    Grants,
-    LiveRoom,
-    LiveRooms,
-    ProcessResult,
-    Turn,
-    TurnContext,
-)
+from donewhen.ports import LiveRoom, Turn, TurnContext
 from donewhen.version import __version__
 from donewhen.workers import WorkerParts
 from donewhen.workers.acp.link import Link
 from donewhen.workers.acp.requests import Requests
 from donewhen.workers.activity import activity_line, turn_room, without_control
-from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, end_line
+from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, EndLine, end_line
 from donewhen.workers.prompt import command_prompt, item
 from donewhen.workers.tools.tool import ToolContext
-from donewhen.workers.updates import Fields, Updates, fields_of, items_of, text_of
+from donewhen.workers.updates import SESSION, Fields, Updates, fields_of, items_of, session_of, text_of
 
 STARTING = 90.0
 """Seconds for each step before the first prompt: some agents install themselves then."""
@@ -46,8 +38,6 @@ GOING = 1.0
 """Seconds until an agent that is done has to be gone."""
 MAX_PROMPTS = 6
 """Prompts of one turn: the task, then what a person said meanwhile."""
-SESSION = "session of the agent: "
-"""How the message begins that keeps the agent's session with the run."""
 AUTH_REQUIRED = -32000
 CAPABILITIES = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 MEANWHILE = "Your turn continues. The person who follows it says:"
@@ -58,39 +48,32 @@ ENDS: Mapping[str, str] = {
 
 
 class AcpWorker:
-    """Starts the agent for each turn, in a room of the `rooms` with these `grants`, and takes up its session where it
-    can. `silence` is in seconds."""
+    """Starts the agent for each turn, in a room of its own, and takes up its session where it can. `starting` and
+    `silence` are in seconds. Raises UsageError without a command."""
 
     name = "acp"
     waits_for_person = False
 
-    def __init__(
-        self,
-        command: str,
-        rooms: LiveRooms,
-        environment: Callable[[], Mapping[str, str]],
-        files: FilesOf,
-        mask: Callable[[str], str] = lambda text: text,
-        grants: Grants | None = None,
-        starting: float = STARTING,
-        silence: float = SILENCE,
-    ) -> None:
+    def __init__(self, parts: WorkerParts, starting: float = STARTING, silence: float = SILENCE) -> None:
+        command = parts.options.worker_command
+        if not command:
+            raise UsageError(
+                "worker acp needs the agent's command", typed=": --agent-command claude, or a command of your own"
+            )
         if not command.strip():
             raise UsageError("the agent's command is empty: name one", typed=", for example --agent-command claude")
+        self._parts = parts
         self._command = command
-        self._rooms = rooms
-        self._environment = environment
-        self._files = files
-        self._mask = mask
-        self._grants = grants or Grants()
         self._starting = starting
         self._silence = silence
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One turn. Raises WorkerFailed if the agent can't be started, breaks the protocol, falls silent or dies."""
+        parts = self._parts
         context.activity(activity_line(f"starting {self._command}"))
-        async with turn_room(self._rooms, self._grants, turn) as room:
-            tools = ToolContext(turn, context, self._files(turn, context), room, self._environment, mask=self._mask)
+        async with turn_room(parts.rooms, parts.grants, turn) as room:
+            files = parts.files(turn, context)
+            tools = ToolContext(turn, context, files, room, parts.environment, mask=parts.mask)
             playing = _AcpTurn(self._command, turn, tools, self._starting, self._silence)
             try:
                 return await playing.play()
@@ -101,13 +84,7 @@ class AcpWorker:
 
 
 def make(parts: WorkerParts) -> AcpWorker:
-    """Raises UsageError without a command."""
-    command = parts.options.worker_command
-    if not command:
-        raise UsageError(
-            "worker acp needs the agent's command", typed=": --agent-command claude, or a command of your own"
-        )
-    return AcpWorker(command, parts.rooms, parts.environment, parts.files, parts.mask, parts.grants)
+    return AcpWorker(parts)
 
 
 class _AcpTurn:
@@ -122,21 +99,29 @@ class _AcpTurn:
         self._starting = starting
         self._silence = silence
         # Ids of an earlier process of the same turn would be taken for answers to these.
-        number = len(self._context.conversation)
-        self._updates = Updates(self._context, f"acp-{turn.iteration}-{number}", _agent_name(command))
-        self._updates.on_cost = self._within_budget
+        naming = f"acp-{turn.iteration}-{len(self._context.conversation)}"
+        known = agents_in(command)
+        agent = known[0].name if known else activity_line(command.split()[0])
+        self._updates = Updates(self._context, naming, agent)
         self._requests = Requests(tools, self._updates)
         self._link = Link(self._updates.take)
         self._connection = Connection(self._requests.handle, self._link)
-        self._over: str = ""
 
     async def play(self) -> TurnResult:
-        process = asyncio.ensure_future(self._ran())
+        self._process = process = asyncio.ensure_future(
+            self._room.processes.run(
+                self._command,
+                cwd=self._context.workspace.root,
+                environment=self._tools.environment(),
+                token=self._turn.token,
+                dialogue=self._link,
+                output_limit=65_536,
+            )
+        )
         process.add_done_callback(lambda _: self._link.ended())
         following = asyncio.ensure_future(self._updates.follow())
         try:
-            session = await self._initialize(process)
-            return await self._prompted(session, process)
+            return await self._prompted(await self._initialize())
         except OverBudget as reached:
             # What it has done so far is audited, since it may be enough.
             return TurnResult(usage=self._with_spending(Usage()), summary=f"stopped: {reached}")
@@ -147,26 +132,18 @@ class _AcpTurn:
             raise
         finally:
             await self._requests.close()
-            await self._gone(process)
+            process.cancel()  # it ends with all that it started, whoever cancels meanwhile
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([process])
             following.cancel()
             await self._connection.close()
 
-    async def _ran(self) -> ProcessResult:
-        return await self._room.processes.run(
-            self._command,
-            cwd=self._context.workspace.root,
-            environment=self._tools.environment(),
-            token=self._turn.token,
-            dialogue=self._link,
-            output_limit=65_536,
-        )
-
     # ---- before the first prompt
 
-    async def _initialize(self, process: asyncio.Future[ProcessResult]) -> str:
+    async def _initialize(self) -> str:
         info = {"name": "donewhen", "title": "Done When", "version": __version__}
         given = {"protocolVersion": PROTOCOL_VERSION, "clientCapabilities": CAPABILITIES, "clientInfo": info}
-        answer = fields_of(await self._send_request("initialize", given, process, self._starting))
+        answer = fields_of(await self._send_request("initialize", given, self._starting))
         version = answer.get("protocolVersion")
         if version != PROTOCOL_VERSION:
             raise WorkerFailed(
@@ -176,32 +153,27 @@ class _AcpTurn:
             )
         able = fields_of(answer.get("agentCapabilities"))
         where = {"cwd": str(self._context.workspace.root), "mcpServers": list[Any]()}
-        earlier = _session(self._context.conversation)
-        taken_up = await self._taken_up(earlier, able, where, process) if earlier else None
+        earlier = session_of(self._context.conversation)
+        taken_up = await self._taken_up(earlier, able, where) if earlier else None
         if taken_up is not None:
             answer, session = taken_up, earlier
         else:
-            answer = fields_of(await self._new_session(where, answer, process))
+            answer = fields_of(await self._new_session(where, answer))
             session = text_of(answer.get("sessionId"))
             if not session:
                 raise WorkerFailed(f"the agent opened a session without an id: {self._command}")
             await self._context.keep(Message("system", f"{SESSION}{session}"))
         self._updates.session = session
-        await self._asking(session, fields_of(answer.get("modes")), process)
+        # The mode in which a person is asked, for an agent that begins in another.
+        modes = fields_of(answer.get("modes"))
+        asking = next((agent.acp_mode for agent in agents_in(self._command) if agent.acp_mode), "")
+        offered = [text_of(fields_of(one).get("id")) for one in items_of(modes.get("availableModes"))]
+        if asking in offered and modes.get("currentModeId") != asking:
+            given = {"sessionId": session, "modeId": asking}
+            await self._send_request("session/set_mode", given, self._starting)
         return session
 
-    async def _asking(self, session: str, modes: Fields, process: asyncio.Future[ProcessResult]) -> None:
-        """Puts the session into the mode in which a person is asked, for an agent that begins in another."""
-        known = next((agent.acp_mode for agent in agents_in(self._command) if agent.acp_mode), "")
-        offered = [text_of(fields_of(one).get("id")) for one in items_of(modes.get("availableModes"))]
-        if known in offered and modes.get("currentModeId") != known:
-            await self._send_request(
-                "session/set_mode", {"sessionId": session, "modeId": known}, process, self._starting
-            )
-
-    async def _taken_up(
-        self, session: str, able: Fields, where: Mapping[str, Any], process: asyncio.Future[ProcessResult]
-    ) -> Fields | None:
+    async def _taken_up(self, session: str, able: Fields, where: Mapping[str, Any]) -> Fields | None:
         """The agent's answer where it goes on with the session of an earlier turn, None where it can't. What it tells
         of that again is passed over."""
         if able.get("loadSession") is True:
@@ -212,7 +184,7 @@ class _AcpTurn:
             return None
         self._updates.replaying = True
         try:
-            answer = await self._send_request(method, {**where, "sessionId": session}, process, self._starting)
+            answer = await self._send_request(method, {**where, "sessionId": session}, self._starting)
             await self._updates.caught_up()
         except RequestError:
             return None  # it was cleaned away, or belongs to another home folder: a new one does as well
@@ -220,11 +192,9 @@ class _AcpTurn:
             self._updates.replaying = False
         return fields_of(answer)
 
-    async def _new_session(
-        self, where: Mapping[str, Any], initialized: Fields, process: asyncio.Future[ProcessResult]
-    ) -> Any:
+    async def _new_session(self, where: Mapping[str, Any], initialized: Fields) -> Any:
         try:
-            return await self._send_request("session/new", where, process, self._starting)
+            return await self._send_request("session/new", where, self._starting)
         except RequestError as refused:
             if refused.code != AUTH_REQUIRED:
                 raise WorkerFailed(f"the agent could not open a session: {_refusal_text(refused)}") from refused
@@ -238,7 +208,7 @@ class _AcpTurn:
 
     # ---- prompts
 
-    async def _prompted(self, session: str, process: asyncio.Future[ProcessResult]) -> TurnResult:
+    async def _prompted(self, session: str) -> TurnResult:
         prompt, usage = command_prompt(self._turn), Usage()
         said = stop = ""
         for _ in range(MAX_PROMPTS):
@@ -247,7 +217,7 @@ class _AcpTurn:
             given = {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]}
             self._context.activity("thinking")
             try:
-                answer = fields_of(await self._send_request("session/prompt", given, process, None))
+                answer = fields_of(await self._send_request("session/prompt", given))
             except RequestError as refused:
                 await self._updates.close()
                 raise WorkerFailed(
@@ -279,35 +249,27 @@ class _AcpTurn:
         return told
 
     def _result(self, said: str, stop: str, usage: Usage) -> TurnResult:
-        end = end_line(said)
-        note = ENDS.get(stop, "") or (end.note if end is not None else "")
-        claim = end.claim if end is not None else Claim("finished", keep_ends(said, MAX_TAIL))
-        steps = [*self._updates.steps, *([WorkerStep("note", note, ok=False)] if note else [])]
-        lines = claim.text.strip().splitlines()
-        prefix = "" if claim.state == "finished" else f"{claim.state}: "
+        end = end_line(said) or EndLine(Claim("finished", keep_ends(said, MAX_TAIL)))
+        note = ENDS.get(stop, "") or end.note
+        notes = [WorkerStep("note", note, ok=False)] if note else []
+        lines = end.claim.text.strip().splitlines() or [note or "it said nothing"]
+        # The last word of work that is done, the first of anything else.
+        telling = lines[-1] if end.claim.state == "finished" else f"{end.claim.state}: {lines[0]}"
         return TurnResult(
-            claim=claim,
+            claim=end.claim,
             usage=usage,
             response_digest=hashlib.sha256(said.encode("utf-8", "replace")).hexdigest(),
-            steps=tuple(steps),
-            summary=activity_line(prefix + (_telling(claim, lines) or note or "it said nothing")),
+            steps=(*self._updates.steps, *notes),
+            summary=activity_line(telling),
         )
 
     def _with_spending(self, counted: Usage) -> Usage:
         spent = self._updates.spent
         return Usage(counted.input_tokens, counted.output_tokens, counted.cached_tokens, spent)
 
-    def _within_budget(self, spent: float) -> None:
-        calls = self._context.calls
-        left = calls.left().usd
-        if left is not None and spent > left:
-            self._updates.fail(OverBudget(f"the agent has spent ${spent:.4f} in this turn, and ${left:.4f} were left"))
-
     # ---- requests to the agent
 
-    async def _send_request(
-        self, method: str, params: Mapping[str, Any], process: asyncio.Future[ProcessResult], within: float | None
-    ) -> Any:
+    async def _send_request(self, method: str, params: Mapping[str, Any], within: float | None = None) -> Any:
         """The agent's answer. Raises RequestError if it refuses, WorkerFailed if none will come."""
         sending = cast("Coroutine[Any, Any, Any]", self._connection.send_request(method, dict(params)))
         request = asyncio.ensure_future(sending)
@@ -326,7 +288,7 @@ class _AcpTurn:
                     raise WorkerFailed(f"the agent broke the protocol: {self._link.broken}: {self._command}")
                 self._refuse_silence(method, begun, within)
         except ConnectionError:
-            raise await self._died(method, process) from None
+            raise await self._died(method) from None
         finally:
             failing.cancel()
             request.cancel()
@@ -348,8 +310,9 @@ class _AcpTurn:
         if self._updates.failure is not None:
             raise self._updates.failure
 
-    async def _died(self, method: str, process: asyncio.Future[ProcessResult]) -> WorkerFailed:
+    async def _died(self, method: str) -> WorkerFailed:
         """Why there is nobody to answer any longer."""
+        process = self._process
         if self._link.broken:
             return WorkerFailed(f"the agent broke the protocol: {self._link.broken}: {self._command}")
         with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
@@ -396,17 +359,6 @@ class _AcpTurn:
             async with asyncio.timeout(GRACE):
                 await self._link.replied.wait()
 
-    async def _gone(self, process: asyncio.Future[ProcessResult]) -> None:
-        """Ends the process with all that it started, whoever cancels meanwhile."""
-        process.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait([process])
-
-
-def _session(conversation: tuple[Message, ...]) -> str:
-    kept = [one.text for one in conversation if one.role == "system" and one.text.startswith(SESSION)]
-    return kept[-1].removeprefix(SESSION) if kept else ""
-
 
 def _reported_usage(told: Fields) -> Usage:
     def count(name: str) -> int:
@@ -417,11 +369,6 @@ def _reported_usage(told: Fields) -> Usage:
     return Usage(count("inputTokens") + read + count("cachedWriteTokens"), count("outputTokens"), read, None)
 
 
-def _telling(claim: Claim, lines: list[str]) -> str:
-    """What sums the turn up: the last word of work that is done, the first of anything else."""
-    return "" if not lines else lines[-1] if claim.state == "finished" else lines[0]
-
-
 def _refusal_text(refused: RequestError) -> str:
     details = refused.data
     if isinstance(details, dict):
@@ -429,9 +376,3 @@ def _refusal_text(refused: RequestError) -> str:
         details = text_of(known.get("details")) or text_of(known.get("message"))
     more = f": {details}" if isinstance(details, str) and details and details not in str(refused) else ""
     return without_control(f"{refused}{more}")[:MAX_TAIL]
-
-
-def _agent_name(command: str) -> str:
-    """The agent in an account of calls."""
-    found = agents_in(command)
-    return found[0].name if found else activity_line(command.split()[0])

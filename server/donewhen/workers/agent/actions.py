@@ -107,6 +107,7 @@ class Habit:
         self._place = (model.name, api_base)
         self._known = notes.calling(*self._place)
         self.by_actions = self._known == "actions"
+        """Whether the model is asked for actions, from now on until the run ends."""
         self.acted = False
         """Whether it has called a tool, or given an action, in this run."""
 
@@ -137,7 +138,3 @@ class Habit:
         if self._known is None:
             self._known = how
             self._notes.note_calling(*self._place, how)
-
-    def ask_for_actions(self) -> None:
-        """From now on, until the run ends, the model is asked for actions."""
-        self.by_actions = True

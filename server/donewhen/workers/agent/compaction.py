@@ -73,37 +73,38 @@ def _blocks(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def _first_kept(blocks: Sequence[Sequence[Message]], task: int | None, room: int) -> int:
-    """From where on the blocks fit; the last one counts as what it has at least."""
+    """From where on the blocks fit; the last one counts as what it has at least, with its answers as short as they may
+    become."""
     first = len(blocks)
     left = room
     while first > 0 and not is_notes(blocks[first - 1][0]):
         block = blocks[first - 1]
+        size = _block_size(block)
+        if first == len(blocks):
+            least = sum(size_of(m) - max(_bytes(m.text) - LEAST_ANSWER, 0) * (m.role == "tool") for m in block)
+            size = min(size, max(least, room))
         if first - 1 != task:
-            left -= min(_block_size(block), max(_least(block), room)) if first == len(blocks) else _block_size(block)
+            left -= size
         if left < 0:
             break
         first -= 1
     return first
 
 
-def _least(block: Sequence[Message]) -> int:
-    """The size of a block whose answers are as short as they may become."""
-    return sum(size_of(m) - max(_bytes(m.text) - LEAST_ANSWER, 0) * (m.role == "tool") for m in block)
-
-
 def _fitting(block: Sequence[Message], is_task: bool, room: int) -> Sequence[Message]:
-    """The block with its answers shortened as much as is needed."""
+    """The block with its answers shortened as much as is needed, to their heads and tails."""
     if is_task or _block_size(block) <= room:
         return block
     answers = [message for message in block if message.role == "tool"]
     others = _block_size(block) - sum(_bytes(message.text) for message in answers)
     each = max((room - others) // max(len(answers), 1), LEAST_ANSWER)
-    return [replace(m, text=_ends(m.text, each - MARK)) if m.role == "tool" else m for m in block]
-
-
-def _ends(text: str, room: int) -> str:
-    """Its head and its tail, in about `room` bytes."""
-    return text if _bytes(text) <= room else keep_ends(text, room * len(text) // _bytes(text))
+    fitted: list[Message] = []
+    for message in block:
+        size = _bytes(message.text)
+        if message.role == "tool" and size > each - MARK:
+            message = replace(message, text=keep_ends(message.text, (each - MARK) * len(message.text) // size))
+        fitted.append(message)
+    return fitted
 
 
 def _block_size(block: Sequence[Message]) -> int:
@@ -170,9 +171,11 @@ class Facts:
         return Message("user", self._notes_within(0.0, _latest(self.said, room - 200)))
 
     def _notes_within(self, share: float, said: Sequence[str]) -> str:
+        # A failure that was not followed by a success is an open fact, and outlasts what went well.
+        commands = sorted(self.commands.items(), key=lambda one: not one[1].startswith("exit 0"))
         sections = {
             FILES: list(self.files.values()),
-            COMMANDS: [f"{ended}{_BETWEEN}{command}" for command, ended in self._failed_last()],
+            COMMANDS: [f"{ended}{_BETWEEN}{command}" for command, ended in commands],
             ERRORS: [f"{line}{_BETWEEN}{error}" for line, error in self.errors.items()],
             PERSON: list(said),
             STEPS: self.steps,
@@ -185,10 +188,6 @@ class Facts:
         if len(parts) == 1:
             parts.append("(nothing)")
         return "\n".join(parts)
-
-    def _failed_last(self) -> list[tuple[str, str]]:
-        """A failure that was not followed by a success is an open fact, and outlasts what went well."""
-        return sorted(self.commands.items(), key=lambda one: not one[1].startswith("exit 0"))
 
     def _take_over(self, text: str) -> None:
         lines = text.split("\n")
@@ -217,25 +216,18 @@ class Facts:
         self.steps.append(activity_line(f"{line}: {first}"))
         if first.startswith(_FAILED):
             _latest_of(self.errors, line, keep_ends(first, LONGEST))
-            self._heard_of(line, text)
+            _, _, answer = text.partition(": ")
+            if answer.startswith((SAID, DENIED)):
+                self._heard(f"to `{line}`: {answer.removeprefix(SAID).strip()}")
             return
         self.errors.pop(line, None)
         if call.name == "run_command" and arguments is not None:
             _latest_of(self.commands, keep_ends(_ran(arguments, text), LONGEST), first[:LONGEST])
         elif first.startswith(_CHANGED):
             _latest_of(self.files, _path_in_line(first), first)
-            self._resolved(arguments)
-
-    def _resolved(self, arguments: Arguments | None) -> None:
-        """A file that was written: earlier failures to write it no longer matter."""
-        path = str((arguments or {}).get("path", ""))
-        for line in (f"write {path}", f"edit {path}"):
-            self.errors.pop(activity_line(line), None)
-
-    def _heard_of(self, line: str, text: str) -> None:
-        _, _, answer = text.partition(": ")
-        if answer.startswith((SAID, DENIED)):
-            self._heard(f"to `{line}`: {answer.removeprefix(SAID).strip()}")
+            path = str((arguments or {}).get("path", ""))
+            for failed in (f"write {path}", f"edit {path}"):  # earlier failures to write it no longer matter
+                self.errors.pop(activity_line(failed), None)
 
     def _heard(self, *texts: str) -> None:
         self.said.extend(text for text in texts if text not in self.said)

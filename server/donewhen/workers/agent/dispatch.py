@@ -13,12 +13,9 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Claim, WorkerStep
-from donewhen.ports import ToolDoer
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.plugged import PluggedTool
 from donewhen.workers.tools.tool import (
-    Arguments,
-    CallPreview,
     Invocation,
     Tool,
     ToolContext,
@@ -98,34 +95,34 @@ class ToolRunner:
 
     async def _done(self, call: ToolCall) -> tuple[ToolOutcome, Hashable]:
         """Makes one call, and returns with its result a key that is equal for equal calls."""
-        turn = self._context.turn_context
+        turn, named = self._context.turn_context, self._recorded_call(call)
+        tool = self._tools.get(call.name)
         try:
-            tool, arguments = self._understood(call)
+            if tool is None:
+                raise WrongArguments(f"there is no tool {named.name!r}: use one of {', '.join(self._tools)}")
+            arguments = tool.checked(read_object(call.arguments))
         except WrongArguments as wrong:
-            named = self._recorded_call(call)
             await turn.tool_started(named, f"{named.name} (not understood)")
             return refused(str(wrong), named.name), (call.name, "not understood")
         line = tool.line(arguments)
         await turn.tool_started(call, line)
         preview = await tool.preview(self._context, arguments)
-        use = ToolUse(call.id, call.name, arguments, line, preview.preview, preview.sensitive)
-        result = await turn.use_tool(use, self._doer(tool, arguments, preview))
-        return result, (call.name, repr(sorted(arguments.items())), result.digest)
-
-    def _doer(self, tool: Tool | PluggedTool, sent: Arguments, preview: CallPreview) -> ToolDoer:
-        """Makes the call with the input that the plugins let through, as often as they ask for it."""
 
         async def do(use: ToolUse) -> ToolOutcome:
+            """Makes the call with the input that the plugins let through, as often as they ask for it."""
             try:
-                given = sent if dict(use.input) == dict(sent) else tool.checked(use.input)
+                given = arguments if dict(use.input) == dict(arguments) else tool.checked(use.input)
             except WrongArguments as wrong:
                 return refused(f"not done: the call was changed to one that can't be made: {wrong}", use.summary)
+            invocation = Invocation(replace(use, input=given), arguments, preview.permission)
             try:
-                return await tool.run(self._context, Invocation(replace(use, input=given), sent, preview.permission))
+                return await tool.run(self._context, invocation)
             except WorkspaceError as error:
                 return refused(str(error), tool.line(given))
 
-        return do
+        use = ToolUse(call.id, call.name, arguments, line, preview.preview, preview.sensitive)
+        result = await turn.use_tool(use, do)
+        return result, (call.name, repr(sorted(arguments.items())), result.digest)
 
     async def _record_answer(self, call: ToolCall, result: ToolOutcome) -> None:
         named = self._recorded_call(call)
@@ -140,14 +137,6 @@ class ToolRunner:
         if call.name in self._tools:
             return call
         return replace(call, name=activity_line(call.name)[:LONGEST_NAME] or "(no name)")
-
-    def _understood(self, call: ToolCall) -> tuple[Tool | PluggedTool, Arguments]:
-        """The tool that a call names and its arguments. Raises WrongArguments with what to send."""
-        tool = self._tools.get(call.name)
-        if tool is None:
-            name = self._recorded_call(call).name
-            raise WrongArguments(f"there is no tool {name!r}: use one of {', '.join(self._tools)}")
-        return tool, tool.checked(read_object(call.arguments))
 
 
 # Whether the model goes round in circles.

@@ -83,7 +83,17 @@ def seen_in(conversation: Sequence[Message]) -> Mapping[str, SeenFile]:
             open_calls = list(message.calls)
         elif message.role == "tool" and open_calls:
             call = call_of(message, open_calls)
-            _take_answer(seen, call.name, arguments_of(call) or {}, message.text)
+            first, _, rest = message.text.partition("\n")
+            told = _file_in_answer(call.name, arguments_of(call) or {}, first, rest, seen)
+            if told is None:
+                continue
+            path, now = told
+            if now is None or _CUT.search(message.text):
+                seen.pop(path, None)
+            elif call.name == "read_file" and path in seen:
+                seen[path] = seen[path].joined(now)
+            else:
+                seen[path] = now
     return seen
 
 
@@ -91,18 +101,6 @@ def lines_of(text: str) -> list[str]:
     """The lines of a text; a line end at its end begins no further one."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
-
-
-def _take_answer(seen: dict[str, SeenFile], tool: str, arguments: Arguments, text: str) -> None:
-    first, _, rest = text.partition("\n")
-    told = _file_in_answer(tool, arguments, first, rest, seen)
-    if told is None:
-        return
-    path, now = told
-    if now is None or _CUT.search(text):
-        seen.pop(path, None)
-    else:
-        seen[path] = seen[path].joined(now) if tool == "read_file" and path in seen else now
 
 
 def _file_in_answer(

@@ -30,22 +30,8 @@ LEAST_REPLY = 1_024
 AT_ONCE = 0.5
 """Seconds."""
 ENOUGH_QUICK = 2
-
-
-class Pace:
-    """Whether replies are streamed: where they come at once there is nothing to follow, and a stream costs more than
-    the whole reply."""
-
-    def __init__(self) -> None:
-        self._quick = 0
-
-    @property
-    def streams(self) -> bool:
-        return self._quick < ENOUGH_QUICK
-
-    def took(self, seconds: float) -> None:
-        """Notes how long a reply took."""
-        self._quick = self._quick + 1 if seconds < AT_ONCE else 0
+"""Replies in a row that came at once, after which none is streamed: there is nothing to follow then, and a stream costs
+more than the whole reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +43,8 @@ class Opening:
 
     @property
     def size(self) -> int:
-        return size_of(self.system) + sum(map(_size_of_spec, self.specs))
+        tools = [OVERHEAD * 4 + len(repr(one.parameters)) + len(one.description) for one in self.specs]
+        return size_of(self.system) + sum(tools)
 
 
 def shortened(spec: ToolSpec) -> ToolSpec:
@@ -88,7 +75,7 @@ class AgentConversation:
         self._measured = 0
         self._size = 0
         self._asked = 0
-        self.pace = Pace()
+        self._quick = 0
 
     def _fitting(self) -> Opening:
         return self._short if self._window <= SMALL else self._full
@@ -101,7 +88,7 @@ class AgentConversation:
     async def begin(self, task: Message) -> None:
         """Tells the model what the turn is about; that message survives every compaction."""
         self._task = size_of(task)
-        await self.append(task)
+        await self._context.keep(task)
 
     async def resume(self, restored: Message | None) -> None:
         """Resumes the turn where it stopped; `restored` takes the place of the model's last message, with the answers
@@ -116,24 +103,24 @@ class AgentConversation:
         after = [one for one in said[last + 1 :] if one.role != "tool" or one.answers in calls]
         await self._context.compact((*said[:last], replace(restored, role="assistant", answers=""), *after), 0)
 
-    async def append(self, message: Message) -> None:
-        """Adds a message to the model."""
-        await self._context.keep(message)
-
     async def request(self) -> ModelRequest:
         """The next question, compacted first where it nears the window."""
         self._measure()
         if self._fixed + self._size > self._room(FULL):
             await self._compact()
         self._asked = self._fixed + self._size
-        said = [message for message in self._context.conversation if _says_something(message)]
+        # Empty replies stay on record, but providers refuse them.
+        said = [one for one in self._context.conversation if one.role != "assistant" or one.calls or one.text.strip()]
         messages = (self._opening.system, *said)
+        longest = self._facts.max_output
+        if longest is not None:  # so that there is room for the prompt
+            longest = min(longest, max(int(self._window * REPLY), LEAST_REPLY))
         return ModelRequest(
             messages,
             self._opening.specs,
             temperature=self._options.temperature,
-            max_tokens=self._reply_tokens(),
-            stream=self.pace.streams,
+            max_tokens=longest,
+            stream=self._quick < ENOUGH_QUICK,
             stable=len(messages),
         )
 
@@ -146,9 +133,10 @@ class AgentConversation:
         self._fixed = self._opening.size
         await self._compact()
 
-    def heard(self, reply: ModelReply) -> None:
-        """Learns from a reply how many bytes a token of this conversation has; of a short prompt, what the provider
-        adds to it would tell too much."""
+    def heard(self, reply: ModelReply, seconds: float) -> None:
+        """Learns from a reply, which took so long, how many bytes a token of this conversation has; of a short prompt,
+        what the provider adds to it would tell too much."""
+        self._quick = self._quick + 1 if seconds < AT_ONCE else 0
         if reply.usage.input_tokens > 0 and self._asked > self._room(TELLING):
             measured = self._asked / reply.usage.input_tokens
             self._bytes_per_token = min(BYTES_PER_TOKEN, max(measured, 1.0))
@@ -170,18 +158,3 @@ class AgentConversation:
 
     def _room(self, share: float) -> int:
         return int(self._window * share * self._bytes_per_token)
-
-    def _reply_tokens(self) -> int | None:
-        """A bound for the reply that leaves room for the prompt; None if the model's own isn't known."""
-        if self._facts.max_output is None:
-            return None
-        return min(self._facts.max_output, max(int(self._window * REPLY), LEAST_REPLY))
-
-
-def _size_of_spec(spec: ToolSpec) -> int:
-    return OVERHEAD * 4 + len(repr(spec.parameters)) + len(spec.description)
-
-
-def _says_something(message: Message) -> bool:
-    """Empty replies stay on record, but providers refuse them."""
-    return message.role != "assistant" or bool(message.calls or message.text.strip())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed, NoModel, WorkerFailed
@@ -17,7 +17,7 @@ from donewhen.core.hints import hint_message
 from donewhen.core.plugging import ResumeDirective, ToolOutcome
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.pricing import ask
-from donewhen.ports import FilesOf, Grants, LiveRoom, LiveRooms, Model, ModelNotes, ModelReply, Turn, TurnContext
+from donewhen.ports import LiveRoom, ModelReply, Turn, TurnContext
 from donewhen.workers import WorkerParts
 from donewhen.workers.activity import LiveOutput, activity_line, turn_room, without_control
 from donewhen.workers.agent.actions import Habit, looks_like_call
@@ -54,124 +54,85 @@ TOO_LONG = (
 
 
 class AgentWorker:
-    """Asks the model what to do, does it, and tells it the outcome, until it reports or a limit is reached.
-
-    `files` gives the guarded files for a turn; its commands run in one of the `rooms`, with these `grants`;
-    `environment` gives the variables for its commands, without keys; `mask` hides secrets. `notes` say how the model
-    took its actions in earlier runs, and what its window is; `served_window` asks its server, where that tells it.
-    """
+    """Asks the model what to do, does it, and tells it the outcome, until it reports or a limit is reached. Raises
+    NoModel without a model."""
 
     name = "agent"
     waits_for_person = False
 
-    def __init__(
-        self,
-        model: Model,
-        options: AgentOptions,
-        files: FilesOf,
-        rooms: LiveRooms,
-        environment: Callable[[], Mapping[str, str]],
-        notes: ModelNotes,
-        mask: Callable[[str], str] = lambda text: text,
-        grants: Grants | None = None,
-        served_window: Callable[[], int | None] = lambda: None,
-    ) -> None:
-        self._model = model
-        self._habit = Habit(model, notes, options.api_base)
-        self._options = options
-        self._served_window = served_window
+    def __init__(self, parts: WorkerParts) -> None:
+        if parts.options.agent is None:
+            raise NoModel
+        self._parts = parts
+        self._options = parts.options.agent
+        self._model = parts.model()
+        self._habit = Habit(self._model, parts.notes, self._options.api_base)
         self._asked_server = False
-        self._files = files
-        self._rooms = rooms
-        self._environment = environment
-        self._mask = mask
-        self._grants = grants or Grants()
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One turn. Raises WorkerFailed if the model can't be asked or answers nothing, OverBudget where it may not
         be asked again."""
-        options = await self._with_window()
-        async with turn_room(self._rooms, self._grants, turn) as room:
-            return await self._work(turn, context, room, options)
-
-    async def _with_window(self) -> AgentOptions:
-        """With the window that the model's own server tells or once told: that is truer than a catalogue."""
-        if self._options.window:
-            return self._options
-        if not self._asked_server:
-            self._asked_server = True
-            self._habit.note_window(await asyncio.to_thread(self._served_window))
-        return replace(self._options, window=self._habit.window)
-
-    async def _work(self, turn: Turn, context: TurnContext, room: LiveRoom, options: AgentOptions) -> TurnResult:
-        tools = offered(context)
-        specs = tuple(tool.spec for tool in tools.values())
-        full = Opening(self._system(turn, context, room, short=False), specs)
-        short = Opening(self._system(turn, context, room, short=True), tuple(map(shortened, specs)))
-        conversation = AgentConversation(full, short, context, options, self._model.facts)
-        files = self._files(turn, context)
-        largest = min(max(conversation.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
-        tool_context = ToolContext(turn, context, files, room, self._environment, largest, mask=self._mask)
-        self._habit.resumed(context.conversation)
-        playing = _AgentTurn(
-            self._habit,
-            options,
-            conversation,
-            tool_context,
-            ToolRunner(tool_context, tools, options.tool_calls),
-        )
-        return await playing.play(turn)
+        parts, options = self._parts, self._options
+        if not options.window:
+            # What the model's own server tells, or once told, is truer than a catalogue.
+            if not self._asked_server:
+                self._asked_server = True
+                self._habit.note_window(await asyncio.to_thread(parts.served_window))
+            options = replace(options, window=self._habit.window)
+        async with turn_room(parts.rooms, parts.grants, turn) as room:
+            tools = offered(context)
+            specs = tuple(tool.spec for tool in tools.values())
+            full = Opening(self._system(turn, context, room, short=False), specs)
+            short = Opening(self._system(turn, context, room, short=True), tuple(map(shortened, specs)))
+            conversation = AgentConversation(full, short, context, options, self._model.facts)
+            files = parts.files(turn, context)
+            largest = min(max(conversation.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
+            tool_context = ToolContext(turn, context, files, room, parts.environment, largest, mask=parts.mask)
+            self._habit.resumed(context.conversation)
+            runner = ToolRunner(tool_context, tools, options.tool_calls)
+            playing = _AgentTurn(self._habit, options, conversation, tool_context, context, runner)
+            return await playing.play(turn)
 
     def _system(self, turn: Turn, context: TurnContext, room: LiveRoom, *, short: bool) -> Message:
         """Masked; the rest of what is said is masked as it is kept."""
-        grants = self._grants if room.contained else None
+        grants = self._parts.grants if room.contained else None
         system = agent_system(turn, context.workspace.root, grants, short=short)
-        return replace(system, text=self._mask(system.text))
+        return replace(system, text=self._parts.mask(system.text))
 
 
 def make(parts: WorkerParts) -> AgentWorker:
-    """Raises NoModel without a model."""
-    options = parts.options.agent
-    if options is None:
-        raise NoModel
-    return AgentWorker(
-        parts.model(),
-        options,
-        parts.files,
-        parts.rooms,
-        parts.environment,
-        parts.notes,
-        parts.mask,
-        parts.grants,
-        parts.served_window,
-    )
+    return AgentWorker(parts)
 
 
+@dataclass(slots=True)
 class _AgentTurn:
     """One turn: the model's replies, and what is done about each."""
 
-    def __init__(
-        self,
-        habit: Habit,
-        options: AgentOptions,
-        conversation: AgentConversation,
-        tool_context: ToolContext,
-        runner: ToolRunner,
-    ) -> None:
-        self._habit = habit
-        self._options = options
-        self._conversation = conversation
-        self._tool_context = tool_context
-        self._context = tool_context.turn_context
-        self._runner = runner
-        self._tokens = 0
-        self._fruitless = 0
-        self._asked_for_action = False
+    _habit: Habit
+    _options: AgentOptions
+    _conversation: AgentConversation
+    _tool_context: ToolContext
+    _context: TurnContext
+    _runner: ToolRunner
+    _tokens: int = 0
+    _fruitless: int = 0
+    _asked_for_action: bool = False
 
     async def play(self, turn: Turn) -> TurnResult:
         claim = await self._begin_turn(turn)
+        limit = self._options.turn_tokens
         while claim is None:
-            claim = self._spent() or await self._act(await self._reply())
+            if self._tokens >= limit:
+                spent = f"it used {self._tokens:,} tokens, and its limit is {limit:,}"
+                claim = Claim("finished", f"The turn was ended: {spent}.")
+                break
+            reply = await self._reply()
+            if reply.message.calls:
+                self._fruitless = 0
+                self._habit.heard()
+                claim = await self._do(reply.message.calls)
+            else:
+                claim = await self._without_calls(reply.message.text.strip(), cut=reply.finish == "length")
         text = keep_ends(claim.text, MAX_CLAIM)
         prefix = "" if claim.state == "finished" else f"{claim.state}: "
         return TurnResult(
@@ -210,7 +171,7 @@ class _AgentTurn:
             else:
                 await self._runner.answer_undone(call, HALTED)
         if claim is None and self._last_word() is not None:
-            await self._conversation.append(Message("user", NUDGE_RESUMED))
+            await self._context.keep(Message("user", NUDGE_RESUMED))
         return claim
 
     def _last_word(self) -> Claim | None:
@@ -219,19 +180,11 @@ class _AgentTurn:
         said = last.text.strip() if last.role == "assistant" and not last.calls else ""
         return Claim("finished", said) if said and not looks_like_call(said, self._runner.names) else None
 
-    async def _act(self, reply: ModelReply) -> Claim | None:
-        """Does what the reply asks for; returns the claim that ends the turn, or None to continue."""
-        message = reply.message
-        if not message.calls:
-            return await self._without_calls(message.text.strip(), cut=reply.finish == "length")
-        self._fruitless = 0
-        self._habit.heard()
-        return await self._do(message.calls)
-
     async def _do(self, calls: Sequence[ToolCall], completed: Mapping[str, ToolOutcome] = NO_OUTCOMES) -> Claim | None:
+        """Makes the calls; returns the claim that ends the turn, or None to continue."""
         done = await self._runner.run(calls, completed)
         if done.looping and done.claim is None:
-            await self._conversation.append(Message("user", NUDGE_LOOP))
+            await self._context.keep(Message("user", NUDGE_LOOP))
         return done.claim
 
     async def _without_calls(self, text: str, *, cut: bool) -> Claim | None:
@@ -253,19 +206,13 @@ class _AgentTurn:
         if written:
             await self._ask_for_action()
         else:
-            await self._conversation.append(Message("user", NUDGE_CUT if cut else NUDGE_EMPTY))
+            await self._context.keep(Message("user", NUDGE_CUT if cut else NUDGE_EMPTY))
         return None
 
     async def _ask_for_action(self) -> None:
         self._asked_for_action = True
-        self._habit.ask_for_actions()
-        await self._conversation.append(Message("user", NUDGE_ACTION))
-
-    def _spent(self) -> Claim | None:
-        limit = self._options.turn_tokens
-        if self._tokens < limit:
-            return None
-        return Claim("finished", f"The turn was ended: it used {self._tokens:,} tokens, and its limit is {limit:,}.")
+        self._habit.by_actions = True
+        await self._context.keep(Message("user", NUDGE_ACTION))
 
     async def _reply(self) -> ModelReply:
         """The model's next reply; a prompt that was too long for it is shortened once."""
@@ -289,14 +236,15 @@ class _AgentTurn:
 
     async def _ask_model(self) -> ModelReply:
         for hint in self._context.hints:
-            await self._conversation.append(hint_message(hint))
+            await self._context.keep(hint_message(hint))
         request = await self._conversation.request()
         reading = self._habit.model.estimate(request)[0].input_tokens
         self._context.activity(f"thinking (reading {reading:,} tokens)")
         live = LiveOutput(self._context.activity)
 
         def show_text(text: str) -> None:
-            live.hear(_last_line(text))
+            lines = text[-1_000:].strip().splitlines()
+            live.hear(lines[-1] if lines else "")
             self._context.stream(without_control(text), whole=True)
 
         begun = time.monotonic()
@@ -304,12 +252,6 @@ class _AgentTurn:
             reply = await ask(self._habit.model, request, self._context.calls, show_text)
         finally:
             live.close()
-        self._conversation.heard(reply)
-        self._conversation.pace.took(time.monotonic() - begun)
+        self._conversation.heard(reply, time.monotonic() - begun)
         self._tokens += reply.usage.tokens
         return reply
-
-
-def _last_line(text: str) -> str:
-    lines = text[-1_000:].strip().splitlines()
-    return lines[-1] if lines else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 from donewhen.core.errors import WorkerFailed
@@ -48,19 +48,16 @@ class AgentCall:
         agent = self.agent
         asked = prompt if isinstance(prompt, str) or agent.takes_blocks else texts(prompt)
         if await BackgroundCall(agent.blocks).result():
-            return await self._blocking(lambda: agent.call_blocking(asked, *others, **named))
+            try:
+                return await run_in_thread(lambda: agent.call_blocking(asked, *others, **named))
+            except asyncio.CancelledError:
+                await _to_its_end(self._asked_to_end())
+                raise
         call = BackgroundCall(lambda: agent.call(asked, *others, **named))
         try:
             return await call.result()
         except asyncio.CancelledError:
             await _to_its_end(self._stopped(call))
-            raise
-
-    async def _blocking(self, call: Callable[[], Any]) -> Any:
-        try:
-            return await run_in_thread(call)
-        except asyncio.CancelledError:
-            await _to_its_end(self._asked_to_end())
             raise
 
     async def _asked_to_end(self) -> None:

@@ -88,7 +88,10 @@ class VerdictJudge:
         if isinstance(said, Judgement):
             wrong = _unusable_reply(said)
             return _unusable(wrong) if wrong else said
-        if task.claim is None and task.goal.about == "workspace" and _says_yes(said) and not _provable(seen):
+        verdict = None if isinstance(said, Verdict) else verdict_from(said)
+        # A plain yes to the whole: findings cite evidence of their own.
+        yes = isinstance(verdict, GoalVerdict) and verdict.complete and not verdict.findings
+        if task.claim is None and task.goal.about == "workspace" and yes and not _provable(seen):
             seconds = time.perf_counter() - begun
             ran = CheckResult("judge", self.identity, Outcome.PASSED, "it says yes", None, started, seconds)
             seen = replace(seen, evidence=(await context.record(ran),))
@@ -128,12 +131,6 @@ async def _task_with_changes(task: JudgeTask, context: AuditContext) -> AuditTas
     return AuditTask(task.goal, task.requirements, tuple(evidence), response, diff, task.claim, messages=task.messages)
 
 
-def _says_yes(said: Any) -> bool:
-    """True for a plain yes to the whole. Findings cite evidence of their own."""
-    verdict = None if isinstance(said, Verdict) else verdict_from(said)
-    return isinstance(verdict, GoalVerdict) and verdict.complete and not verdict.findings
-
-
 def _provable(task: AuditTask) -> tuple[str, ...]:
     """What a verdict for the whole cites: what it was shown, as far as it can carry one; of commands the latest."""
     able = [one for one in task.evidence if proves(one.observation)]
@@ -143,15 +140,22 @@ def _provable(task: AuditTask) -> tuple[str, ...]:
 
 
 def judgement_of(said: Any, task: AuditTask) -> Judgement:
-    """What a judge's value says of the requirements of the task. Nothing is coerced: a value that isn't exactly a
-    verdict leaves them unverified."""
+    """What a judge's value says of the requirements of the task: a verdict for the whole holds for each of them, one
+    with findings, finding by finding. Nothing is coerced: a value that isn't exactly a verdict leaves them
+    unverified."""
     if isinstance(said, Verdict):
         wrong = _unusable_findings(said.findings)
         return _unusable(wrong) if wrong else Judgement(said)
     verdict = verdict_from(said)
     if isinstance(verdict, str):
         return _unusable(verdict)
-    return Judgement(_mapped(verdict, task), verdict.usage, score=verdict.score)
+    findings = tuple(verdict.findings)
+    if not findings:
+        finding: Literal["met", "unmet"] = "met" if verdict.complete else "unmet"
+        plain = "the judge finds it complete" if verdict.complete else "the judge finds it unproven"
+        reason, cited = verdict.missing.strip() or plain, _provable(task)
+        findings = tuple(RequirementVerdict(one.id, finding, reason, cited) for one in task.requirements)
+    return Judgement(Verdict(findings), verdict.usage, score=verdict.score)
 
 
 def verdict_from(said: Any) -> GoalVerdict | str:
@@ -222,16 +226,6 @@ def _contradiction(verdict: GoalVerdict) -> str:
 
 def _share(value: Any) -> bool:
     return isinstance(value, int | float) and 0 <= value <= 1
-
-
-def _mapped(said: GoalVerdict, task: AuditTask) -> Verdict:
-    """A verdict for the whole holds for each requirement asked about; one with findings, finding by finding."""
-    if said.findings:
-        return Verdict(tuple(said.findings))
-    finding: Literal["met", "unmet"] = "met" if said.complete else "unmet"
-    reason = said.missing.strip() or ("the judge finds it complete" if said.complete else "the judge finds it unproven")
-    cited = _provable(task)
-    return Verdict(tuple(RequirementVerdict(one.id, finding, reason, cited) for one in task.requirements))
 
 
 def _on_claim(said: Any, task: AuditTask) -> Judgement:

@@ -250,14 +250,10 @@ def answer_of(returned: Any) -> Answer | None:
         return returned
     if returned is None or isinstance(returned, str | bytes):
         return None
-    said = several(returned)
-    if said:
-        return _last_said(said)
-    return next((found for read in _packages().results if (found := read(returned)) is not None), None)
-
-
-def _last_said(messages: Sequence[Any]) -> Answer | None:
-    """Of messages as mappings nobody says that they are a known package's."""
+    messages = several(returned)
+    if not messages:
+        return next((found for read in _packages().results if (found := read(returned)) is not None), None)
+    # Of messages as mappings nobody says that they are a known package's.
     if isinstance(messages[-1], Mapping | str) or not has(messages[-1], "__dict__"):
         return None
     plain = plain_messages(messages)

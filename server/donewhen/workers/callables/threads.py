@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+async def called(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """What a callable returns, sync or async. A sync one runs in a thread with the caller's context variables; where
     the caller is cancelled it is left behind, and what it returns is dropped. `sys.exit` is an error like any other."""
     if is_async(function):
@@ -236,9 +236,18 @@ async def run_in_thread(call: Callable[[], T]) -> T:
             result = context.run(call)
         except BaseException as error:  # noqa: BLE001  # whatever it is belongs to whoever waits
             failure = raisable(error)
-        return lambda: None if loop.is_closed() else _settle_on_loop(loop, lambda: settle(result, failure))
 
-    _free_thread().do(work)
+        def tell() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nothing waits now
+                loop.call_soon_threadsafe(settle, result, failure)
+
+        return tell
+
+    try:
+        thread = _idle.pop()
+    except IndexError:
+        thread = _Thread()
+    thread.do(work)
     return await future
 
 
@@ -277,13 +286,6 @@ class _Thread:
             del tell  # a result is not held on to
 
 
-def _free_thread() -> _Thread:
-    try:
-        return _idle.pop()
-    except IndexError:
-        return _Thread()
-
-
 KEPT = 4
 """Idle threads that are kept; more of them end."""
 _idle: deque[_Thread] = deque()
@@ -298,10 +300,3 @@ def raisable(error: BaseException) -> Exception:
     raised = RuntimeError(f"the call raised {type(error).__name__}: {error}")
     raised.__cause__ = error
     return raised
-
-
-def _settle_on_loop(loop: asyncio.AbstractEventLoop, settle: Callable[[], None]) -> None:
-    try:
-        loop.call_soon_threadsafe(settle)
-    except RuntimeError:
-        return  # the loop closed meanwhile: nothing waits now

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from donewhen.core.errors import UsageError
@@ -15,7 +15,7 @@ from donewhen.core.goal import Check, Requirement
 from donewhen.core.verdict import judged
 from donewhen.core.work import TurnResult
 from donewhen.ports import Checker, Turn, TurnContext, Worker
-from donewhen.workers.callables.threads import awaited, run_in_thread
+from donewhen.workers.callables.threads import called
 
 NOTHING: Any = object()
 """Stands for a response that isn't there: None is one."""
@@ -29,8 +29,9 @@ Validator = Callable[..., Any]
 class ValidatorChecker:
     """A `ports.Checker` for validators, by check id; every other check goes to `commands`.
 
-    `response` is what the worker returned last, `agent` whatever the validators were promised as their second
-    argument, `extras` further keywords for validators that take any; all are the caller's to set before a check runs.
+    `response` is what the worker returned last, which `following` tells, and `responses` how many it returned. `agent`
+    is whatever the validators were promised as their second argument, `extras` further keywords for validators that
+    take any; these are the caller's to set before a check runs.
 
     `awaits_response`: what isn't there yet is not validated. `strict`: a value of a wrong type raises UsageError, which
     ends the run, since no turn of a worker can fix a validator; else its requirement is `unverified`.
@@ -43,6 +44,7 @@ class ValidatorChecker:
     extras: Mapping[str, Any] = field(default_factory=dict[str, Any])
     awaits_response: bool = False
     strict: bool = False
+    responses: int = 0
 
     async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
         validator = self.validators.get(check.id)
@@ -56,32 +58,38 @@ class ValidatorChecker:
         if self.strict and outcome is Outcome.NOT_RUN and self.response is not NOTHING:
             raise UsageError(f"{check.command}: {reason}")
         seconds = time.perf_counter() - begun
-        return CheckResult(check.id, check.command, outcome, reason, started_at=started, seconds=seconds)
+        return CheckResult(
+            check.id, check.command, outcome, reason, None, started, seconds, environment=self.environment(check)
+        )
 
     def environment(self, check: Check) -> str:
-        return "" if check.id in self.validators else self.commands.environment(check)
+        """Another response is another environment: that its result differs makes no validator flaky."""
+        return f"response {self.responses}" if check.id in self.validators else self.commands.environment(check)
 
     async def editor_report(self, requirement: Requirement) -> EditorReport:
         return await self.commands.editor_report(requirement)
 
+    def took(self, response: Any) -> None:
+        """The worker returned something, or (NOTHING) failed to."""
+        self.responses += 1
+        self.response = response
+
+    def following(self, worker: Worker) -> Worker:
+        """The worker, with its responses handed on to the validators."""
+        return _Followed(worker, self)
+
     async def _validated(self, validator: Validator, timeout: float) -> tuple[Outcome, str]:
         limit = asyncio.timeout(timeout)
+        extras = dict(self.extras) if takes_any_keyword(validator) else dict[str, Any]()
         try:
             async with limit:
-                found = await self._call(validator)
+                # Async validators on the loop, sync ones beside it: neither holds the loop, nor the process's end.
+                found = await called(validator, self.response, self.agent, **extras)
         except Exception as error:  # noqa: BLE001  # a validator's exception is a failed check with its message
             if limit.expired():
                 return Outcome.TIMED_OUT, f"timed out after {timeout:g} s"
             return Outcome.FAILED, f"{type(error).__name__}: {error}"
         return judged(found)
-
-    async def _call(self, validator: Validator) -> Any:
-        """Async validators on the loop, sync ones beside it: neither holds the loop, nor the end of the process."""
-        extras = dict(self.extras) if takes_any_keyword(validator) else dict[str, Any]()
-        if inspect.iscoroutinefunction(validator):
-            return await awaited(validator(self.response, self.agent, **extras))
-        found = await run_in_thread(lambda: validator(self.response, self.agent, **extras))
-        return await awaited(found) if inspect.isawaitable(found) else found
 
 
 def takes_any_keyword(function: Callable[..., Any]) -> bool:
@@ -93,34 +101,10 @@ def takes_any_keyword(function: Callable[..., Any]) -> bool:
     return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
 
 
-@dataclass
-class ResponseChecker(ValidatorChecker):
-    """A ValidatorChecker that is told each response by the run's worker (`following`)."""
-
-    responses: int = 0
-
-    async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
-        result = await super().run(check, timeout=timeout, token=token, test_run=test_run)
-        # Another response is another environment: that its result differs makes no validator flaky.
-        return replace(result, environment=self.environment(check)) if check.id in self.validators else result
-
-    def environment(self, check: Check) -> str:
-        return f"response {self.responses}" if check.id in self.validators else super().environment(check)
-
-    def took(self, response: Any) -> None:
-        """The worker returned something, or (NOTHING) failed to."""
-        self.responses += 1
-        self.response = response
-
-    def following(self, worker: Worker) -> Worker:
-        """The worker, with its responses handed on to the validators."""
-        return _Followed(worker, self)
-
-
 class _Followed:
     """A `ports.Worker` around another one."""
 
-    def __init__(self, worker: Worker, checker: ResponseChecker) -> None:
+    def __init__(self, worker: Worker, checker: ValidatorChecker) -> None:
         self._worker = worker
         self._checker = checker
 

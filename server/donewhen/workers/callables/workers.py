@@ -273,7 +273,12 @@ def as_text(value: Any) -> str:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Mapping):
-        return _of_mapping(cast("Mapping[str, Any]", value))
+        held = cast("Mapping[str, Any]", value)
+        if "content" in held:
+            return as_text(held["content"])
+        if isinstance(held.get("text"), str):
+            return held["text"]
+        return _sorted_json(held) if held else ""
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return _of_sequence(cast("Sequence[Any]", value))
     answer = answer_of(value)
@@ -281,14 +286,6 @@ def as_text(value: Any) -> str:
         return str(answer)
     content = getattr(value, "content", None)
     return content if isinstance(content, str) else str(value)
-
-
-def _of_mapping(value: Mapping[str, Any]) -> str:
-    if "content" in value:
-        return as_text(value["content"])
-    if isinstance(value.get("text"), str):
-        return value["text"]
-    return _sorted_json(value) if value else ""
 
 
 def _of_sequence(values: Sequence[Any]) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 
 from donewhen.core.evidence import ObservedCommand
 from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import ToolOutcome
-from donewhen.ports import Processes, ProcessResult
-from donewhen.workers.activity import LiveOutput, activity_line, without_control
+from donewhen.ports import ProcessResult
+from donewhen.workers.activity import activity_line, output_shown, without_control
 from donewhen.workers.tools.tool import Argument, Arguments, CallPreview, Invocation, Tool, ToolContext
 
 TIMEOUT = 120.0
@@ -35,54 +35,41 @@ async def _command_preview(context: ToolContext, arguments: Arguments) -> CallPr
 
 
 async def _run_command(context: ToolContext, invocation: Invocation) -> ToolOutcome:
-    command = str(invocation.arguments["command"])
+    turn, command = context.turn_context, str(invocation.arguments["command"])
     timeout = min(float(invocation.arguments.get("timeout_seconds", TIMEOUT)), LONGEST_TIMEOUT)
-    context.turn_context.activity(activity_line(f"running `{command}`"))
+    turn.activity(activity_line(f"running `{command}`"))
     outside = bool(invocation.arguments.get("outside"))
-    result = await _observed(context, command, timeout, context.room.outside if outside else context.room.processes)
+    processes = context.room.outside if outside else context.room.processes
+    with output_shown(turn) as take_line:
+        result = await observed(
+            context,
+            command,
+            lambda: processes.run(
+                command,
+                cwd=turn.workspace.root,
+                environment=context.environment(),
+                token=context.turn.token,
+                timeout=timeout,
+                on_line=take_line,
+                output_limit=4 * MAX_OUTPUT,
+            ),
+        )
     hint = "" if outside else context.room.hint(result)
     return _command_outcome(context, command, result, changed=command != invocation.sent["command"], hint=hint)
 
 
-@dataclass(slots=True)
-class _Ran:
-    """The result of a process, for whoever waits outside of the observation."""
+async def observed(context: ToolContext, command: str, run: Callable[[], Awaitable[ProcessResult]]) -> ProcessResult:
+    """The result of a command that an agent asked for; that it ran, and how it ended, is put on record as evidence."""
+    ran: list[ProcessResult] = []
 
-    result: ProcessResult | None = None
+    async def seen() -> ObservedCommand:
+        result = await run()
+        ran.append(result)
+        output = keep_ends(without_control(result.output), MAX_RECORDED)
+        return ObservedCommand(command, result.exit_code, result.seconds, output)
 
-
-async def _observed(context: ToolContext, command: str, timeout: float, processes: Processes) -> ProcessResult:
-    ran = _Ran()
-    await context.turn_context.observe(_run_in_room(context, command, timeout, processes, ran))
-    assert ran.result is not None  # observing runs it to its end, or raises
-    return ran.result
-
-
-async def _run_in_room(
-    context: ToolContext, command: str, timeout: float, processes: Processes, ran: _Ran
-) -> ObservedCommand:
-    live = LiveOutput(context.turn_context.activity)
-
-    def take_line(line: str) -> None:
-        live.hear(line)
-        context.turn_context.stream(f"{without_control(line).rstrip()}\n")
-
-    try:
-        result = await processes.run(
-            command,
-            cwd=context.turn_context.workspace.root,
-            environment=context.environment(),
-            token=context.turn.token,
-            timeout=timeout,
-            on_line=take_line,
-            output_limit=4 * MAX_OUTPUT,
-        )
-    finally:
-        live.close()
-    ran.result = result
-    return ObservedCommand(
-        command, result.exit_code, result.seconds, keep_ends(without_control(result.output), MAX_RECORDED)
-    )
+    await context.turn_context.observe(seen())
+    return ran[0]  # observing runs it to its end, or raises
 
 
 def _command_outcome(

@@ -17,7 +17,6 @@ from donewhen.workers.tools.tool import (
     Invocation,
     ToolContext,
     WrongArguments,
-    no_preview,
     refused,
 )
 
@@ -51,7 +50,7 @@ class PluggedTool:
 
     async def preview(self, context: ToolContext, arguments: Arguments) -> CallPreview:
         """Nobody but the plugin knows what it will do."""
-        return await no_preview(context, arguments)
+        return CallPreview()
 
     def checked(self, given: Arguments) -> Arguments:
         """The arguments where they fit what the schema says of them at its first level; the rest is the plugin's to
@@ -64,7 +63,13 @@ class PluggedTool:
         for name, value in given.items():
             if name not in properties and self.spec.parameters.get("additionalProperties") is False:
                 raise WrongArguments(f"there is no argument `{name}`; the arguments are: {', '.join(properties)}")
-            _refuse_wrong_type(name, value, properties.get(name))
+            told = properties.get(name)
+            wanted = cast("Mapping[str, Any]", told).get("type") if isinstance(told, Mapping) else None
+            kinds = _TYPES.get(wanted) if isinstance(wanted, str) else None
+            if kinds is not None and (
+                not isinstance(value, kinds) or (isinstance(value, bool) and wanted != "boolean")
+            ):
+                raise WrongArguments(f"`{name}` should be a JSON {wanted}")
         return given
 
     async def run(self, context: ToolContext, invocation: Invocation) -> ToolOutcome:
@@ -74,7 +79,10 @@ class PluggedTool:
             return refused(f"{self.name} is switched off, because its plugin failed: do without it", line)
         context.turn_context.activity(line)
         try:
-            return _checked_outcome(await self.tool.run(context.turn_context.host, invocation.use))
+            given = cast("object", await self.tool.run(context.turn_context.host, invocation.use))
+            if not isinstance(given, ToolOutcome) or not isinstance(cast("object", given.text), str):
+                raise TypeError(f"it returned {type(given).__name__}, not a ToolOutcome with text")
+            return given
         except Halt as halt:
             halt.plugin = halt.plugin or self.tool.plugin
             raise
@@ -84,18 +92,3 @@ class PluggedTool:
             reason = f"the tool {self.name} failed: {type(error).__name__}: {error}"
             await context.turn_context.host.switch_off(self.tool.plugin, "register_tool", reason)
             return refused(f"{reason}. It is switched off: do without it", line)
-
-
-def _checked_outcome(given: object) -> ToolOutcome:
-    if not isinstance(given, ToolOutcome) or not isinstance(cast("object", given.text), str):
-        raise TypeError(f"it returned {type(given).__name__}, not a ToolOutcome with text")
-    return given
-
-
-def _refuse_wrong_type(name: str, value: Any, told: Any) -> None:
-    wanted = cast("Mapping[str, Any]", told).get("type") if isinstance(told, Mapping) else None
-    kinds = _TYPES.get(wanted) if isinstance(wanted, str) else None
-    if kinds is None:
-        return
-    if not isinstance(value, kinds) or (isinstance(value, bool) and wanted != "boolean"):
-        raise WrongArguments(f"`{name}` should be a JSON {wanted}")

@@ -43,22 +43,13 @@ async def _read_file(context: ToolContext, invocation: Invocation) -> ToolOutcom
         context.saw(file)
     content = held if held is not None else file.content if file is not None else ""
     note = f"[{UNSAVED}]\n" if held is not None else ""
-    part = _lines_within(content, arguments.get("start_line", 1), arguments.get("end_line"), context.largest)
-    return ToolOutcome(f"{path}, {part.title}:\n{note}{part.text}", f"read {path}, {part.title}")
+    first, last = arguments.get("start_line", 1), arguments.get("end_line")
+    title, text = _lines_within(content, first, last, min(context.largest, MAX_TEXT))
+    return ToolOutcome(f"{path}, {title}:\n{note}{text}", f"read {path}, {title}")
 
 
-class _Part:
-    """The lines of a text that are shown, and what they are."""
-
-    def __init__(self, lines: Sequence[str], first: int, total: int, cut: bool) -> None:
-        last = first + len(lines) - 1
-        self.title = "empty" if not total else f"lines {first}-{last} of {total}"
-        self.text = "\n".join(lines)
-        if last < total and cut:
-            self.text += f"\n[cut here: go on with start_line {last + 1}]"
-
-
-def _lines_within(content: str, first: int, last: int | None, largest: int) -> _Part:
+def _lines_within(content: str, first: int, last: int | None, largest: int) -> tuple[str, str]:
+    """Which lines are shown, in words, and these."""
     lines = content.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -66,23 +57,12 @@ def _lines_within(content: str, first: int, last: int | None, largest: int) -> _
     if first > max(total, 1) or (last is not None and last < first):
         raise WorkspaceError(f"there are no lines {first} to {last or 'the end'}: the file has {total}")
     end = total if last is None else min(last, total)
-    wanted = lines[first - 1 : min(end, first - 1 + MAX_LINES)]
-    shown = _fitting(wanted, min(largest, MAX_TEXT))
-    return _Part(shown, first, total, cut=first + len(shown) - 1 < end)
-
-
-def _fitting(lines: Sequence[str], largest: int) -> list[str]:
-    """The first lines that fit; of a line that is too long by itself, its start."""
-    shown: list[str] = []
-    left = largest
-    for line in lines:
-        left -= len(line) + 1
-        if left < 0:
-            break
-        shown.append(line)
-    if lines and not shown:
-        shown.append(f"{lines[0][:largest]} [{len(lines[0]) - largest:,} more characters in this line]")
-    return shown
+    shown = _lines_that_fit(lines[first - 1 : min(end, first - 1 + MAX_LINES)], largest)
+    if shown and len(shown[0]) > largest:
+        shown[0] = f"{shown[0][:largest]} [{len(shown[0]) - largest:,} more characters in this line]"
+    to = first + len(shown) - 1
+    more = f"\n[cut here: go on with start_line {to + 1}]" if to < end else ""
+    return f"lines {first}-{to} of {total}" if total else "empty", "\n".join(shown) + more
 
 
 async def absent(context: ToolContext, path: str) -> str:
@@ -172,6 +152,7 @@ async def _search(context: ToolContext, invocation: Invocation) -> ToolOutcome:
 
 
 def _lines_that_fit(lines: Iterable[str], largest: int) -> list[str]:
+    """The first lines that fit into so many characters, but one at least."""
     shown: list[str] = []
     left = largest
     for line in lines:

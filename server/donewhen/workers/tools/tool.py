@@ -109,12 +109,35 @@ class Tool:
 
     @property
     def spec(self) -> ToolSpec:
-        parameters: dict[str, Any] = schema(self.arguments)
+        properties: dict[str, Any] = {}
+        for one in self.arguments:
+            choices = {"enum": list(one.choices)} if one.choices else {}
+            properties[one.name] = {"type": one.type, "description": one.description, **choices}
+        parameters: dict[str, Any] = {
+            "type": "object",
+            "properties": properties,
+            "required": [one.name for one in self.arguments if one.needed],
+            "additionalProperties": False,
+        }
         return ToolSpec(self.name, self.description, parameters)
 
     def checked(self, given: Arguments) -> Arguments:
-        """The arguments by their own names. Raises WrongArguments."""
-        return checked_arguments(given, self.arguments)
+        """The arguments by their own names; those that were left out, or null, are absent. Raises WrongArguments."""
+        known = {name: argument for argument in self.arguments for name in (argument.name, *argument.aliases)}
+        told = ", ".join(f"{a.name} ({a.type}{'' if a.needed else ', may be left out'})" for a in self.arguments)
+        found: dict[str, Any] = {}
+        for name, value in given.items():
+            argument = known.get(name)
+            if argument is None:
+                raise WrongArguments(f"there is no argument `{name}`; the arguments are: {told}")
+            if argument.name in found:
+                raise WrongArguments(f"`{argument.name}` is given twice, under two names; the arguments are: {told}")
+            if value is not None or argument.needed:
+                found[argument.name] = _checked_value(argument, value)
+        missing = [argument.name for argument in self.arguments if argument.needed and argument.name not in found]
+        if missing:
+            raise WrongArguments(f"`{'`, `'.join(missing)}` is missing; the arguments are: {told}")
+        return found
 
 
 # The arguments of a tool call, as a model wrote them: checked strictly, and where they are wrong the message says
@@ -151,49 +174,10 @@ class WrongArguments(Exception):
     """The arguments can't be used; the message tells the model what to send."""
 
 
-def schema(arguments: Sequence[Argument]) -> dict[str, Any]:
-    """The JSON schema of a call's arguments."""
-    return {
-        "type": "object",
-        "properties": {argument.name: _property(argument) for argument in arguments},
-        "required": [argument.name for argument in arguments if argument.needed],
-        "additionalProperties": False,
-    }
-
-
 def read_object(text: str) -> Arguments:
     """What a model wrote for arguments, as the object it has to be. Raises WrongArguments."""
-    return _arguments_object(text or "{}")
-
-
-def checked_arguments(given: Arguments, arguments: Sequence[Argument]) -> Arguments:
-    """The arguments by their own names; those that were left out, or null, are absent. Raises WrongArguments."""
-    known = {name: argument for argument in arguments for name in (argument.name, *argument.aliases)}
-    found: dict[str, Any] = {}
-    for name, value in given.items():
-        argument = known.get(name)
-        if argument is None:
-            raise WrongArguments(f"there is no argument `{name}`; {_wanted(arguments)}")
-        if argument.name in found:
-            raise WrongArguments(f"`{argument.name}` is given twice, under two names; {_wanted(arguments)}")
-        if value is not None or argument.needed:
-            found[argument.name] = _checked_value(argument, value)
-    missing = [argument.name for argument in arguments if argument.needed and argument.name not in found]
-    if missing:
-        raise WrongArguments(f"`{'`, `'.join(missing)}` is missing; {_wanted(arguments)}")
-    return found
-
-
-def _property(argument: Argument) -> dict[str, Any]:
-    told: dict[str, Any] = {"type": argument.type, "description": argument.description}
-    if argument.choices:
-        told["enum"] = list(argument.choices)
-    return told
-
-
-def _arguments_object(text: str) -> dict[str, Any]:
     try:
-        value: Any = json.loads(text, strict=False)
+        value: Any = json.loads(text or "{}", strict=False)
     except (ValueError, RecursionError) as error:
         where = f" ({error.msg} at character {error.pos})" if isinstance(error, json.JSONDecodeError) else ""
         raise WrongArguments(
@@ -201,7 +185,7 @@ def _arguments_object(text: str) -> dict[str, Any]:
         ) from error
     if not isinstance(value, dict):
         raise WrongArguments("the arguments are not a JSON object: send one, such as {" + '"path": "src/a.py"}')
-    return cast("dict[str, Any]", value)
+    return cast("Arguments", value)
 
 
 def _checked_value(argument: Argument, value: Any) -> Any:
@@ -214,22 +198,12 @@ def _checked_value(argument: Argument, value: Any) -> Any:
         raise WrongArguments(f"`{argument.name}` should be at least {argument.least:g}; it is {_value_text(value)}")
     if argument.filled and isinstance(value, str) and not value.strip():
         raise WrongArguments(f"the {argument.name} is empty: send what is to be done")
-    if isinstance(value, str) and not _writable(value):
-        raise WrongArguments(f"`{argument.name}` holds half a surrogate pair: send whole Unicode characters")
-    return value
-
-
-def _writable(text: str) -> bool:
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _wanted(arguments: Sequence[Argument]) -> str:
-    told = ", ".join(f"{a.name} ({a.type}{'' if a.needed else ', may be left out'})" for a in arguments)
-    return f"the arguments are: {told}"
+        str(value).encode()
+    except UnicodeEncodeError as error:
+        wrong = f"`{argument.name}` holds half a surrogate pair: send whole Unicode characters"
+        raise WrongArguments(wrong) from error
+    return value
 
 
 def _value_text(value: Any) -> str:

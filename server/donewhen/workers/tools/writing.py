@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from donewhen.core.approval import NOT_WRITTEN
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
@@ -36,48 +36,45 @@ HOLDS_NOW = "It holds now:"
 
 
 @dataclass(frozen=True, slots=True)
-class FileState:
-    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None if it may: `moved`,
-    because it is another one than the model knows. `sensitive` says why a person has to allow it."""
+class Change:
+    """What a call would make of a file, which is here as it stands on disk. `refusal` says why nothing is made of it,
+    None if something is: `moved`, because it is another one than the model knows. `sensitive` says why a person has to
+    allow it."""
 
     path: str
     file: FileText | None
+    content: str = ""
     refusal: str | None = None
     moved: bool = False
     sensitive: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a call would make of a file; `refusal` says why nothing is made of it, None if something is."""
-
-    now: FileState
-    content: str = ""
-    refusal: str | None = None
-
     @property
     def before(self) -> str:
-        return self.now.file.content if self.now.file else ""
+        return self.file.content if self.file else ""
 
     @property
     def needless(self) -> bool:
-        return self.now.file is not None and self.now.file.content == self.content
+        return self.file is not None and self.file.content == self.content
 
 
-async def file_state(context: ToolContext, name: str) -> FileState:
+async def change_of(context: ToolContext, name: str) -> Change:
     """What is there now, and whether it may be changed: not what is protected, not what an editor holds unsaved,
     and not what has changed since the model read it; it is told what stands there instead."""
     path = context.files.path(name)
     names = names_of(name, path)
     why = protected(context, names)
     if why is not None:
-        return FileState(path, None, why)
+        return Change(path, None, refusal=why)
     held = context.unsaved(names)
     if held is not None:
-        return FileState(path, None, _held(context, path, held))
+        why = (
+            f"a person has unsaved changes to {path} in an editor; it was not written. Work on something else, or "
+            f"report a question. The text in the editor is:\n{keep_ends(held, context.largest)}"
+        )
+        return Change(path, None, refusal=why)
     file = await context.files.read(path)
     moved = _why_outdated(context, path, file)
-    return FileState(path, file, moved, moved is not None, sensitive(context, names))
+    return Change(path, file, refusal=moved, moved=moved is not None, sensitive=sensitive(context, names))
 
 
 async def previewed(
@@ -92,62 +89,56 @@ async def previewed(
         change = await plan(context, arguments)
     except WorkspaceError:
         return CallPreview()
-    now = change.now
     if change.refusal is not None or change.needless:
         return CallPreview()
-    permission = Permission(now.path, now.file.digest if now.file else None)
-    return CallPreview(await shown_change(now.path, change.before, change.content), now.sensitive, permission)
+    permission = Permission(change.path, change.file.digest if change.file else None)
+    shown = await asyncio.to_thread(diff, change.path, change.before, change.content)
+    return CallPreview(keep_ends(shown, MAX_PREVIEW), change.sensitive, permission)
 
 
 def denied(context: ToolContext, change: Change, line: str) -> ToolOutcome:
     """Tells why nothing was changed. A file that moved is known as it stands from here on."""
-    now = change.now
-    if now.moved and now.file is not None:
-        context.saw(now.file)
-    elif now.moved:
-        context.known.pop(now.path, None)
+    if change.moved and change.file is not None:
+        context.saw(change.file)
+    elif change.moved:
+        context.known.pop(change.path, None)
     return refused(change.refusal or "nothing was changed", line)
 
 
 async def replaced(context: ToolContext, invocation: Invocation, change: Change) -> tuple[FileText | None, str]:
     """Writes the new text, if that needs no permission or a person saw exactly this file. Returns None, and why, if it
     was not written."""
-    now, content = change.now, change.content
-    why = _without_permission(context, now, invocation.permission)
+    why = _without_permission(context, change, invocation.permission)
     if why is not None:
         return None, why
-    if _loses_secrets(context, change.before, content):
-        return None, f"error: {now.path} was not written. {_SECRETS}"
+    # The model copies what it was shown, and was never shown a secret: the mask would be written over it.
+    if change.content.count(MASK) > change.before.count(MASK) and context.mask(change.before) != change.before:
+        return None, f"error: {change.path} was not written. {_SECRETS}"
     try:
-        written = await context.files.write(now.path, content, now.file)
+        written = await context.files.write(change.path, change.content, change.file)
     except ChangedMeanwhile as changed_meanwhile:
-        return None, _just_changed(context, now.path, changed_meanwhile.current)
+        return None, _just_changed(context, change.path, changed_meanwhile.current)
     context.saw(written)
     return written, ""
 
 
-def _without_permission(context: ToolContext, now: FileState, permission: Permission | None) -> str | None:
+def _without_permission(context: ToolContext, change: Change, permission: Permission | None) -> str | None:
     """Why a change that needs permission is not made: the person was asked about something else."""
-    if not now.sensitive:
+    if not change.sensitive:
         return None
-    if permission is None or permission.path != now.path:
+    if permission is None or permission.path != change.path:
         return (
-            f"{NOT_WRITTEN} {now.path} may be changed only with a person's permission, and nobody was asked about this "
-            "change. Send the call once more"
+            f"{NOT_WRITTEN} {change.path} may be changed only with a person's permission, and nobody was asked about "
+            "this change. Send the call once more"
         )
-    if permission.digest != (now.file.digest if now.file else None):
-        return _just_changed(context, now.path, now.file.content if now.file else None)
+    if permission.digest != (change.file.digest if change.file else None):
+        return _just_changed(context, change.path, change.file.content if change.file else None)
     return None
 
 
 def _just_changed(context: ToolContext, path: str, current: str | None) -> str:
     context.known.pop(path, None)
     return f"error: {path} changed just now and was not written. {_current_text(context, current)}"
-
-
-def _loses_secrets(context: ToolContext, before: str, content: str) -> bool:
-    """Whether the mask would be written over a secret: the model copies what it was shown, and was never shown that."""
-    return content.count(MASK) > before.count(MASK) and context.mask(before) != before
 
 
 def _why_outdated(context: ToolContext, path: str, file: FileText | None) -> str | None:
@@ -157,13 +148,6 @@ def _why_outdated(context: ToolContext, path: str, file: FileText | None) -> str
     if file is None:
         return f"{path} was deleted since you read it. If it should exist again, send the call once more"
     return f"{path} changed since you read it, and was not written. {_current_text(context, file.content)}"
-
-
-def _held(context: ToolContext, path: str, text: str) -> str:
-    return (
-        f"a person has unsaved changes to {path} in an editor; it was not written. Work on something else, or report "
-        f"a question. The text in the editor is:\n{keep_ends(text, context.largest)}"
-    )
 
 
 def _current_text(context: ToolContext, current: str | None) -> str:
@@ -179,15 +163,15 @@ def _write_line(arguments: Arguments) -> str:
 
 
 async def _planned(context: ToolContext, arguments: Arguments) -> Change:
-    content = str(arguments["content"])
-    now = await file_state(context, str(arguments["path"]))
-    if now.refusal is None and now.file is not None and now.path not in context.known:
-        return Change(now, content, _unread(now.file))
-    return Change(now, content, now.refusal)
-
-
-async def _write_preview(context: ToolContext, arguments: Arguments) -> CallPreview:
-    return await previewed(context, arguments, _planned)
+    change = replace(await change_of(context, str(arguments["path"])), content=str(arguments["content"]))
+    file = change.file
+    if change.refusal is None and file is not None and change.path not in context.known:
+        why = (
+            f"{change.path} already exists, and you have not read it: read it first, then replace it or edit a part. "
+            f"It has {_line_count(file)} and begins:\n{file.content[:HEAD]}"
+        )
+        return replace(change, refusal=why)
+    return change
 
 
 async def _write_file(context: ToolContext, invocation: Invocation) -> ToolOutcome:
@@ -196,21 +180,13 @@ async def _write_file(context: ToolContext, invocation: Invocation) -> ToolOutco
     change = await _planned(context, invocation.arguments)
     if change.refusal is not None:
         return denied(context, change, line)
-    now = change.now
     if change.needless:
-        return ToolOutcome(f"{now.path} holds exactly that already; nothing was written", line)
+        return ToolOutcome(f"{change.path} holds exactly that already; nothing was written", line)
     written, why = await replaced(context, invocation, change)
     if written is None:
         return ToolOutcome(why, f"{line}: not written", ok=False)
-    wrote = f"{'wrote' if now.file else 'made'} {now.path}, {_line_count(written)}"
+    wrote = f"{'wrote' if change.file else 'made'} {change.path}, {_line_count(written)}"
     return ToolOutcome(f"{wrote}{_OTHER if invocation.changed else ''}", wrote)
-
-
-def _unread(file: FileText) -> str:
-    return (
-        f"{file.path} already exists, and you have not read it: read it first, then replace it or edit a part. It "
-        f"has {_line_count(file)} and begins:\n{file.content[:HEAD]}"
-    )
 
 
 _SECRETS = (
@@ -233,7 +209,7 @@ WRITE_FILE = Tool(
     (PATH, Argument("content", "the whole new text", aliases=("text", "contents"))),
     _write_line,
     _write_file,
-    _write_preview,
+    lambda context, arguments: previewed(context, arguments, _planned),
 )
 
 
@@ -261,11 +237,6 @@ def sensitive(context: ToolContext, names: Sequence[str]) -> str:
     return RUNS if any(any_matches(RUNNING, name) for name in folded) else ""
 
 
-async def shown_change(path: str, before: str, after: str) -> str:
-    """What would change, for a person; bounded."""
-    return keep_ends(await asyncio.to_thread(diff, path, before, after), MAX_PREVIEW)
-
-
 def diff(path: str, before: str, after: str) -> str:
     """What would change, unified."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm="", n=3)
@@ -288,27 +259,23 @@ def _edit_line(arguments: Arguments) -> str:
 
 
 async def _planned_edit(context: ToolContext, arguments: Arguments) -> Change:
-    now = await file_state(context, str(arguments["path"]))
-    if now.refusal is not None:
-        return Change(now, refusal=now.refusal)
-    if now.file is None:
-        return Change(now, refusal=f"{await absent(context, now.path)}. To make a file use write_file")
-    old, new = (_in_manner(now.file, str(arguments[name])) for name in ("old", "new"))
-    why = await asyncio.to_thread(_refusal, now.file, old, new)
-    return Change(now, now.file.content.replace(old, new) if why is None else "", why)
-
-
-async def _edit_preview(context: ToolContext, arguments: Arguments) -> CallPreview:
-    return await previewed(context, arguments, _planned_edit)
+    change = await change_of(context, str(arguments["path"]))
+    if change.refusal is not None:
+        return change
+    if change.file is None:
+        return replace(change, refusal=f"{await absent(context, change.path)}. To make a file use write_file")
+    old, new = (_in_manner(change.file, str(arguments[name])) for name in ("old", "new"))
+    why = await asyncio.to_thread(_refusal, change.file, old, new)
+    return replace(change, content=change.before.replace(old, new) if why is None else "", refusal=why)
 
 
 async def _edit_file(context: ToolContext, invocation: Invocation) -> ToolOutcome:
     line = _edit_line(invocation.arguments)
     context.turn_context.activity(activity_line(f"editing {invocation.arguments['path']}"))
     change = await _planned_edit(context, invocation.arguments)
-    if change.refusal is not None or change.now.file is None:
+    file = change.file
+    if change.refusal is not None or file is None:
         return denied(context, change, line)
-    file = change.now.file
     at = _line_of(file.content, file.content.index(_in_manner(file, str(invocation.arguments["old"]))))
     written, why = await replaced(context, invocation, change)
     if written is None:
@@ -387,5 +354,5 @@ EDIT_FILE = Tool(
     ),
     _edit_line,
     _edit_file,
-    _edit_preview,
+    lambda context, arguments: previewed(context, arguments, _planned_edit),
 )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
@@ -32,25 +31,15 @@ class Iterations:
 
     @activity.defn(name="iterate")
     async def iterate(self, document: dict[str, Any]) -> dict[str, Any]:
-        async with _alive():
-            return await _performed(self._place.iterate(grant_of(document)))
+        return await _performed(self._place.iterate(grant_of(document)))
 
     @activity.defn(name="end")
     async def end(self, document: dict[str, Any]) -> dict[str, Any]:
-        async with _alive():
-            return await _performed(self._place.end(grant_of(document)))
+        return await _performed(self._place.end(grant_of(document)))
 
 
-async def _performed(performing: Any) -> dict[str, Any]:
-    try:
-        outcome: Outcome = await performing
-    except PASSES as error:
-        raise ApplicationError(str(error), type=type(error).__name__) from error
-    return asdict(outcome)
-
-
-@asynccontextmanager
-async def _alive() -> AsyncGenerator[None]:
+async def _performed(performing: Awaitable[Outcome]) -> dict[str, Any]:
+    """The outcome, with signs of life meanwhile."""
     timeout = activity.info().heartbeat_timeout or timedelta(seconds=10)
 
     async def beat() -> None:
@@ -60,7 +49,9 @@ async def _alive() -> AsyncGenerator[None]:
 
     beating = asyncio.create_task(beat())
     try:
-        yield
+        return asdict(await performing)
+    except PASSES as error:
+        raise ApplicationError(str(error), type=type(error).__name__) from error
     finally:
         beating.cancel()
 

@@ -56,7 +56,10 @@ class FleetWorkflow:
             for grant in self._board.grants():
                 await self._signal_goal("go", grant)
             if self._board.ended and workflow.all_handlers_finished():
-                await self._dismiss()
+                # The workflows of goals that ended between two iterations, by a budget, are still open.
+                for name in self._begun.values():
+                    with suppress(FailureError):
+                        await workflow.get_external_workflow_handle(name).signal("leave")
                 return self._board.document()
             if workflow.info().is_continue_as_new_suggested() and workflow.all_handlers_finished():
                 workflow.continue_as_new({**self._board.document(), "begun": self._begun})
@@ -78,12 +81,6 @@ class FleetWorkflow:
         await workflow.start_child_workflow(
             GoalWorkflow.run, document, id=name, parent_close_policy=ParentClosePolicy.ABANDON
         )
-
-    async def _dismiss(self) -> None:
-        """Ends the workflows of goals that ended between two iterations, by a budget."""
-        for name in self._begun.values():
-            with suppress(FailureError):
-                await workflow.get_external_workflow_handle(name).signal("leave")
 
     @workflow.signal
     async def settled(self, document: dict[str, Any]) -> None:
