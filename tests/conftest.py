@@ -8,7 +8,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -105,9 +105,15 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     # Thousands of tests and their modules stay to the end: each collection of garbage would look through them again.
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -117,6 +117,7 @@ def kept(state: Path) -> list[Path]:
     return [path for path in state.rglob("*") if path.is_file() and "ledger" in path.name]
 
 
+@pytest.mark.slow
 def test_an_untrusted_workspace_starts_nothing(tmp_path: Path) -> None:
     (tmp_path / "GOAL.md").write_text("# A note\n\n- [ ] `true` passes\n")
     editor = Editor(tmp_path / "state", command=SERVE)

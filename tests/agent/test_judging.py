@@ -24,6 +24,7 @@ def judged(room: Room, name: str, judge: Callable[[ModelCall], Reply] | list[Rep
     return room.pursue(name, goal.replace("# A note", f"# A note, {name}"))
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C10", "C12")
 def test_a_judge_that_looks_for_itself_can_cite_what_it_saw(room: Room) -> None:
     room.write("judged/far.txt", "far away: hello\n")
@@ -58,8 +59,12 @@ def test_a_judge_that_looks_for_itself_can_cite_what_it_saw(room: Room) -> None:
     ("name", "edit"),
     [
         ("invented", lambda text: re.sub(r"E\d+", "E99", text)),
-        ("none", lambda text: re.sub(r'"evidence_ids": \[[^]]*\]', '"evidence_ids": []', text)),
-        ("other", lambda text: text.replace('"R1"', '"R2"')),
+        pytest.param(
+            "none",
+            lambda text: re.sub(r'"evidence_ids": \[[^]]*\]', '"evidence_ids": []', text),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("other", lambda text: text.replace('"R1"', '"R2"'), marks=pytest.mark.slow),
     ],
 )
 def test_a_verdict_without_good_evidence_is_corrected_or_proves_nothing(
@@ -99,6 +104,7 @@ def test_a_verdict_is_dropped_where_a_file_changes_while_the_judge_thinks(room: 
     assert "goodbye" in second.text
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A1", "A19")
 def test_a_panel_decides_by_majority_and_a_split_one_asks_the_person(room: Room) -> None:
     room.configure(judgeModel=["openai/a", "openai/b", "openai/c"])
@@ -160,6 +166,7 @@ def test_the_decisive_line_reaches_the_judge_however_much_was_done(room: Room, m
     assert max(sizes) < 24_000 * 4
 
 
+@pytest.mark.slow
 def test_the_same_files_and_goal_ask_the_judge_once_in_all(room: Room) -> None:
     room.write("judged/kept.txt", "hello\n")
     goal = "# Kept\n\n- [ ] The file says hello\n  - file: `judged/kept.txt`\n"
@@ -171,6 +178,7 @@ def test_the_same_files_and_goal_ask_the_judge_once_in_all(room: Room) -> None:
     assert second["cost"]["judge"]["inputTokens"] == 0 < first["cost"]["judge"]["inputTokens"]
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A16")
 def test_a16_own_prices_add_up_to_the_cent(site: Site) -> None:
     site.goal("# Two notes\n\n- [ ] The notes say hello and bye\n  - file: `*.txt`\n")
@@ -300,8 +308,8 @@ def test_a17_prose_makes_no_difference_to_the_judge(room: Room) -> None:
     ("name", "broken"),
     [
         ("a", '{"requirements": [], "score": 1, "complete": "true", "missing": ""}'),
-        ("b", "It is all met, congratulations!"),
-        ("c", '{"score": 0, "complete": true, "missing": ""}'),
+        pytest.param("b", "It is all met, congratulations!", marks=pytest.mark.slow),
+        pytest.param("c", '{"score": 0, "complete": true, "missing": ""}', marks=pytest.mark.slow),
     ],
 )
 def test_c11_what_is_no_verdict_is_asked_for_once_more_and_then_proves_nothing(
@@ -312,6 +320,7 @@ def test_c11_what_is_no_verdict_is_asked_for_once_more_and_then_proves_nothing(
     room.sound()
 
 
+@pytest.mark.slow
 def test_what_is_found_about_one_requirement_leaves_the_others_alone(room: Room) -> None:
     room.configure(maxIterations=1)
     goal = (
@@ -322,6 +331,7 @@ def test_what_is_found_about_one_requirement_leaves_the_others_alone(room: Room)
     assert (last["status"], met(last)) == ("capped", ["met", "unmet"])
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A19")
 def test_what_a_judge_cant_tell_waits_and_is_judged_again_where_a_person_disputes_it(room: Room) -> None:
     last = judged(room, "disputed", lambda call: says(verdict(call, "unverified")))

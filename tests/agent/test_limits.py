@@ -20,7 +20,7 @@ def _undone(room: Room) -> None:
 
 
 @pytest.mark.conformance("C9", "A15")
-@pytest.mark.parametrize("state", ["blocked", "impossible"])
+@pytest.mark.parametrize("state", ["blocked", pytest.param("impossible", marks=pytest.mark.slow)])
 def test_an_agent_that_gives_up_is_confirmed_by_the_judge(room: Room, state: str) -> None:
     def judge(call: ModelCall) -> Reply:
         cited = [word for word in ("E1", "E2") if word in call.text][:1]
@@ -33,6 +33,7 @@ def test_an_agent_that_gives_up_is_confirmed_by_the_judge(room: Room, state: str
     assert "the disk is read-only" in room.asked("judge")[0].text
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C9", "A6")
 def test_a_person_decides_where_the_judge_can_not_be_asked(room: Room) -> None:
     room.play(worker=[calls("report", state="blocked", text="there is no key")], judge=lambda _: fails(400, "no"))
@@ -43,6 +44,7 @@ def test_a_person_decides_where_the_judge_can_not_be_asked(room: Room) -> None:
     assert room.end(run_id)["status"] == "blocked"
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C9", "C23")
 def test_a_question_waits_for_its_answer_and_the_answer_reaches_the_agent(room: Room) -> None:
     room.play(
@@ -174,6 +176,7 @@ def test_several_calls_of_one_reply_are_all_answered_in_their_order(room: Room) 
     assert third.startswith("exit 0")
 
 
+@pytest.mark.slow
 def test_a_run_waits_for_a_person_where_the_model_answers_nothing(room: Room) -> None:
     room.play(worker=lambda _: says(""))
     last = room.pursue("nothing", GOAL)

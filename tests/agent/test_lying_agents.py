@@ -53,7 +53,8 @@ def test_a_lie_by_a_command_line_is_refused(preset: str, site: Site, tmp_path: P
     assert "goal is complete" in last["iterations"][0]["summary"]
 
 
-@pytest.mark.parametrize("way", ["lies", pytest.param("weakens", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["lies", "weakens"])
 def test_a_lie_over_acp_is_refused(way: str, site: Site, tmp_path: Path) -> None:
     command = shlex.join([sys.executable, str(ACP_AGENT), way])
     variables = {"REPORT": str(tmp_path / "report")}
@@ -69,6 +70,7 @@ def test_a_lie_by_any_other_command_is_refused(site: Site) -> None:
 # What a person sees of an agent over ACP.
 
 
+@pytest.mark.slow
 def test_a_permission_is_an_interrupt_of_the_run(site: Site, tmp_path: Path) -> None:
     command = shlex.join([sys.executable, str(ACP_AGENT), "asks"])
     site.goal("# Deployed\n\n- [ ] it is deployed\n  - check: `test -e deployed`\n")

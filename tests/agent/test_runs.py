@@ -23,6 +23,7 @@ when `python -m pytest -q` passes.
 """
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C2", "C3", "C10", "A8", "A16")
 def test_the_worked_mathx_example(site: Site) -> None:
     """OpenHands' example: an agent that stops half-way is sent on until pytest passes and the judge agrees."""
@@ -46,6 +47,7 @@ def test_the_worked_mathx_example(site: Site) -> None:
     assert last["cost"]["usd"] is None  # nobody knows the price of these models
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C23", "A2")
 def test_an_open_approval_is_answered_after_the_process_ended(site: Site) -> None:
     site.goal("# A note\n\n- [ ] `test -f note.txt` passes\n")

@@ -88,6 +88,7 @@ def test_a_claim_that_is_only_written_down_changes_nothing(site: Site, said: str
     assert asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accepted", [False, True])
 def test_a_judge_that_failed_its_measurement_proves_nothing_by_itself(site: Site, accepted: bool) -> None:
     site.goal("# A note\n\n- [ ] The note says hello\n  - file: `note.txt`\n")

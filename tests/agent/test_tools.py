@@ -153,6 +153,7 @@ def test_the_goal_and_what_runs_by_itself_ask_even_where_commands_need_not(room:
     assert (room.root / "tools/.envrc").read_text() == "export A=2\n"
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A20")
 def test_what_a_person_saves_between_reading_and_writing_is_kept(room: Room) -> None:
     path = room.write("tools/both.txt", "old\n")

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ KERNEL = (
 )
 """What asks the table for something: the command line and editors for commands, `run` for options, the engine for a
 tracer, callables for agents of packages, the package itself for names. The rest of the default suite asks by these
-alone, and would take minutes for each extra."""
+alone, and would take minutes."""
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "benchmarks", "transcripts", "vscode")
 """None of it is of the default suite but transcripts, which hold the help with all commands."""
 
@@ -50,18 +51,19 @@ def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def without(folder: str, copy: Path) -> None:
-    """Makes a copy of the tree from which the extra is gone, with its row and its tests."""
+def without(folders: Iterable[str], copy: Path) -> None:
+    """Makes a copy of the tree from which these extras are gone, with their rows and their tests."""
     for part in ("server", "tests"):
         shutil.copytree(ROOT / part, copy / part, ignore=LEFT_OUT)
     shutil.copy(ROOT / "pyproject.toml", copy)
-    shutil.rmtree(copy / "server" / "donewhen" / "extras" / folder)
-    shutil.rmtree(copy / TESTS[folder])
     table = copy / "server" / "donewhen" / "extras" / "__init__.py"
-    row = rf'^    Extra\(\s*"{folder}",.*\n(?: {{8}}.*\n)*(?:    \),\n)?'
-    text, rows = re.subn(row, "", table.read_text(encoding="utf-8"), flags=re.M)
-    assert rows == 1, "one row, and nothing else"
-    table.write_text(text, encoding="utf-8")
+    for folder in folders:
+        shutil.rmtree(table.parent / folder)
+        shutil.rmtree(copy / TESTS[folder])
+        row = rf'^    Extra\(\s*"{folder}",.*\n(?: {{8}}.*\n)*(?:    \),\n)?'
+        text, rows = re.subn(row, "", table.read_text(encoding="utf-8"), flags=re.M)
+        assert rows == 1, "one row, and nothing else"
+        table.write_text(text, encoding="utf-8")
 
 
 def test_the_tests_of_each_extra_are_known() -> None:
@@ -73,7 +75,7 @@ def test_the_tests_of_each_extra_are_known() -> None:
 @pytest.mark.parametrize("extra", EXTRAS, ids=lambda one: one.folder)
 def test_without_an_extra_everything_else_works(extra: Extra, tmp_path: Path) -> None:
     folder = extra.folder
-    without(folder, tmp_path)
+    without([folder], tmp_path)
     needing = re.compile(rf"\b(?:donewhen\.extras|tests)\.{folder}\b")
     free = [tmp_path / place for place in TESTS.values()]  # tests of one may use another
     free.append(tmp_path / "server" / "donewhen" / "__init__.py")  # for type checkers alone
@@ -87,6 +89,12 @@ def test_without_an_extra_everything_else_works(extra: Extra, tmp_path: Path) ->
         done = python(tmp_path, "-m", "donewhen", *words)
         assert done.returncode == code, done.stderr
         assert not extra.command or f"  {extra.command} " not in done.stdout
-    goal.unlink()  # the tests begin in a folder without one
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_without_any_extra_the_tests_of_everything_else_pass(tmp_path: Path) -> None:
+    """Of all at once: no extra may import another, so that what needs one of them fails here, too."""
+    without([one.folder for one in EXTRAS], tmp_path)
     done = python(tmp_path, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *KERNEL)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import donewhen.core.errors
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, NoModel
+from tests.architecture.source_tree import SERVER, Module, modules
 
-SOURCE = Path(donewhen.__file__).parent
+SOURCE = SERVER / "donewhen"
 OF_A_TERMINAL = ("cli", "library")
 """Packages whose errors no editor shows. Of extras it shows those with an `editor.py`, but in their command."""
 OF_A_COMMAND = ("--attempts takes", "attempts need a worker", "runs this fleet")
@@ -32,15 +33,15 @@ def _of_a_terminal(module: Path) -> bool:
     return module.name in ("arguments.py", "command.py") or not (module.parent / "editor.py").exists()
 
 
-def _raised(module: Path) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+def _raised(module: Module) -> Iterator[tuple[int, str]]:
+    for node in module.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS and node.args:
             yield node.lineno, ast.unparse(node.args[0])
 
 
 def test_no_error_that_editors_show_has_a_command_line_in_its_sentence() -> None:
-    modules = [one for one in SOURCE.rglob("*.py") if not _of_a_terminal(one)]
-    said = [(one.name, line, text) for one in modules for line, text in _raised(one)]
+    shown = [one for one in modules() if not _of_a_terminal(one.path)]
+    said = [(one.path.name, line, text) for one in shown for line, text in _raised(one)]
     assert len(said) > 200
     with_commands = [one for one in said if COMMAND.search(one[2]) and not any(part in one[2] for part in OF_A_COMMAND)]
     assert with_commands == []

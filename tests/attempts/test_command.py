@@ -106,6 +106,7 @@ def test_the_cheapest_of_all_that_are_proven_is_applied(bench: Bench) -> None:
     assert "/2/" in bench.files()["done.txt"]
 
 
+@pytest.mark.slow
 def test_nothing_is_applied_of_attempts_that_prove_nothing(bench: Bench) -> None:
     before = bench.files()
     done = bench.attempt("--attempts", "2", command="touch other.txt")
@@ -154,6 +155,7 @@ def test_a_file_that_changed_here_meanwhile_is_kept_and_named(bench: Bench) -> N
     assert len(bench.folders()) == 2  # what a person chose from stays
 
 
+@pytest.mark.slow
 def test_what_was_proven_in_a_copy_and_fails_here_is_not_met(bench: Bench, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     bench.goal(f"`test -f done.txt && case $PWD in */1/*|*/2/*) true;; *) test -f {outside};; esac` passes")
@@ -164,6 +166,7 @@ def test_what_was_proven_in_a_copy_and_fails_here_is_not_met(bench: Bench, tmp_p
     assert len(bench.folders()) == 2
 
 
+@pytest.mark.slow
 def test_a_person_compares_looks_at_a_diff_and_chooses(bench: Bench) -> None:
     made = worker("echo one > done.txt", "echo two > done.txt; echo 2 >> done.txt")
     argv = ["run", "--worker-command", made, "--attempts", "2", "--keep", "ask", "--approve", "deny"]
@@ -239,6 +242,7 @@ def test_attempts_take_their_workers_in_turn(bench: Bench) -> None:
     assert [one["worker"] for one in bench.shown()["attempts"]] == ["command", "scripted"]
 
 
+@pytest.mark.slow
 def test_budgets_hold_for_all_attempts_together(bench: Bench) -> None:
     done = bench.attempt("--attempts", "2", "--token-budget", "1001", "--keep", "ask", command="touch done.txt")
     assert "each may spend an equal share of the budget: 500 tokens" in done.stderr
@@ -335,6 +339,7 @@ def _sleeping() -> list[int]:
     return [one.pid for one in psutil.process_iter(["cmdline"]) if "900.5" in (one.info["cmdline"] or [])]
 
 
+@pytest.mark.slow
 @posix
 def test_a_budget_of_money_is_never_passed_by_all_attempts_together(bench: Bench) -> None:
     with ScriptedModels({"m": [calls("run_command", command="true")] * 200}) as models:

@@ -56,6 +56,7 @@ def made(tmp_path: Path) -> Iterator[Made]:
     found.close()
 
 
+@pytest.mark.slow
 def test_attempts_are_compared_as_on_the_command_line_with_words_besides(made: Made) -> None:
     told = made.listed()
     [group] = told["groups"]
@@ -160,6 +161,7 @@ def test_attempts_are_dropped_one_by_one_and_wholly(made: Made) -> None:
     assert made.editor.goodbye() == 0
 
 
+@pytest.mark.slow
 def test_nothing_is_applied_in_a_workspace_that_is_not_trusted(tmp_path: Path) -> None:
     made = Made(tmp_path, trusted=False)
     refused = made.editor.execute_error("donewhen.attempts.apply", {"id": made.id, "number": 2})["message"]

@@ -42,6 +42,7 @@ def test_a_run_and_whoever_came_after_it_are_told_apart_from_what_was_there(tmp_
     assert "nothing is changed" in again.err
 
 
+@pytest.mark.slow
 def test_a_file_that_is_too_large_to_be_kept_is_said_to_be_deleted(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.write("GOAL.md", "# Ship it\n\n- [ ] It is there\n  - check: `test -e new.txt`\n")

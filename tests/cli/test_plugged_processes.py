@@ -90,22 +90,6 @@ def test_a_halted_run_can_be_paused_and_stopped(place: Plugged) -> None:
     assert place.run("resume", run_id, "--data", "1").returncode == 2
 
 
-def test_a_halt_that_can_not_be_resumed_ends_the_run(place: Plugged) -> None:
-    shown = place.shown(place.run(*place.pursue("Stop")), 1)
-    assert (shown["status"], shown["halt"]["resumable"], shown["halt"]["data"]) == ("blocked", False, {"ticket": 7})
-    assert "office: the office is closed" in shown["reason"]
-    assert "stopped: plugin office: the office is closed" in place.run("report", shown["runId"]).stdout
-
-
-def test_data_for_nobody_is_refused(place: Plugged) -> None:
-    # Nobody can be asked: it is paused.
-    run_id = place.shown(place.run(*place.pursue("Approve", "--approve", "ask")), 3)["runId"]
-    refused = place.run("resume", run_id, "--data", "1")
-    assert refused.returncode == 2
-    assert "not halted by a plugin" in refused.stderr
-    assert place.newest()["status"] == "paused"
-
-
 @pytest.mark.conformance("A3", "C23")
 @pytest.mark.parametrize(
     ("title", "argv", "told"),
@@ -113,15 +97,6 @@ def test_data_for_nobody_is_refused(place: Plugged) -> None:
         ("Approve", ["approve", "--for", "workspace"], {"response": "approve", "remember": "workspace"}),
         ("Approve", ["edit", "pull"], {"response": "edit", "input": {"command": "pull"}, "remember": ""}),
         ("Question", ["text", ""], {"response": "text", "text": ""}),
-        # What `core` and the commands have row by row, through a whole run.
-        *(
-            pytest.param(*row, marks=pytest.mark.slow)
-            for row in (
-                ("Approve", ["approve", "--for", "run"], {"response": "approve", "remember": "run"}),
-                ("Question", ["text", "0"], {"response": "text", "text": "0"}),
-                ("Question", ["text", "false"], {"response": "text", "text": "false"}),
-            )
-        ),
     ],
 )
 def test_what_is_answered_while_nobody_runs_is_there_when_it_goes_on(
@@ -146,14 +121,6 @@ def test_what_is_answered_while_nobody_runs_is_there_when_it_goes_on(
         ("Question", ["approve"], "answer I1 with your answer as text"),
         ("Approve", ["deny", "--for", "workspace"], "only `approve` can be kept"),
         ("Start", ["approve", "--for", "run"], "is asked each time"),
-        *(
-            pytest.param(*row, marks=pytest.mark.slow)
-            for row in (
-                ("Question", ["text", "x", "--for", "run"], "only `approve` can be kept"),
-                ("Start", ["text", "later"], "answer I1 with `yes` to start it"),
-                ("Start", ["edit", "{}"], "answer I1 with `yes` to start it"),
-            )
-        ),
     ],
 )
 def test_what_an_interrupt_does_not_take_leaves_it_open(title: str, argv: list[str], why: str, place: Plugged) -> None:
@@ -180,6 +147,7 @@ def test_nothing_starts_before_the_summary_is_accepted(place: Plugged) -> None:
     assert "A person accepted" in place.run("report", shown["runId"]).stdout
 
 
+@pytest.mark.slow
 def test_a_start_that_is_not_accepted_does_nothing(place: Plugged) -> None:
     run_id = place.shown(place.run(*place.pursue("Start", "--approve", "ask")), 3)["runId"]
     answered = place.run("answer", run_id, "I1", "deny", "too", "dear")
@@ -191,6 +159,7 @@ def test_a_start_that_is_not_accepted_does_nothing(place: Plugged) -> None:
     assert not (place.root / "done.txt").exists()
 
 
+@pytest.mark.slow
 def test_what_is_accepted_by_an_option_is_shown_and_on_record(place: Plugged) -> None:
     done = place.run(*place.pursue("Start", "--approve", "auto"))
     shown = place.shown(done, 0)
@@ -234,6 +203,7 @@ def _until(master: int, wanted: bytes) -> bytes:
     return shown
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A3")
 @pytest.mark.parametrize("count", [2, 5])
 async def test_of_answers_at_the_same_moment_only_one_is_said_to_count(count: int, place: Plugged) -> None:

@@ -149,6 +149,7 @@ def test_the_exit_code_of_a_check(place: Place) -> None:
     assert "donewhen: error: " in empty.stderr
 
 
+@pytest.mark.slow
 @posix
 def test_the_check_that_still_runs_is_the_one_that_is_named(place: Place) -> None:
     place.goal("`sleep 1; true` passes", "`true` passes")
@@ -363,39 +364,6 @@ def test_a_check_that_is_held_out_is_tried_and_the_worker_learns_its_name(place:
         assert b"c,d fails" not in content
 
 
-@pytest.mark.conformance("C2")
-def test_a_worker_that_proves_nothing_is_capped_and_goes_on_with_more(place: Place) -> None:
-    place.goal("`test -f done.txt` passes")
-    capped = place.run("run", "--worker-command", "echo 5 passed", "--max-iterations", "1")
-    assert capped.returncode == 1
-    assert "capped: " in capped.stdout
-    run_id = place.newest()["runId"]
-    assert place.run("resume", run_id).returncode == 2
-    (place.root / "done.txt").touch()
-    raised = place.run("resume", run_id, "--max-iterations", "2")
-    assert raised.returncode == 0, raised.stderr
-
-
-@posix
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 3, marks=pytest.mark.slow)]
-)
-def test_a_signal_pauses_and_resume_goes_on(number: signal.Signals, code: int, place: Place) -> None:
-    place.goal("`test -f done.txt` passes")
-    process = place.start("run", "--json", "--worker-command", "test -f ../go && touch done.txt || sleep 60")
-    shown = first(process, working)
-    process.send_signal(number)
-    output, errors = process.communicate(timeout=DEADLINE)
-    assert process.returncode == code
-    last = json.loads(output.splitlines()[-1])
-    assert (last["status"], last["pausedBy"]) == ("paused", "person" if number == signal.SIGINT else "run")
-    assert f"donewhen resume {shown['runId']}" in errors
-    (place.root.parent / "go").touch()  # outside of the workspace: no edit of a person
-    resumed = place.run("resume", "--json")
-    assert resumed.returncode == 0, resumed.stderr
-    assert json.loads(resumed.stdout.splitlines()[-1])["runId"] == shown["runId"]
-
-
 @posix
 def test_a_run_ends_at_once_where_its_record_is_taken_away(place: Place) -> None:
     place.goal("`test -f done.txt` passes")
@@ -409,6 +377,7 @@ def test_a_run_ends_at_once_where_its_record_is_taken_away(place: Place) -> None
     assert not (place.root.parent / "state").exists(), "what is put back would be put into it"
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("verb", ["run", "guard"])
 def test_what_waits_for_an_edit_ends_where_its_record_is_taken_away(verb: str, place: Place) -> None:
@@ -426,6 +395,7 @@ def test_what_waits_for_an_edit_ends_where_its_record_is_taken_away(verb: str, p
     assert not state.exists()
 
 
+@pytest.mark.slow
 @posix
 def test_a_workspace_that_is_moved_away_in_a_run_is_one_message(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     place.goal("`test -f done.txt` passes")
@@ -493,21 +463,6 @@ def test_a_home_that_nobody_has_is_one_sentence(argv: tuple[str, ...], code: int
     assert said in done.stderr
     assert "crashed" not in done.stderr
     assert not list(place.root.glob("~*"))
-
-
-def test_another_process_reaches_the_run(place: Place) -> None:
-    place.goal("`test -f done.txt` passes")
-    process = place.start("run", "--json")
-    run_id = first(process, working)["runId"]
-    second = place.run("run")
-    assert second.returncode == 2
-    assert run_id in second.stderr
-    stopped = place.run("stop", run_id, "--json")
-    assert stopped.returncode == 0, stopped.stderr
-    output, _ = process.communicate(timeout=DEADLINE)
-    assert process.returncode == 1
-    assert json.loads(output.splitlines()[-1])["status"] == "cancelled"
-    assert json.loads(stopped.stdout)["status"] == "cancelled"
 
 
 @pytest.mark.slow
@@ -580,7 +535,7 @@ def test_a_server_that_a_person_starts_says_who_starts_it(place: Place) -> None:
     os.close(master)
 
 
-@pytest.mark.parametrize("given", ["", "hello\n"])
+@pytest.mark.parametrize("given", ["hello\n", pytest.param("", marks=pytest.mark.slow)])
 def test_a_server_whose_input_is_no_editors_says_who_starts_it(given: str, place: Place) -> None:
     argv = [sys.executable, "-m", "donewhen", "serve"]
     done = subprocess.run(
@@ -592,6 +547,7 @@ def test_a_server_whose_input_is_no_editors_says_who_starts_it(given: str, place
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_what_nothing_can_decide_says_at_each_step_how_to_go_on(place: Place) -> None:
     place.goal("It is nice.", "`exit 0` passes")
     ran = place.run("run", "--worker", "human")
@@ -635,6 +591,7 @@ def test_what_a_person_lets_a_revert_overwrite_is_undone_with_the_rest(place: Pl
     assert ((place.root / "a.txt").read_text(), (place.root / "b.txt").exists()) == ("person", True)
 
 
+@pytest.mark.slow
 @posix
 def test_the_command_that_is_named_puts_back_a_goal_file_that_the_worker_deleted(place: Place) -> None:
     place.goal("`test -f done.txt` passes")

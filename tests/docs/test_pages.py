@@ -34,7 +34,7 @@ def script(path: Path) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["generate_reference.py", "draw_pictures.py"])
+@pytest.mark.parametrize("name", ["generate_reference.py", pytest.param("draw_pictures.py", marks=pytest.mark.slow)])
 def test_what_is_generated_is_as_fresh_as_its_source(name: str) -> None:
     done = forked.run([sys.executable, str(SCRIPTS / name), "--check"], timeout=100)
     assert done.returncode == 0, f"run docs/scripts/{name} with this Python: {done.stderr}"

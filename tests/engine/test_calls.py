@@ -360,7 +360,7 @@ async def test_c09_any_other_claim_is_put_to_a_person(world: World, reply: Judge
 
 
 @pytest.mark.conformance("C9", "A6")
-@pytest.mark.parametrize("final", [False, True])
+@pytest.mark.parametrize("final", [pytest.param(False, marks=pytest.mark.slow), True])
 async def test_c09_a_claim_is_put_to_a_person_where_the_judge_can_not_be_asked(world: World, final: bool) -> None:
     asked: list[str] = []
 

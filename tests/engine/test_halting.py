@@ -294,6 +294,7 @@ async def test_the_notes_of_plugins_reach_the_worker(world: World) -> None:
     assert worker.turns[0].notes == ("mind the gap",)
 
 
+@pytest.mark.slow
 async def test_a_plugin_that_hangs_at_the_end_holds_no_stop_up(world: World) -> None:
     tooling(world, says("", "good"), says("done"))
 

@@ -70,6 +70,7 @@ async def test_heavy_files_do_not_keep_a_run_from_its_end(tmp_path: Path) -> Non
     assert max(gaps) < LONGEST_GAP
 
 
+@pytest.mark.slow
 async def test_heavy_files_do_not_hold_up_a_limit_of_time(tmp_path: Path) -> None:
     async with heavy(tmp_path, "test -f never") as (runs, gaps):
         begun = time.monotonic()

@@ -257,6 +257,7 @@ class Reads:
         return Answered(Message("assistant", "done"), "stop", 10, 5, 0, None)
 
 
+@pytest.mark.slow
 async def test_how_long_a_model_says_nothing_is_told_as_it_goes_on(tmp_path: Path) -> None:
     transport = Reads()
     world, _ = made(tmp_path, transport, Waits())

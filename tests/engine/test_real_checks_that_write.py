@@ -72,6 +72,7 @@ async def test_coverage_a_snapshot_and_a_build_are_proven(tmp_path: Path, git: b
         await runs.close("the test ended")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the worker's command is written for a POSIX shell")
 async def test_a_build_that_writes_for_ever_ends_the_run_and_is_named(tmp_path: Path) -> None:
     root = tmp_path / "w"

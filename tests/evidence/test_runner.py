@@ -265,6 +265,7 @@ async def test_a_linter_says_what_is_wrong_and_where(run: RunCheck, write: Write
     )
 
 
+@pytest.mark.slow
 async def test_pytest_in_another_folder(run: RunCheck, write: Write) -> None:
     write("sub/pytest.ini", "[pytest]\n")
     write("sub/test_a.py", "def test_a():\n    assert 0\n")
@@ -278,8 +279,10 @@ async def test_pytest_in_another_folder(run: RunCheck, write: Write) -> None:
     [
         ("", "python -m pytest -q", NOTHING),
         ("def test_a(): pass\n", "python -m pytest -q -k nothing", NOTHING),
-        ("def test_a(): pass\n", "python -m pytest -q -k nothing; true", NOTHING),
-        ("def test_a(): pass\n", "python -m pytest -q --collect-only", NOTHING),
+        *(
+            pytest.param("def test_a(): pass\n", f"python -m pytest -q {words}", NOTHING, marks=pytest.mark.slow)
+            for words in ("-k nothing; true", "--collect-only")
+        ),
         (
             "import pytest\n@pytest.mark.skip\ndef test_a(): pass\n",
             "python -m pytest -q",
@@ -316,6 +319,7 @@ async def test_failing_tests_may_be_what_is_expected(run: RunCheck, write: Write
     assert (result.is_test_run, result.tests) == (False, ())
 
 
+@pytest.mark.slow
 async def test_the_users_own_addopts_are_kept(run: RunCheck, write: Write, variables: dict[str, str]) -> None:
     variables["PYTEST_ADDOPTS"] = "-k 'one or three'"
     write("test_a.py", "def test_one(): pass\ndef test_two(): pass\n")
@@ -840,20 +844,23 @@ def test_what_is_installed_beside_a_program_is_part_of_its_environment(
             "make",
             "pytest broke off after 1 test: ValueError: mid",
         ),
-        (
+        pytest.param(
             {"conftest.py": "import pytest\ndef pytest_runtest_logfinish():\n    pytest.exit('no database')\n"},
             "make",
             "pytest broke off after 1 test: Exit: no database",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             {"conftest.py": "def pytest_runtest_logfinish():\n    raise KeyboardInterrupt\n"},
             "pytest -q",
             "pytest broke off after 1 test: KeyboardInterrupt",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             {"conftest.py": "raise RuntimeError('no')\n"},
             "pytest -q",
             "pytest broke off before any test (exit code 4): RuntimeError: no",
+            marks=pytest.mark.slow,
         ),
         (
             {},

@@ -92,9 +92,11 @@ async def test_a_request_reaches_the_owner_within_half_a_second(site: Site) -> N
 # -------------------------------------------------------------------------------------- pause, resume
 
 
-@pytest.mark.slow
 @pytest.mark.conformance("C20")
-@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 3), ("SIGHUP", 3)])
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("SIGINT", 130), *(pytest.param(name, 3, marks=pytest.mark.slow) for name in ("SIGTERM", "SIGHUP"))],
+)
 def test_signals_pause_and_resume_goes_on(make_site: Make, name: str, code: int) -> None:
     site = make_site(script=HANGS)
     run = site.begin_run()
@@ -102,6 +104,8 @@ def test_signals_pause_and_resume_goes_on(make_site: Make, name: str, code: int)
     os.kill(run.pid, getattr(signal, name))
     paused = site.end(run, 10.0)
     assert (paused.code, paused.last["status"]) == (code, "paused"), paused.errors
+    assert paused.last["pausedBy"] == ("person" if name == "SIGINT" else "run")
+    assert f"donewhen resume {site.run_id}" in paused.errors
     assert not any(runs(pid) for pid in pids)
     ended = site.inside("resume")
     assert (ended.code, ended.last["status"], ended.last["iteration"]) == (0, "complete", 1)

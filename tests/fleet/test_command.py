@@ -45,6 +45,7 @@ def test_a_fleet_waits_for_an_answer_and_goes_on_with_it(tmp_path: Path) -> None
     assert (code, "few: 1 complete" in printed) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_fleet_whose_worker_is_not_here_is_refused_and_begins_once_it_is(tmp_path: Path) -> None:
     goal(tmp_path, "w")
     manifest = "[settings]\nworker = 'command'\nsandbox = 'off'\nworker_command = '{}'\n[[goal]]\nworkspace = 'w'\n"
@@ -93,6 +94,7 @@ def test_shells_complete_what_to_do_with_a_fleet_and_nothing_after_it() -> None:
     assert completed()["fleet"].words == (ACTIONS, ())
 
 
+@pytest.mark.slow
 def test_a_fleet_on_this_machine_loads_nothing_of_temporal(tmp_path: Path) -> None:
     modules, done = loaded(tmp_path, "--state-dir", str(tmp_path / "state"), "fleet", "status", "none")
     assert (done.returncode, "there is no fleet none here" in done.stderr) == (2, True)

@@ -64,7 +64,7 @@ async def test_a_goal_ends_by_its_own_limits_and_one_that_can_not_start_says_why
     ("settings", "told"),
     [
         ({"worker": "command", "worker_command": "not-here"}, "two: `not-here` is not installed"),
-        ({"worker": "agent", "model": "foo"}, "two: `foo` names no provider"),
+        pytest.param({"worker": "agent", "model": "foo"}, "two: `foo` names no provider", marks=pytest.mark.slow),
     ],
 )
 async def test_a_fleet_whose_workers_are_not_all_here_does_not_begin(
@@ -78,6 +78,7 @@ async def test_a_fleet_whose_workers_are_not_all_here_does_not_begin(
     assert {name: standing.end for name, standing in board.goals.items()} == {"one": "complete", "two": "complete"}
 
 
+@pytest.mark.slow
 async def test_a_raised_limit_takes_an_ended_goal_up_again(tmp_path: Path) -> None:
     one, record = goal(tmp_path, "w", 3, max_iterations="2"), MemoryFleetRecord()
     await run(tmp_path, record, fleet([one]))
@@ -104,6 +105,7 @@ async def test_a_run_with_a_question_lets_go_and_goes_on_with_the_answer(tmp_pat
     assert (board.goals["w"].end, turns_of(one)) == ("complete", 1)
 
 
+@pytest.mark.slow
 async def test_a_budget_is_shared_and_what_it_ends_goes_on_with_more(tmp_path: Path) -> None:
     wanted = fleet([scripted(tmp_path, f"w{n}", COSTS) for n in range(3)])
     wanted.goals[0].settings["budget"] = "5"
@@ -130,6 +132,7 @@ async def test_stop_ends_what_is_at_work_and_everything_else(tmp_path: Path) -> 
     assert view.state.status == "cancelled"
 
 
+@pytest.mark.slow
 async def test_a_run_of_somebody_else_in_the_workspace_is_waited_for(tmp_path: Path) -> None:
     one = goal(tmp_path, "w", 2)
     other = FleetGoal(
@@ -141,6 +144,7 @@ async def test_a_run_of_somebody_else_in_the_workspace_is_waited_for(tmp_path: P
     assert ends == ["complete", "complete"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the worker is a shell command")
 async def test_a_fleet_that_is_killed_goes_on_and_nothing_is_done_twice(tmp_path: Path) -> None:
     slow = "echo turn >> done.txt; sleep 0.2"

@@ -57,6 +57,7 @@ def test_an_agent_is_sent_back_with_what_is_unproven_and_may_stop_once_it_is_pro
     assert "the goal is proven (1 of 1" in done.note
 
 
+@pytest.mark.slow
 def test_a_fresh_proof_is_told_without_another_look(place: Place) -> None:
     place.start()
     place.write("product.txt", "done\n")
@@ -81,6 +82,7 @@ def test_it_gives_up_where_nothing_changed_between_two_stops(place: Place) -> No
     assert place.stop().block  # it worked on: that is worth another look
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 2])
 def test_the_run_says_that_the_agent_stopped_unproven_and_why(place: Place, limit: int) -> None:
     place.write("GOAL.md", f"---\nmax_iterations: {limit}\n---\n" + GOAL)
@@ -100,6 +102,7 @@ def test_the_run_says_that_the_agent_stopped_unproven_and_why(place: Place, limi
     assert "stopped unproven" not in place.call("status").out
 
 
+@pytest.mark.slow
 def test_a_session_is_sent_back_no_more_often_than_the_goal_says(place: Place) -> None:
     place.write("GOAL.md", "---\nmax_iterations: 2\n---\n" + GOAL)
     place.start()
@@ -288,6 +291,7 @@ def test_the_workspace_is_found_from_a_folder_inside_of_it(place: Place) -> None
     assert "R1 (unmet)" in place.call("gate", sent=sent).block
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sessions are POSIX's")
 def test_no_act_of_a_person_comes_from_where_an_agent_is_at_work(tmp_path: Path) -> None:
     place = adding(tmp_path, WRONG)

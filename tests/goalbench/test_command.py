@@ -51,6 +51,7 @@ def test_without_a_model_the_scripted_judges_are_measured(tmp_path: Path) -> Non
     assert "lie-nothing-done: capped" in called.err
 
 
+@pytest.mark.slow
 def test_the_same_as_json(tmp_path: Path) -> None:
     called = bench(tmp_path, "--json", "--case", "judged-names-an-option-only")
     found = json.loads(called.out)

@@ -89,6 +89,7 @@ def test_what_it_needs_is_said(tmp_path: Path, more: tuple[str, ...], said: str)
     assert said in called.err
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_asked_leaves_no_result(tmp_path: Path) -> None:
     with ScriptedModels({"judge": lambda call: fails(401)}) as models:
         model = ("--judge-model", "openai/judge", "--judge-api-base", models.base_url)

@@ -264,6 +264,7 @@ def material(draw: st.DrawFn) -> Material:
     return Material(requirements, REVISION, tuple(evidence), tuple(names), tuple(names), draw(texts), contents)
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A18", "A12")
 @given(material(), st.integers(24_000, 90_000))
 @examples(25)

@@ -27,6 +27,7 @@ async def test_an_async_worker_that_ends_as_if_it_was_cancelled_does_not_hang_th
     assert outcome.status in ("capped", "crashed")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("place", ["validator", "judge"])
 async def test_nor_does_an_async_validator_or_judge(place: str) -> None:
@@ -53,6 +54,7 @@ async def test_half_a_character_in_what_is_said_is_no_defect() -> None:
     assert (failed.status, unmet.status) == ("capped", "capped")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.conformance("C18")
 @pytest.mark.parametrize("how", ["exits", "never returns", "is cancelled"])

@@ -110,13 +110,6 @@ async def test_c02_never_met_it_ends_at_exactly_the_cap(cap: int) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.conformance("C2")
-async def test_c02_met_at_the_cap_beats_the_cap() -> None:
-    worker, loop = Answers("far too many words here", "just three words"), GoalLoop(short, max_attempts=2)
-    await loop(worker)(PROMPT)
-    assert result_of(loop, worker).stop_reason == "satisfied"
-
-
 async def test_the_default_cap_is_ten() -> None:
     worker, loop = Answers("no"), GoalLoop(never)
     await loop(worker)(PROMPT)
@@ -426,6 +419,7 @@ async def test_a_second_loop_on_one_worker_is_refused_until_the_first_lets_go() 
     assert other.attach(worker).loop is other
 
 
+@pytest.mark.slow
 def test_a_loop_and_its_workers_are_let_go_together() -> None:
     worker, loop = Answers("a"), GoalLoop(short)
     loop.attach(worker)
@@ -678,32 +672,7 @@ async def test_what_plugins_add_is_told_to_the_worker() -> None:
     assert worker.prompts[1].endswith("This is turn 2.")
 
 
-@pytest.mark.conformance("C23")
-async def test_c23_a_plugin_that_halts_ends_the_loop_with_its_reason() -> None:
-    class Curfew:
-        name = "curfew"
-
-        @hookimpl
-        def after_turn(self, turn: Any, context: Any) -> None:
-            raise Halt("it is late", {"hour": 23})
-
-    worker, loop = Answers("anything"), GoalLoop(never, plugins=[Curfew()])
-    await loop(worker)(PROMPT)
-    result = result_of(loop, worker)
-    assert (result.passed, result.stop_reason, result.reason) == (False, "paused", "it is late")
-
-
 # --------------------------------------------------------------------------------------- many rounds
-
-
-@pytest.mark.conformance("A7")
-async def test_a07_hundreds_of_attempts_end() -> None:
-    worker = Answers("no")
-    loop = GoalLoop(never, max_attempts=300)
-    began = time.perf_counter()
-    await loop(worker)(PROMPT)
-    assert result_of(loop, worker).stop_reason == "max_attempts"
-    assert time.perf_counter() - began < 20
 
 
 @pytest.mark.conformance("C23")

@@ -61,6 +61,8 @@ def given(editor: Editor, tmp_path: Path) -> Forwarder:
 
 def test_what_was_forwarded_before_anything_was_opened_counts(given: Forwarder) -> None:
     given.say(ERROR)
+    for bad in ({}, {"uri": given.code.as_uri(), "diagnostics": [{}]}, {"uri": "untitled:1", "diagnostics": []}):
+        given.editor.notify("donewhen/editorDiagnostics", bad)
     given.editor.open(given.code)
     found = given.check()
     assert (found["status"], found["decidedBy"]) == ("unmet", "check")
@@ -71,6 +73,7 @@ def test_what_was_forwarded_before_anything_was_opened_counts(given: Forwarder) 
     assert [one for one in published if one["uri"] == given.code.as_uri() and one["diagnostics"]] == []
 
 
+@pytest.mark.slow
 def test_files_that_the_editor_never_looked_at_are_unverified(given: Forwarder) -> None:
     found = given.check()
     assert (found["status"], "open one" in found["reason"]) == ("unverified", True)
@@ -88,6 +91,7 @@ def test_a_run_notices_what_the_editor_says_later(given: Forwarder) -> None:
     assert (last["status"], last["complete"], last["iteration"]) == ("complete", True, 1)
 
 
+@pytest.mark.slow
 def test_our_own_marks_and_repeated_reports_are_no_news(given: Forwarder) -> None:
     given.editor.open(given.code)
     given.say(ERROR)
@@ -114,6 +118,7 @@ def test_unsaved_text_proves_nothing_until_it_is_saved(given: Forwarder) -> None
     assert given.ended()["status"] == "complete"
 
 
+@pytest.mark.slow
 def test_unsaved_text_that_is_given_up_is_noticed_too(given: Forwarder) -> None:
     given.editor.open(given.code)
     given.editor.edit(given.code, '{"a": 1}\n')
@@ -126,6 +131,7 @@ def test_unsaved_text_that_is_given_up_is_noticed_too(given: Forwarder) -> None:
     given.editor.execute("donewhen.run.stop", {"runId": given.run_id})
 
 
+@pytest.mark.slow
 def test_versions_tell_late_reports_and_those_of_an_older_text(given: Forwarder) -> None:
     given.editor.open(given.code)
     given.say(version=1)
@@ -147,6 +153,7 @@ def test_versions_start_anew_where_a_file_is_opened_again(given: Forwarder) -> N
     assert given.check()["status"] == "unmet"
 
 
+@pytest.mark.slow
 def test_what_the_client_left_out_is_told(given: Forwarder) -> None:
     given.say(ERROR, omitted=700)
     found = given.check()

@@ -271,6 +271,7 @@ def test_the_server_ends_with_the_process_that_started_it(probe: RawClient) -> N
         parent.communicate()
 
 
+@pytest.mark.slow
 def test_the_process_of_the_command_line_is_watched_where_initialize_names_none() -> None:
     parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     client = RawClient(

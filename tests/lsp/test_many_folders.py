@@ -72,6 +72,7 @@ def test_a_removed_folder_is_let_go_and_opened_again_when_it_is_back(editor: Edi
     assert editor.goodbye() == 0
 
 
+@pytest.mark.slow
 def test_a_removed_folder_is_kept_as_long_as_it_is_at_work_or_its_goal_is_open(editor: Editor, tmp_path: Path) -> None:
     working, shown = folders_in(tmp_path, 2)
     before = held()[1]
@@ -95,6 +96,7 @@ def limited(soft: int, hard: int) -> list[str]:
     return [sys.executable, "-c", f"{limits}; from donewhen.__main__ import main; raise SystemExit(main(['serve']))"]
 
 
+@pytest.mark.slow
 def test_more_folders_than_descriptors_are_refused_and_the_others_work(tmp_path: Path) -> None:
     folders = folders_in(tmp_path, 9)
     editor = Editor(tmp_path / "state", command=limited(80, 128))
@@ -118,6 +120,7 @@ def test_more_folders_than_descriptors_are_refused_and_the_others_work(tmp_path:
         editor.close()
 
 
+@pytest.mark.slow
 async def test_few_folders_begin_at_once_and_one_that_takes_long_holds_nobody_up() -> None:
     host, begun, go_on = Host(Services()), asyncio.Queue[int](), asyncio.Event()
 

@@ -183,7 +183,14 @@ def test_a_client_with_its_own_interrupts_gets_the_halt_in_the_snapshot_alone(ro
 
 
 @pytest.mark.conformance("A2")
-@pytest.mark.parametrize(("button", "status"), [("Start", "complete"), ("Don't start", "cancelled"), (None, None)])
+@pytest.mark.parametrize(
+    ("button", "status"),
+    [
+        ("Start", "complete"),
+        pytest.param("Don't start", "cancelled", marks=pytest.mark.slow),
+        pytest.param(None, None, marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_starts_once_a_person_accepted_the_summary(button: str | None, status: str | None, room: Room) -> None:
     editor = room.editor()
     run_id = room.start(editor, "Start")
@@ -292,9 +299,6 @@ def test_what_an_interrupt_does_not_take_leaves_it_open(title: str, room: Room) 
     ("title", "answer", "told"),
     [
         pytest.param("Question", {"response": "text", "text": ""}, {"response": "text", "text": ""}, id="empty"),
-        pytest.param(
-            "Question", {"response": "text", "text": "false"}, {"text": "false"}, marks=pytest.mark.slow, id="false"
-        ),
         pytest.param(
             "Approve",
             {"response": "approve", "remember": "run"},

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from .editor import Editor
 
 MANY = 60
@@ -49,6 +51,7 @@ class Followed:
         return {**self.last, "requirements": self._rows[0], "view": view}
 
 
+@pytest.mark.slow
 def test_a_change_of_one_requirement_among_many_is_a_small_message(own_editor: Editor, tmp_path: Path) -> None:
     editor, root = own_editor, tmp_path / "w"
     run_id = opened(editor, root, SPARSE, MANY)
@@ -69,6 +72,7 @@ def test_a_change_of_one_requirement_among_many_is_a_small_message(own_editor: E
     assert editor.goodbye() == 0
 
 
+@pytest.mark.slow
 def test_other_clients_get_whole_snapshots(own_editor: Editor, tmp_path: Path) -> None:
     editor, root = own_editor, tmp_path / "w"
     run_id = opened(editor, root, {**FEATURES, "snapshotChanges": True}, 20)

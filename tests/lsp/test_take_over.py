@@ -106,6 +106,7 @@ def test_the_second_window_goes_on_with_the_run_of_one_that_was_killed(windows: 
     assert second.goodbye() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_nobody_takes_over_unasked_and_the_offer_goes_when_another_one_does(windows: Windows, root: Path) -> None:
     first, run_id = windows.first()
@@ -141,6 +142,7 @@ def test_nobody_takes_over_unasked_and_the_offer_goes_when_another_one_does(wind
     assert second.goodbye() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_of_two_windows_that_take_it_over_one_does_and_the_other_follows(windows: Windows, root: Path) -> None:
     first, run_id = windows.first()
@@ -161,6 +163,7 @@ def test_of_two_windows_that_take_it_over_one_does_and_the_other_follows(windows
         assert other.goodbye() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_question_is_answered_in_the_second_window_before_it_takes_over(windows: Windows, root: Path) -> None:
     (root / "GOAL.md").write_text(UNDECIDABLE)
@@ -179,6 +182,7 @@ def test_a_question_is_answered_in_the_second_window_before_it_takes_over(window
     assert second.goodbye() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_what_was_asked_is_asked_again_by_the_window_that_took_over(windows: Windows, root: Path) -> None:
     (root / "GOAL.md").write_text(UNDECIDABLE)
@@ -198,6 +202,7 @@ def test_what_was_asked_is_asked_again_by_the_window_that_took_over(windows: Win
     assert second.goodbye() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_window_that_shows_it_in_its_own_way_is_told_in_the_view(windows: Windows, root: Path) -> None:
     first, run_id = windows.first()
@@ -245,6 +250,7 @@ def test_a_window_that_is_closed_leaves_its_run_to_the_other_one(windows: Window
     assert second.goodbye() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["pause", "stop"])
 def test_what_a_person_ends_is_not_offered(windows: Windows, root: Path, way: str) -> None:
     first, second = windows.window(), windows.window()

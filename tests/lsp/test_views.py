@@ -116,7 +116,10 @@ def test_what_is_before_a_person_says_what_they_want(own_editor: Editor, tmp_pat
     assert one["requirements"] == ["No errors in Problems for `data.json`"]
 
 
-@pytest.mark.parametrize(("number", "state"), [(1, "passes now"), (2, "fails now: 1 of 1 test failed")])
+@pytest.mark.parametrize(
+    ("number", "state"),
+    [pytest.param(1, "passes now", marks=pytest.mark.slow), (2, "fails now: 1 of 1 test failed")],
+)
 def test_a_check_that_is_offered_says_how_it_stands_once_it_was_tried(
     own_editor: Editor, tmp_path: Path, number: int, state: str
 ) -> None:

@@ -123,6 +123,7 @@ async def test_parameters_reach_the_model(way: Transport) -> None:
     assert body["response_format"]["json_schema"]["schema"] == schema
 
 
+@pytest.mark.slow
 async def test_calls_run_side_by_side(way: Transport) -> None:
     async with scripted(*(says("yes").after(1) for _ in range(6))) as server:
         asked = model(way, server)

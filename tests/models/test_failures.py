@@ -80,6 +80,7 @@ async def test_a_reply_that_does_not_come_in_time_is_asked_again(way: Transport)
     assert reply.message.text == "well"
 
 
+@pytest.mark.slow
 @loop
 async def test_silence_is_limited_and_not_a_reply_that_goes_on(way: Transport) -> None:
     """A stream takes longer than its limit, by text or by pieces of a call; one that stops is asked again."""
@@ -97,6 +98,7 @@ async def test_silence_is_limited_and_not_a_reply_that_goes_on(way: Transport) -
     assert len(server.requests) == 4
 
 
+@pytest.mark.slow
 @loop
 async def test_how_long_a_model_was_silent_is_said(way: Transport) -> None:
     async with scripted(hangs(0), hangs(3)) as server:

@@ -123,6 +123,7 @@ async def test_what_never_ends_is_ended(run: Run) -> None:
     assert result.seconds < 30
 
 
+@pytest.mark.slow
 async def test_what_ignores_the_request_to_end_is_killed(run: Run, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     step = asyncio.create_task(run(f"{script(tmp_path, STUBBORN)} {pid_file}", timeout=1.5))
@@ -260,6 +261,7 @@ async def test_a_start_that_is_given_up_in_the_middle_leaves_nothing(
     until(lambda: not find_marked(f"DONEWHEN_RUN_TOKEN={token}"))
 
 
+@pytest.mark.slow
 async def test_steps_side_by_side_leave_each_other_alone(run: Run, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     long = asyncio.create_task(run(f"{script(tmp_path, DAEMON)} {pid_file} x; sleep 2; echo survived", timeout=30))

@@ -60,7 +60,7 @@ class Site:
 
 KINDS = ("bubblewrap", "unshare", "copy")
 SLICE = ("bubblewrap", pytest.param("unshare", marks=pytest.mark.slow), "copy")
-"""By default one kind that mounts and one that copies; tests of what differs between mounters take all kinds."""
+"""By default one kind that mounts and one that copies; the slow suite takes all of them."""
 
 
 def variables_of(home: Path) -> dict[str, str]:

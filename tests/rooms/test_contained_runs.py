@@ -65,6 +65,7 @@ def test_the_agents_commands_run_unasked_in_a_room_and_reach_nothing_else(site: 
         assert "commands sandboxed, without the network" in site.cli(*words).stdout
 
 
+@pytest.mark.slow
 def test_what_a_person_approves_runs_outside(site: Site) -> None:
     worker = [calls("run_command", command="touch ../approved note.txt", outside=True), says("done")]
     with ScriptedModels({"worker": worker}) as models:
@@ -117,6 +118,7 @@ def command(site: Site, sandbox: str, said: str, variables: dict[str, str]) -> t
     return done.returncode, json.loads(done.stdout.splitlines()[-1]), done.stderr
 
 
+@pytest.mark.slow
 def test_another_agent_is_contained_where_that_is_said_with_its_own_folders(site: Site) -> None:
     variables = with_claude(site)
     code, last, _ = command(site, "on", "claude -p", variables)
@@ -166,6 +168,7 @@ def test_checks_run_in_rooms_by_setting(site: Site, setting: str) -> None:
     assert (site.root.parent / "out").exists() == (setting == "off")
 
 
+@pytest.mark.slow
 def test_a_check_that_fails_for_want_of_a_network_says_so(site: Site) -> None:
     asks = f"{sys.executable} -c 'import socket; socket.create_connection((\"127.0.0.1\", 9))'"
     site.goal(f"# Out\n\n- [ ] `{asks}` passes\n")

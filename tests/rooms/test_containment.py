@@ -387,7 +387,7 @@ async def test_the_observer_sees_what_gets_out(world: World) -> None:
     assert processes_with(str(world.signals)) != []
 
 
-MOMENTS = 200
+MOMENTS = 80
 COMMANDS = (
     "sleep 60",
     "trap '' TERM INT HUP; while :; do sleep 1; done",

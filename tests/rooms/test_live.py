@@ -268,6 +268,7 @@ async def test_what_was_refused_more_processes_is_told_though_nobody_looked(tmp_
     assert (await run("exit 2")).exit_code == 2
 
 
+@pytest.mark.slow
 @contained
 async def test_what_others_start_is_not_counted(live: Live) -> None:
     """Half of a busy machine's tasks come and go while a command runs."""
@@ -338,6 +339,7 @@ async def test_a_place_that_is_a_link_is_told(live: Live) -> None:
     assert ".vscode is a link" in await live.rooms.hindrance()
 
 
+@pytest.mark.slow
 async def test_a_room_whose_trial_timed_out_is_tried_again(tmp_path: Path) -> None:
     bwrap = mounter("bubblewrap").words(Shape(tmp_path, (), False, {}), tmp_path, [])[0]
     live = live_at(tmp_path / "site", "plain")

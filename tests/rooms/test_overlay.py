@@ -22,7 +22,7 @@ from tests.rooms.test_port import running
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="overlays are Linux's")
 
 
-@pytest.fixture(params=["bubblewrap", "unshare"])
+@pytest.fixture(params=["bubblewrap", pytest.param("unshare", marks=pytest.mark.slow)])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -88,6 +88,7 @@ async def test_checks_give_the_results_of_the_laid_files(site: Site) -> None:
     assert before.totals.executed == 1
 
 
+@pytest.mark.slow
 async def test_a_report_that_the_check_writes_into_the_workspace_is_read(site: Site) -> None:
     command = f"PYTHONPATH=src {sys.executable} -m pytest -q -p no:cacheprovider --junitxml=out/report.xml"
     async with site.rooms.open(site.workspace, []) as room:

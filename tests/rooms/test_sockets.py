@@ -58,7 +58,7 @@ for folder in ('here', 'elsewhere'):
 NAMES = 9
 
 
-@pytest.fixture(params=[CONTAINED[0], CONTAINED[2]])
+@pytest.fixture(params=[CONTAINED[0], pytest.param(CONTAINED[2], marks=pytest.mark.slow)])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

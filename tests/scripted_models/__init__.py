@@ -1,14 +1,11 @@
 """A scripted OpenAI-compatible server for tests: models that say what the script says, and fail as it says.
 
-    async with ScriptedModels({"worker": [calls("run_command", command="pytest"), says("It is done.")]}) as server:
-        ...  # a client with server.base_url
-    server.verify()
-
-As a program: `python -m tests.scripted_models SCRIPT.yaml`.
+async with ScriptedModels({"worker": [calls("run_command", command="pytest"), says("It is done.")]}) as server:
+    ...  # a client with server.base_url
+server.verify()
 """
 
 from tests.scripted_models.calls import Expectation, Message, ModelCall, ToolCall
-from tests.scripted_models.reading import read_script
 from tests.scripted_models.replies import (
     Answer,
     Reply,
@@ -30,7 +27,7 @@ from tests.scripted_models.replies import (
     unsupported,
     verbatim,
 )
-from tests.scripted_models.script import ANY_MODEL, Part, Prebuilt, Script
+from tests.scripted_models.script import ANY_MODEL, Part, Script
 from tests.scripted_models.server import Exchange, ScriptedModels
 
 __all__ = [
@@ -41,7 +38,6 @@ __all__ = [
     "Message",
     "ModelCall",
     "Part",
-    "Prebuilt",
     "Reply",
     "Script",
     "ScriptedModels",
@@ -58,7 +54,6 @@ __all__ = [
     "never_ends",
     "out_of_quota",
     "raw_tool",
-    "read_script",
     "says",
     "tool",
     "truncated",

@@ -31,13 +31,6 @@ class Answered:
     def error(self) -> Any:
         return self.json["error"]
 
-    @property
-    def events(self) -> list[Any]:
-        """The events of a stream, without the mark of the end, which must be there."""
-        lines = [line.removeprefix("data: ") for line in self.body.decode().split("\n\n") if line]
-        assert lines[-1] == "[DONE]"
-        return [json.loads(line) for line in lines[:-1]]
-
 
 class Client:
     """Sends one request after another over one connection."""
@@ -47,9 +40,6 @@ class Client:
 
     def ask(self, text: str = "Hello", model: str = "worker", **more: Any) -> Answered:
         return self.send(json.dumps({"model": model, "messages": [{"role": "user", "content": text}], **more}))
-
-    def stream(self, text: str = "Hello", **more: Any) -> Answered:
-        return self.ask(text, stream=True, stream_options={"include_usage": True}, **more)
 
     def send(self, body: str, path: str = "/v1/chat/completions", method: str = "POST", **headers: str) -> Answered:
         self.connection.request(method, path, body, headers)

@@ -4,55 +4,25 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, cast, get_args
+from dataclasses import dataclass
+from typing import Literal, cast
 
 from tests.scripted_models.calls import ModelCall
-from tests.scripted_models.replies import Endless, Reply, context_exceeded, fails, unsupported
-from tests.scripted_models.shapes import Plan, plan
+from tests.scripted_models.replies import Reply, fails
 
 Answering = Callable[[ModelCall], Reply | Awaitable[Reply]]
-WhenOut = Literal["fail", "repeat_last", "repeat_all"]
-WHEN_OUT: tuple[WhenOut, ...] = get_args(WhenOut)
 ANY_MODEL = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one model plays.
-
-    After the last reply, `when_out` says what comes: status 500 (`fail`), the last reply or all of them again.
-    `unsupported` names parameters, or types of `response_format`, that the model refuses with status 400. `window` is
-    in tokens, as estimated: a longer conversation exceeds the context. Both leave the replies untouched.
-    """
+    """What one model plays. After the last reply comes status 500 (`fail`), or that reply again."""
 
     replies: Sequence[Reply] | Answering
-    when_out: WhenOut = "fail"
-    unsupported: tuple[str, ...] = ()
-    window: int | None = None
+    when_out: Literal["fail", "repeat_last"] = "fail"
 
 
-class Prebuilt:
-    """A part for benchmarks: its replies, all of them over and over, are bytes before the first request comes.
-
-    As the whole script of a server, it also spares the parsing of requests. A token count that isn't given is 0 for
-    the prompt. Delays and paces hold; expectations are not looked at.
-    """
-
-    def __init__(self, *replies: Reply, model: str = "scripted") -> None:
-        if not replies or any(isinstance(reply.act, Endless) for reply in replies):
-            raise ValueError("a prebuilt part needs at least one reply, and each must end")
-        self._plain = _built(replies, model, {})
-        self._stream = _built(replies, model, {"stream": True, "stream_options": {"include_usage": True}})
-        self._played = 0
-
-    def next(self, streams: bool) -> Plan:
-        plans = self._stream if streams else self._plain
-        self._played += 1
-        return plans[(self._played - 1) % len(plans)]
-
-
-Playable = Part | Prebuilt | Sequence[Reply] | Answering
+Playable = Part | Sequence[Reply] | Answering
 Script = Playable | Mapping[str, Playable]
 """Parts by the name of the model, `*` for any other; a single part is played by every model."""
 
@@ -74,9 +44,6 @@ class Playing:
 
     async def reply(self, call: ModelCall) -> tuple[Reply, str]:
         """The reply to a request, and what is wrong: a text, empty if nothing is."""
-        refusal = self._refusal(call)
-        if refusal:
-            return refusal, ""
         taken = self._taken
         self._taken += 1
         replies = self.part.replies
@@ -86,34 +53,18 @@ class Playing:
         wrong = found.expectation.failures(call) if found.expectation else []
         return _told(call, f"request {call.number}: {'; '.join(wrong)}") if wrong else (found, "")
 
-    def _refusal(self, call: ModelCall) -> Reply | None:
-        kind = (call.response_format or {}).get("type")
-        for name in self.part.unsupported:
-            if call.body.get(name) is not None or kind == name:
-                return unsupported("response_format" if kind == name else name)
-        window = self.part.window
-        if window is not None and call.prompt_tokens > window:
-            return context_exceeded(window, call.prompt_tokens)
-        return None
-
     def _scripted(self, replies: Sequence[Reply], taken: int) -> Reply | str:
         if taken < len(replies):
             return replies[taken]
-        if replies and self.part.when_out != "fail":
-            return replies[-1 if self.part.when_out == "repeat_last" else taken % len(replies)]
+        if replies and self.part.when_out == "repeat_last":
+            return replies[-1]
         return f"the script ran out: it has {len(replies)} replies, this is request {taken + 1}"
 
 
-def parts(script: Script) -> dict[str, Playing | Prebuilt]:
+def parts(script: Script) -> dict[str, Playing]:
     """The parts by model, ready to be played."""
     named = cast("Mapping[str, Playable]", script) if isinstance(script, Mapping) else {ANY_MODEL: script}
-    return {name: _playing(part) for name, part in named.items()}
-
-
-def _playing(playable: Playable) -> Playing | Prebuilt:
-    if isinstance(playable, Prebuilt):
-        return playable
-    return Playing(playable if isinstance(playable, Part) else Part(playable))
+    return {name: Playing(part if isinstance(part, Part) else Part(part)) for name, part in named.items()}
 
 
 async def _ask(answering: Answering, call: ModelCall) -> Reply | str:
@@ -132,8 +83,3 @@ def _as_reply(found: object) -> Reply | str:
 def _told(call: ModelCall, problem: str) -> tuple[Reply, str]:
     message = f"model {call.model}: {problem}"
     return fails(500, message, code="script"), message
-
-
-def _built(replies: Sequence[Reply], model: str, body: Mapping[str, Any]) -> list[Plan]:
-    made = [plan(reply, ModelCall(model, number, body), 0) for number, reply in enumerate(replies, 1)]
-    return [replace(one, pieces=tuple(one.pieces)) for one in made]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -17,13 +16,12 @@ from aiohttp import web
 
 from tests.scripted_models.calls import ModelCall
 from tests.scripted_models.replies import Failure
-from tests.scripted_models.script import ANY_MODEL, Playing, Prebuilt, Script, parts
+from tests.scripted_models.script import ANY_MODEL, Playing, Script, parts
 from tests.scripted_models.shapes import Plan, failure_plan, models_body, plan, whole
 
 HOST = "127.0.0.1"
 MAX_BODY = 512 * 1024 * 1024
 STOPPING_SECONDS = 0.05
-_STREAMS = re.compile(rb'"stream"\s*:\s*true')
 
 
 @dataclass
@@ -71,11 +69,6 @@ class Exchange:
         return cast(dict[str, Any], parsed) if isinstance(parsed, dict) else {}
 
     @property
-    def is_parsed(self) -> bool:
-        """Whether anybody looked at the body so far."""
-        return "body" in self.__dict__
-
-    @property
     def model(self) -> str:
         return str(self.body.get("model", ""))
 
@@ -94,7 +87,7 @@ class ScriptedModels:
     """Plays a script to whoever asks: `async with` serves in the running loop, `with` in a thread of its own.
 
     `key` is the API key without which requests get status 401. `keep_bodies=False` forgets the bodies of requests
-    once they are answered (for benchmarks). `heard` is told of every exchange that has ended, in the server's thread.
+    once they are answered (for benchmarks).
     """
 
     def __init__(
@@ -104,7 +97,6 @@ class ScriptedModels:
         port: int = 0,
         key: str | None = None,
         keep_bodies: bool = True,
-        heard: Callable[[Exchange], None] | None = None,
     ) -> None:
         self.requests: list[Exchange] = []
         """What was asked so far, oldest first."""
@@ -114,7 +106,6 @@ class ScriptedModels:
         self._parts = parts(script)
         self._key = key
         self._keep_bodies = keep_bodies
-        self._heard = heard
         self._runner: web.AppRunner | None = None
         self._stopping = False
         self._thread: _LoopThread | None = None
@@ -126,8 +117,7 @@ class ScriptedModels:
     @property
     def unplayed(self) -> dict[str, int]:
         """How many replies are left, by model."""
-        playing = {name: part.left for name, part in self._parts.items() if isinstance(part, Playing)}
-        return {name: left for name, left in playing.items() if left}
+        return {name: part.left for name, part in self._parts.items() if part.left}
 
     def verify(self) -> None:
         """Raises AssertionError for failures, and for replies that nobody asked for."""
@@ -206,8 +196,6 @@ class ScriptedModels:
     def _end(self, exchange: Exchange) -> None:
         exchange.seconds = time.monotonic() - exchange.arrived
         exchange.ended = True
-        if self._heard:
-            self._heard(exchange)
         if not self._keep_bodies:
             exchange.forget()
 
@@ -222,17 +210,12 @@ class ScriptedModels:
         return failure_plan(Failure(404, f"Unknown request URL: {method} {exchange.path}.", code="unknown_url"))
 
     async def _completion(self, exchange: Exchange) -> Plan:
-        anyone = self._parts.get(ANY_MODEL)
-        if isinstance(anyone, Prebuilt) and len(self._parts) == 1:
-            return anyone.next(_STREAMS.search(exchange.raw) is not None)
         if not isinstance(exchange.body.get("messages"), list) or not exchange.model:
             return failure_plan(Failure(400, "We could not parse the JSON body of your request, or it lacks fields."))
-        part = self._parts.get(exchange.model, anyone)
+        part = self._parts.get(exchange.model, self._parts.get(ANY_MODEL))
         if part is None:
             message = f"The model `{exchange.model}` does not exist or you do not have access to it."
             return failure_plan(Failure(404, message, code="model_not_found"))
-        if isinstance(part, Prebuilt):
-            return part.next(exchange.call.streams)
         return await self._played(part, exchange)
 
     async def _played(self, part: Playing, exchange: Exchange) -> Plan:

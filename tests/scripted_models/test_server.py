@@ -9,7 +9,7 @@ import time
 import httpx
 import pytest
 
-from tests.scripted_models import Part, Prebuilt, ScriptedModels, hangs, says
+from tests.scripted_models import Part, ScriptedModels, hangs, says
 from tests.scripted_models.client import Client
 from tests.tools import each_row
 
@@ -130,14 +130,3 @@ async def test_waiting_ends_at_its_deadline() -> None:
             await server.until(lambda s: bool(s.requests), within=0.01)
         with pytest.raises(TimeoutError):
             server.wait(lambda s: bool(s.requests), within=0.01)
-
-
-@pytest.mark.benchmark
-def test_a_request_costs_little() -> None:
-    """Figures to read, with the client's share in them."""
-    with ScriptedModels(Prebuilt(says("Hi")), keep_bodies=False) as server, Client(server) as client:
-        for size in (1_000, 100_000, 2_000_000):
-            started, count = time.perf_counter(), 200
-            for _ in range(count):
-                client.ask("x" * size)
-            print(f"{size} characters: {(time.perf_counter() - started) / count * 1000:.2f} ms a request")

@@ -19,7 +19,7 @@ QUICK = {**environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 COMMAND = re.compile(r"`(python[^`]* -m [^`]+)`")
 
 
-@pytest.fixture(params=[True, False], ids=["pytest", "unittest"])
+@pytest.fixture(params=[True, pytest.param(False, marks=pytest.mark.slow)], ids=["pytest", "unittest"])
 def demo(request: pytest.FixtureRequest, tmp_path: Path) -> DemoProject:
     return prepare(tmp_path / "demo", pytest=request.param)
 

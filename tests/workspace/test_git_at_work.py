@@ -22,25 +22,23 @@ def git(root: Path, *arguments: str) -> None:
     subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
 
 
-def write_all(root: Path, text: str) -> None:
-    for number in range(FILES):
-        place = root / f"part{number // 100:03}"
-        place.mkdir(exist_ok=True)
-        (place / f"file{number:05}.py").write_text(f"# {text} {number}\n")
+def commit(branch: str, first: int) -> str:
+    """What `git fast-import` makes a commit of, on top of those before it: the files from that number on."""
+    lines = [f"commit refs/heads/{branch}", "committer Somebody <somebody@example.com> 0 +0000", "data 0"]
+    for number in range(first, FILES):
+        text = f"# {branch} {number}\n"
+        lines += [f"M 100644 inline part{number // 100:03}/file{number:05}.py", f"data {len(text)}", text]
+    return "\n".join(lines)
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     root = tmp_path / "workspace"
     root.mkdir()
-    git(root, "init", "-q", "-b", "one")
-    write_all(root, "one")
-    git(root, "add", ".")
-    git(root, "commit", "-q", "-m", "one")
-    git(root, "switch", "-q", "-c", "other")
-    write_all(root, "other")
-    (root / "part000" / "file00000.py").unlink()
-    git(root, "commit", "-q", "-a", "-m", "other")
+    git(root, "init", "-q", "-b", "none")
+    history = commit("one", 0) + commit("other", 1)
+    subprocess.run(["git", "fast-import", "--quiet"], cwd=root, input=history, text=True, check=True)
+    git(root, "switch", "-q", "other")
     return root
 
 

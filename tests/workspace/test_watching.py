@@ -353,6 +353,7 @@ def _under_a_limit(limit: str, most: int, place: Path, what: str) -> str:
     return warning
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 @pytest.mark.parametrize(("limit", "most"), [("max_inotify_watches", 4), ("max_inotify_instances", 0)])
 def test_a_full_system_is_said_and_changes_are_found_by_looking(limit: str, most: int, tmp_path: Path) -> None:
@@ -392,6 +393,7 @@ def test_a_process_that_never_closes_its_workspace_ends_quietly(tmp_path: Path) 
     assert not marks.exists() or list(marks.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems don't wake us")
 async def test_listening_wakes_nobody_while_nothing_happens(folder: Open) -> None:
     watching = Watching(folder)
