@@ -91,7 +91,7 @@ def test_goals_settings_scripts_rules_and_records_in_their_place_are_refused(
     with pytest.raises(DoneWhenError):
         load_script(folder / "script.yaml")
     assert read_rules(".gitignore") == ""
-    assert Folder(folder)._read_start("package.json") == ""
+    assert Folder(folder).file_text("package.json") == ""
     (folder / "nested").mkdir()
     make(folder / "nested/.git") if make is not link_to_fifo else None
     assert nested_entry("nested").mode
