@@ -50,10 +50,10 @@ class Rig:
             assert self.server.returncode is None, (self.folder / "server.log").read_text(encoding="utf-8")
             await asyncio.sleep(0.1)
 
-    async def start_worker(self, parallel: int = 1) -> Process:
+    async def start_worker(self, *words: str, parallel: int = 1) -> Process:
         worker = await self._started(
             f"worker-{len(self.workers)}.log", sys.executable, "-m", "donewhen", "fleet", "worker",
-            "--temporal", self.address, "--parallel", str(parallel), "--state-dir", str(self.folder / "state"),
+            "--temporal", self.address, "--parallel", str(parallel), "--state-dir", str(self.folder / "state"), *words,
         )  # fmt: skip
         self.workers.append(worker)
         return worker

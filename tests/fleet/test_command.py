@@ -64,7 +64,7 @@ def test_a_fleet_whose_worker_is_not_here_is_refused_and_begins_once_it_is(tmp_p
         (["run", "none.toml"], "there is no manifest none.toml"),
         (["stop", "none"], "there is no fleet none here"),
         (["answer", "none", "w", "I1"], "use: donewhen fleet answer"),
-        (["status", "../x"], "is no name of a fleet"),
+        (["status", "../x"], "is not the name of a fleet"),
         (["worker"], "a worker joins a Temporal server"),
         (["run", "none.toml", "--parallel", "0"], "whole number of at least 1"),
         (["status", "f", "--temporal", "somewhere"], "give HOST:PORT"),
@@ -74,6 +74,7 @@ def test_a_fleet_whose_worker_is_not_here_is_refused_and_begins_once_it_is(tmp_p
 def test_what_is_wrong_is_said(words: list[str], says: str, tmp_path: Path) -> None:
     code, _, said = typed(tmp_path, *words)
     assert (code, says in " ".join(said.split())) == (2, True), said
+    assert not [*tmp_path.rglob("fleet.sqlite")]
 
 
 @pytest.mark.parametrize(

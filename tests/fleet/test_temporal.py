@@ -76,6 +76,14 @@ async def test_questions_pauses_and_stops_reach_the_runs(tmp_path: Path) -> None
             await asking.start(wanted)
 
 
+async def test_a_worker_that_the_server_gives_nothing_says_so_and_fails(tmp_path: Path) -> None:
+    async with rig(tmp_path) as made:
+        await made.start_server()
+        worker = await made.start_worker("--namespace", "nowhere")
+        assert await asyncio.wait_for(worker.wait(), 60) == 2
+        assert "no goals: Namespace nowhere is not found" in (tmp_path / "worker-0.log").read_text(encoding="utf-8")
+
+
 async def test_a_fleet_as_a_whole_is_paused_and_stopped(tmp_path: Path) -> None:
     wanted = fleet([goal(tmp_path, f"w{n}", 50, worker_command="echo turn >> done.txt; sleep 0.1") for n in range(3)])
     async with rig(tmp_path) as made:

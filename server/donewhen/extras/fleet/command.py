@@ -23,7 +23,7 @@ from donewhen.extras.fleet.board import Board, Given, Standing
 from donewhen.extras.fleet.iterating import IteratingPlace
 from donewhen.extras.fleet.local import LocalAsking, LocalFleet, opened_board
 from donewhen.extras.fleet.manifest import DEFAULT_QUEUE, NAME, Fleet, load_manifest
-from donewhen.extras.fleet.record import FleetRecord, open_fleet_record
+from donewhen.extras.fleet.record import fleet_on_record, open_fleet_record
 from donewhen.installation import how_to_get
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _fleet_name(word: str) -> str:
     if word.endswith(".toml"):
         return load_manifest(Path(word)).name
     if not NAME.fullmatch(word):
-        raise UsageError(f"{word!r} is no name of a fleet: give the one in its manifest, or the manifest itself")
+        raise UsageError(f"{word!r} is not the name of a fleet: give the one in its manifest, or the manifest itself")
     return word
 
 
@@ -108,23 +108,18 @@ async def _run_fleet(call: Call, path: Path) -> int:
 
 
 async def _run_here(call: Call, wanted: Fleet) -> int:
-    with ending_signals() as ending, _recorded(call, wanted.name) as record:
+    with ending_signals() as ending, closing(open_fleet_record(wanted.name, call.state_dir)) as record:
         record.lead()
         board = opened_board(record, wanted, new=call.arguments.new)
         if board.ended:
             # It may have been killed before it could say so.
             call.terminal.message(f"{wanted.name} has ended, as follows: --new runs it once more")
             return _finished(call, board)
-        driving = asyncio.ensure_future(LocalFleet(record, board, _place(call), _Told(call)).run())
-        signalled = asyncio.ensure_future(ending.wait())
-        await asyncio.wait({driving, signalled}, return_when=asyncio.FIRST_COMPLETED)
-        signalled.cancel()
-        if not driving.done():
-            driving.cancel()
-            await asyncio.gather(driving, return_exceptions=True)
+        ended = await ending.unless_set(LocalFleet(record, board, _place(call), _Told(call)).run())
+        if ended is None:
             call.terminal.message("interrupted; nothing is lost: run it again to go on")
             return PAUSED_BY_CTRL_C
-        return _finished(call, driving.result())
+        return _finished(call, ended)
 
 
 async def _followed(call: Call, asking: LocalAsking | TemporalAsking) -> int:
@@ -199,17 +194,12 @@ def _goal_line(one: Standing) -> str:
 # ---------------------------------------------------------------------------------------------- where
 
 
-def _recorded(call: Call, name: str) -> closing[FleetRecord]:
-    """The record of the fleets of this machine, to be closed after use."""
-    return closing(open_fleet_record(name, call.state_dir))
-
-
 @asynccontextmanager
 async def _asking(call: Call, name: str) -> AsyncGenerator[LocalAsking | TemporalAsking]:
     if call.arguments.temporal is not None:
         yield await _at_server(call, name)
         return
-    with _recorded(call, name) as record:
+    with closing(fleet_on_record(name, call.state_dir)) as record:
         yield LocalAsking(record, _place(call), name)
 
 
@@ -243,10 +233,5 @@ async def _work(call: Call) -> int:
     parallel = given.parallel or max(os.cpu_count() or 1, 1)
     call.terminal.message(f"takes goals of {', '.join(queues)} from {given.temporal}, {parallel} at a time")
     with ending_signals() as ending:
-        serving = asyncio.ensure_future(serve(client, _place(call), queues, parallel))
-        signalled = asyncio.ensure_future(ending.wait())
-        await asyncio.wait({serving, signalled}, return_when=asyncio.FIRST_COMPLETED)
-        signalled.cancel()
-        serving.cancel()
-        await asyncio.gather(serving, return_exceptions=True)
+        await ending.unless_set(serve(client, _place(call), queues, parallel))
     return COMPLETE

@@ -14,7 +14,7 @@ from donewhen.core.errors import UsageError
 from donewhen.extras.fleet.board import Board, Given, Grant, Outcome, Standing
 from donewhen.extras.fleet.iterating import PASSES, IteratingPlace
 from donewhen.extras.fleet.manifest import Fleet
-from donewhen.extras.fleet.record import FleetRecord, FleetRequest
+from donewhen.extras.fleet.record import FleetRecord, FleetRequest, unknown_fleet
 
 LOOKS_EVERY = 0.2
 """Seconds between two looks at what was asked in other processes."""
@@ -121,7 +121,7 @@ class LocalAsking:
         """Raises UsageError for a fleet that never ran here."""
         kept = self._record.board()
         if kept is None:
-            raise UsageError(f"there is no fleet {self._name} here: `donewhen fleet run MANIFEST` starts one")
+            raise unknown_fleet(self._name)
         return Board.of(kept)
 
     async def ask(self, operation: str, arguments: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from donewhen.ports import RunLock
 from donewhen.store.folders import private_folder, state_folder
 from donewhen.workspace.locks import FileRunLock
 
+_FILE = "fleet.sqlite"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS board (one INTEGER PRIMARY KEY CHECK (one = 1), document TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL);
@@ -64,13 +65,24 @@ def open_fleet_record(name: str, state_dir: Path | None) -> FleetRecord:
     return SqliteFleetRecord(folder, FileRunLock(folder))
 
 
+def fleet_on_record(name: str, state_dir: Path | None) -> FleetRecord:
+    """The record of a fleet that ran here. Raises UsageError, and makes none, where there is no such fleet."""
+    if not (state_folder(state_dir) / "fleets" / name / _FILE).exists():
+        raise unknown_fleet(name)
+    return open_fleet_record(name, state_dir)
+
+
+def unknown_fleet(name: str) -> UsageError:
+    return UsageError(f"there is no fleet {name} here: `donewhen fleet run MANIFEST` starts one")
+
+
 class SqliteFleetRecord:
     """`FleetRecord` in a folder; `lock` says who drives it. Raises LedgerUnavailable if it can't be opened."""
 
     def __init__(self, folder: Path, lock: RunLock) -> None:
         self._lock, self._leads, self._last = lock, False, ""
         try:
-            self._connection = sqlite3.connect(folder / "fleet.sqlite", timeout=10, isolation_level=None)
+            self._connection = sqlite3.connect(folder / _FILE, timeout=10, isolation_level=None)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.executescript(_SCHEMA)
         except sqlite3.Error as error:

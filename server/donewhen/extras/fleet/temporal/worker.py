@@ -9,10 +9,13 @@ from datetime import timedelta
 from typing import Any
 
 from temporalio import activity
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from donewhen.core.errors import UsageError
 from donewhen.extras.fleet.board import Outcome, grant_of
 from donewhen.extras.fleet.iterating import PASSES, IteratingPlace
 from donewhen.extras.fleet.temporal.workflows import WORKFLOWS, FleetWorkflow, GoalWorkflow, queue_of
@@ -58,7 +61,12 @@ async def _performed(performing: Awaitable[Outcome]) -> dict[str, Any]:
 
 async def serve(client: Client, place: IteratingPlace, queues: Sequence[str], parallel: int) -> None:
     """Takes iterations until it is cancelled: at most `parallel` at a time from each queue. Those that are at work
-    then are interrupted, and go on at the next worker."""
+    then are interrupted, and go on at the next worker. Raises UsageError where the server gives it none."""
+    try:
+        # A worker of a namespace that isn't there neither works nor ends.
+        await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
+    except RPCError as error:
+        raise UsageError(f"the Temporal server gives this worker no goals: {error.message}") from error
     activities = Iterations(place)
     # The workflows are deterministic by what they are made of, and the sandbox would import the engine again for each.
     workflows = Worker(
