@@ -53,8 +53,7 @@ def test_a_lie_by_a_command_line_is_refused(preset: str, site: Site, tmp_path: P
     assert "goal is complete" in last["iterations"][0]["summary"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["lies", "weakens"])
+@pytest.mark.parametrize("way", ["lies", pytest.param("weakens", marks=pytest.mark.slow)])
 def test_a_lie_over_acp_is_refused(way: str, site: Site, tmp_path: Path) -> None:
     command = shlex.join([sys.executable, str(ACP_AGENT), way])
     variables = {"REPORT": str(tmp_path / "report")}

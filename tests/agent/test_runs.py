@@ -23,7 +23,6 @@ when `python -m pytest -q` passes.
 """
 
 
-@pytest.mark.slow
 @pytest.mark.conformance("C2", "C3", "C10", "A8", "A16")
 def test_the_worked_mathx_example(site: Site) -> None:
     """OpenHands' example: an agent that stops half-way is sent on until pytest passes and the judge agrees."""

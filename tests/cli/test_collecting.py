@@ -126,8 +126,7 @@ def test_a_paused_run_and_the_newest_of_each_goal_stay(tmp_path: Path) -> None:
     assert left[0] == runs[0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("where", ["", "collecting"])
+@pytest.mark.parametrize("where", ["", pytest.param("collecting", marks=pytest.mark.slow)])
 def test_while_a_run_is_pursued_or_another_does_it_nothing_is_done(tmp_path: Path, where: str) -> None:
     place = place_with_goal(tmp_path)
     runs = checked(place, 3)
@@ -182,13 +181,13 @@ raise SystemExit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.slow
-def test_killed_at_any_step_a_run_is_whole_or_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
+def test_killed_at_any_step_a_run_is_whole_or_gone(tmp_path: Path, every: int) -> None:
     place = place_with_goal(tmp_path)
     kept = pursued(place, "one")
     diff, report = place.call("diff", kept).out, place.call("report", kept).out
     checked(place, 4)
-    for dies in range(1, 40):
+    for dies in range(1, 40, every):
         words = ["--state-dir", str(place.state), "--workspace", str(place.root), "gc", "--keep-runs", "1"]
         code = forked.run([sys.executable, "-c", KILLED, str(dies), *words], timeout=60).returncode
         runs = json.loads(place.call("list", "--json").out)

@@ -150,6 +150,9 @@ def test_nothing_starts_before_the_summary_is_accepted(place: Plugged) -> None:
 @pytest.mark.slow
 def test_a_start_that_is_not_accepted_does_nothing(place: Plugged) -> None:
     run_id = place.shown(place.run(*place.pursue("Start", "--approve", "ask")), 3)["runId"]
+    refused = place.run("resume", run_id, "--data", "1")
+    assert (refused.returncode, "not halted by a plugin" in refused.stderr) == (2, True), refused.stderr
+    assert place.newest()["status"] == "paused"
     answered = place.run("answer", run_id, "I1", "deny", "too", "dear")
     ends = f"the start was not accepted: too dear. End the run as cancelled with: donewhen resume {run_id}"
     assert (answered.returncode, ends in answered.stderr) == (0, True), answered.stderr

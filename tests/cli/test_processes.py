@@ -364,6 +364,18 @@ def test_a_check_that_is_held_out_is_tried_and_the_worker_learns_its_name(place:
         assert b"c,d fails" not in content
 
 
+@pytest.mark.conformance("C22")
+def test_a_goal_form_acts_on_the_newest_run_and_says_what_there_is_nothing_to_do_with(place: Place) -> None:
+    place.goal("`exit 0` passes")
+    assert place.run("run", "/goal stop").returncode == 2
+    assert place.run("run", "--worker-command", "exit 0").returncode == 0
+    assert place.run("run", "/goal clear").returncode == 0
+    for verb in ("stop", "pause"):
+        refused = place.run("run", f"/goal {verb}")
+        assert (refused.returncode, f"nothing to {verb}" in refused.stderr) == (2, True), refused.stderr
+    assert [path.name for path in place.root.iterdir()] == ["GOAL.md"]
+
+
 @posix
 def test_a_run_ends_at_once_where_its_record_is_taken_away(place: Place) -> None:
     place.goal("`test -f done.txt` passes")

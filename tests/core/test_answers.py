@@ -178,6 +178,12 @@ def test_an_answer_in_words_may_begin_with_any_word(words: tuple[str, ...], answ
     assert given_answer(words[0], " ".join(words[1:]) or None, question("claim:question")) == answer
 
 
+@each_row("asked, response", [(FORMS["approval that may be kept"].asked, "deny"), (question("worker"), "text")])
+def test_only_an_approval_can_be_kept(asked: Interrupt, response: ResponseKind) -> None:
+    with pytest.raises(WrongAnswer, match="only `approve` can be kept for the run"):
+        checked_answer(asked, response, "words", None, "", remember="run")
+
+
 def taken(asked: Interrupt, answer: Answer) -> bool:
     given = None if answer.input is None else dict(answer.input)
     return checked_answer(asked, answer.response, answer.text, given, answer.reason, answer.remember) == answer

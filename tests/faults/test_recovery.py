@@ -58,7 +58,6 @@ def hanging(make_site: Callable[..., Site]) -> Site:
     return make_site(script=HANGING_SCRIPT)
 
 
-@pytest.mark.slow
 @pytest.mark.conformance("A13", "C20")
 def test_orphans_are_ended_before_the_turn_runs_again(make_site: Callable[..., Site]) -> None:
     """The worker lives on with a child and a daemon, holds the run's lock and writes, until `resume` ends them."""

@@ -291,7 +291,6 @@ def test_the_workspace_is_found_from_a_folder_inside_of_it(place: Place) -> None
     assert "R1 (unmet)" in place.call("gate", sent=sent).block
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sessions are POSIX's")
 def test_no_act_of_a_person_comes_from_where_an_agent_is_at_work(tmp_path: Path) -> None:
     place = adding(tmp_path, WRONG)

@@ -110,6 +110,13 @@ async def test_c02_never_met_it_ends_at_exactly_the_cap(cap: int) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.conformance("C2")
+async def test_c02_met_at_the_cap_beats_the_cap() -> None:
+    worker, loop = Answers("far too many words here", "just three words"), GoalLoop(short, max_attempts=2)
+    await loop(worker)(PROMPT)
+    assert result_of(loop, worker).stop_reason == "satisfied"
+
+
 async def test_the_default_cap_is_ten() -> None:
     worker, loop = Answers("no"), GoalLoop(never)
     await loop(worker)(PROMPT)
@@ -419,7 +426,6 @@ async def test_a_second_loop_on_one_worker_is_refused_until_the_first_lets_go() 
     assert other.attach(worker).loop is other
 
 
-@pytest.mark.slow
 def test_a_loop_and_its_workers_are_let_go_together() -> None:
     worker, loop = Answers("a"), GoalLoop(short)
     loop.attach(worker)

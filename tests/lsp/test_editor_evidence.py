@@ -73,6 +73,17 @@ def test_what_was_forwarded_before_anything_was_opened_counts(given: Forwarder) 
     assert [one for one in published if one["uri"] == given.code.as_uri() and one["diagnostics"]] == []
 
 
+def test_a_diagnostic_is_recorded_where_the_client_counts_it_and_may_have_fields_that_nobody_knows(
+    given: Forwarder,
+) -> None:
+    given.code.write_text('["🎯" 1]\n', encoding="utf-8")
+    given.editor.open(given.code)
+    start = {"line": 0, "character": 6}  # in UTF-16, where an emoji is two
+    given.say(ERROR | {"range": {"start": start, "end": {"line": 0, "character": 7}}, "tags": [1]})
+    (place,) = given.check()["locations"]
+    assert (place["uri"], place["range"]["start"]) == (given.code.as_uri(), start)
+
+
 @pytest.mark.slow
 def test_files_that_the_editor_never_looked_at_are_unverified(given: Forwarder) -> None:
     found = given.check()

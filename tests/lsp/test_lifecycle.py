@@ -62,6 +62,7 @@ def test_an_untrusted_workspace_executes_nothing_until_it_is_trusted(editor: Edi
         ("donewhen.run.answer", run | {"interruptId": "I1", "response": "approve"}),
         ("donewhen.run.dispute", run | {"requirementId": "R1", "reason": "x"}),
         ("donewhen.run.revert", run | {"iteration": 1}),
+        ("donewhen.attempts.apply", {"id": "x", "number": 1}),
     ):
         assert editor.execute_error(command, argument)["message"] == "the workspace is not trusted"
     assert sorted(path.name for path in root.iterdir()) == ["GOAL.md"]

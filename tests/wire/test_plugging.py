@@ -57,6 +57,8 @@ def test_a_halt_that_waits_is_in_the_snapshot() -> None:
 def test_a_halt_that_ended_the_run_stays() -> None:
     found = shown(view_of(blocked(replace(HALT, resumable=False))))
     assert (found["status"], found["halt"]["resumable"]) == ("blocked", False)
+    told = rendered("short", blocked(replace(HALT, reason="it is spent", resumable=False)))
+    assert "stopped: plugin budget: it is spent" in told
 
 
 def test_a_run_that_ended_otherwise_shows_no_halt() -> None:
