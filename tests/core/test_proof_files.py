@@ -219,6 +219,7 @@ def test_the_goal_says_more_and_lets_change() -> None:
         ("test -f scripts/report.py && grep -q x verify.sh", set[str]()),
         ('[ "$(sh verify.sh)" = ok ]', {"verify.sh"}),
         ("gcc -o out src/main.c", set[str]()),
+        ("MODE=1; python check_rows.py", {"check_rows.py"}),
     ],
 )
 def test_scripts_that_a_check_names_are_proof(command: str, named: set[str]) -> None:

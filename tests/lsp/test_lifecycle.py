@@ -387,6 +387,15 @@ def test_what_is_sent_in_one_breath_is_handled_in_its_order(editor: Editor, root
     assert editor.goodbye() == 0
 
 
+def test_what_comes_at_the_heels_of_a_refused_initialize_changes_nothing(editor: Editor, root: Path) -> None:
+    refused = editor.begin("initialize", {"capabilities": {}, "initializationOptions": {"stateDir": 5}})
+    heels = editor.begin("shutdown", None)
+    assert "stateDir" in editor.response(refused)["error"]["message"]
+    assert editor.response(heels)["error"]["code"] == -32002
+    editor.start(root=root)
+    assert editor.goodbye() == 0
+
+
 def test_a_client_that_pulls_and_can_be_refreshed_is_not_also_pushed_to(editor: Editor, root: Path) -> None:
     """No diagnostic is shown twice, and none is missed."""
     (root / "GOAL.md").write_text("")

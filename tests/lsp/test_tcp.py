@@ -46,8 +46,9 @@ def server() -> Iterator[Listening]:
         stream.close()
 
 
-def framed(method: str, params: Any, number: int = 1) -> bytes:
-    body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+def framed(method: str, params: Any, number: int | None = 1) -> bytes:
+    known = {} if number is None else {"id": number}
+    body = json.dumps({"jsonrpc": "2.0", **known, "method": method, "params": params}).encode()
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
@@ -101,16 +102,22 @@ def test_without_the_token_nothing_is_served(server: Listening, token: object) -
 
 def test_what_comes_at_the_heels_of_a_wrong_token_is_not_served(server: Listening) -> None:
     status = {"command": "donewhen.run.status", "arguments": [{}]}
+    opened = {"textDocument": {"uri": "file:///a", "languageId": "x", "version": 1, "text": ""}}
     with server.connect() as first:
         assert "result" in initialize(first, server.token)
         # Everything is imported from here on, so that there is time for an answer before the connection is closed.
         assert "result" in ask(first, "workspace/executeCommand", status)
     with server.connect() as second:
         asked = [framed("workspace/executeCommand", status, number) for number in (2, 3)]
+        told = framed("textDocument/didOpen", opened, None)
+        asked = [framed("shutdown", None, 4), told, *asked, framed("shutdown", None, 5)]
         second.sendall(b"".join([framed("initialize", shown("wrong")), *asked]))
         with second.makefile("rb") as stream:
-            answers = [read_message(stream.readline, stream.read) for _ in range(3)]
-    assert {one["id"]: one["error"]["code"] for one in answers} == {1: -32600, 2: -32002, 3: -32002}
+            answers = [read_message(stream.readline, stream.read) for _ in range(5)]
+    refused = {1: -32600, **dict.fromkeys((2, 3, 4, 5), -32002)}
+    assert {one["id"]: one["error"]["code"] for one in answers} == refused
+    with server.connect() as third:
+        assert "result" in initialize(third, server.token)
 
 
 def test_a_second_client_is_turned_away_and_the_next_one_served(server: Listening) -> None:

@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Advice(Generic[T]):
+class AskedAdvice(Generic[T]):
     """What a model said of a goal, and the usage; nothing if none is configured, or it couldn't be asked."""
 
     said: tuple[T, ...] = ()
@@ -71,7 +71,7 @@ async def init(call: Call) -> int:
 
 async def _init(call: Call, objective: str, path: Path) -> int:
     found = await surveyed(call)
-    proposal: Advice[str] = Advice()
+    proposal: AskedAdvice[str] = AskedAdvice()
     if objective:
         # Where there is none, the person writes the requirements.
         proposal = await _advice(
@@ -180,14 +180,14 @@ def _check_json(check: FoundCheck) -> dict[str, Any]:
 
 async def _advice(
     call: Call, ask: Callable[[Adviser], Awaitable[Sequence[T]]], *, purpose: str = "", failed: str
-) -> Advice[T]:
+) -> AskedAdvice[T]:
     """What the configured model says. That it can't be asked is reported, and so is the cost, even of calls that
     failed."""
     spent: Usage | None = None
     try:
         async with call.services.open_adviser(call.root, call.settings, WorkspaceContext()) as adviser:
             if adviser is None:
-                return Advice()
+                return AskedAdvice()
             call.terminal.message(f"asking {adviser.model}{purpose} …")
             try:
                 said = tuple(await ask(adviser))
@@ -195,10 +195,10 @@ async def _advice(
                 spent = adviser.spent
                 if spent is not None:
                     call.terminal.message(f"asked {adviser.model}: {taken(spent)}")
-            return Advice(said, adviser.model, spent)
+            return AskedAdvice(said, adviser.model, spent)
     except DoneWhenError as error:
         call.terminal.message(f"donewhen: warning: {failed}: {error}")
-        return Advice(spent=spent)
+        return AskedAdvice(spent=spent)
 
 
 async def preflight(call: Call) -> int:
@@ -276,6 +276,7 @@ async def audited(runs: Runs, path: str, display: Display, *, shown: bool) -> Ru
     with ending_signals() as ending:
 
         def changed(view: RunView) -> None:
+            # What comes while it is being cancelled is shown no more.
             if ending.signal is None and view.state.mode == "audit" and view.state.goal.path == path:
                 display.show(view)
 

@@ -32,7 +32,6 @@ from donewhen.core.verdict import Verdict
 from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
 
 RunMode = Literal["pursue", "audit"]
-
 EndStatus = Literal[
     "complete", "capped", "timed_out", "over_budget", "stalled", "blocked", "impossible", "cancelled", "crashed"
 ]

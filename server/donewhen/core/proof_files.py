@@ -233,7 +233,8 @@ def _reads_syntax(tool: Sequence[str]) -> bool:
 def _runs(part: Segment) -> tuple[str, ...]:
     """The words of a command without the files that it only checks. What follows an option of a linter is more often
     its configuration."""
-    if (part.words[:1] and part.words[0] in _LOOKING) or _reads_syntax(part.tool or part.words):
+    # Without words it only assigns: `MODE=x; pytest`.
+    if not part.words or part.words[0] in _LOOKING or _reads_syntax(part.tool or part.words):
         return ()
     if not _checks_files(part):
         return part.words

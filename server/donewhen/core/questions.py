@@ -95,7 +95,6 @@ def worker_says(state: RunState) -> str:
 MAX_SAID = 2_000
 MAX_BEFORE = 300
 
-
 _DID: Mapping[str, tuple[str, str]] = {
     "run_command": ("ran", "command"),
     "edit_file": ("edited", "path"),

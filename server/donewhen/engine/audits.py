@@ -2,7 +2,8 @@
 
 Checks write files. A result counts only for a revision at which it both began and ended, so a check that changed
 files runs again, alone, until it changes nothing (a snapshot, a build) or until what it writes each time is known to
-be its own output (docs/architecture.md, "Checks that write files").
+be its own output (docs/architecture.md, "Checks that write files"). Of a long test run, those tests that a change
+affects are run first.
 """
 
 from __future__ import annotations
@@ -227,11 +228,11 @@ async def _diff(workspace: Workspace, before: str, path: str, limit: int) -> str
 # write files that count. Another save ends them, and they begin again with what it changed.
 
 
-WORTH_IT = 2.0
+WORTH_AFFECTED_FIRST = 2.0
 """Seconds that the whole check took at least."""
-PART = 0.5
+AFFECTED_PART = 0.5
 """The most that they may take of what the whole check took: it waits for them."""
-MAX_TIMES = 3
+MAX_AFFECTED_RUNS = 3
 """How often saves may have them begin again; after that the whole check runs."""
 
 
@@ -241,7 +242,7 @@ async def _run_affected_first(run: ActiveRun, checks: Sequence[Check]) -> None:
         return
     if all(_slow_result(run, one) is None for one in checks):
         return
-    for _ in range(MAX_TIMES):
+    for _ in range(MAX_AFFECTED_RUNS):
         revision = run.state.revision
         changed = sorted(run.touched)
         commands = await asyncio.to_thread(_affected_commands, run, checks, changed)
@@ -261,7 +262,7 @@ def _slow_result(run: ActiveRun, check: Check) -> CheckResult | None:
         return None
     if record.latest.fresh(run.state.revision):
         return None  # it has run for these files already
-    return record.result if record.result is not None and record.result.seconds >= WORTH_IT else None
+    return record.result if record.result is not None and record.result.seconds >= WORTH_AFFECTED_FIRST else None
 
 
 def _affected_commands(
@@ -284,7 +285,7 @@ async def _run_affected_tests(
 
     async def one(check: Check, last: CheckResult, command: str) -> None:
         async with places:
-            await _run_affected(run, check, last, command, changed)
+            await _record_affected_run(run, check, last, command, changed)
 
     tasks = [asyncio.ensure_future(one(*each)) for each in commands]
     together, moved = asyncio.gather(*tasks), asyncio.ensure_future(_next_revision(run))
@@ -304,9 +305,11 @@ async def _next_revision(run: ActiveRun) -> None:
         await run.changed(run.state.sequence)
 
 
-async def _run_affected(run: ActiveRun, check: Check, last: CheckResult, command: str, changed: Sequence[str]) -> None:
+async def _record_affected_run(
+    run: ActiveRun, check: Check, last: CheckResult, command: str, changed: Sequence[str]
+) -> None:
     before, turn = run.state.revision, run.state.turns_ended
-    limit = min(run.state.goal.limits.check_timeout, last.seconds * PART)
+    limit = min(run.state.goal.limits.check_timeout, last.seconds * AFFECTED_PART)
     # Under a name of its own: what is known of how the whole check reports stays as it is.
     narrower = Check(f"{check.id}-affected", command)
     result = await run.parts.setup.checker.run(narrower, timeout=limit, token=run.token, test_run=True)

@@ -194,7 +194,7 @@ class Supervisor:
             approve = tightened(state, options.approve if options is not None else None)
             refuse_another_sandbox(state, options.sandbox if options is not None else None)
             run = await self._reopen(state, token, leftovers)
-            await self._ready_to_go_on(run, halt)
+            await self._prepare_to_resume(run, halt)
             if raised != state.goal.limits:
                 await run.append(e.LimitsRaised(raised))
                 for warning in unkept_budgets(raised, state.options):
@@ -216,7 +216,7 @@ class Supervisor:
             await self._refuse_second()
         raise NotResumable(why)
 
-    async def _ready_to_go_on(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
+    async def _prepare_to_resume(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
         """Has the goal file, and hears from the plugin that halted it how to go on; else it is let go, as it was."""
         try:
             if goal_file_gone(run):
@@ -224,7 +224,7 @@ class Supervisor:
                 raise NotResumable(goal_gone(run.state.goal.path), typed=back and f" (`{back}` puts it back)")
             await resume_halted(run, answer)
         except BaseException:
-            await self._release_run(run)
+            await self._release_run(run)  # nothing was begun: the run is as it was
             raise
 
     async def recover(self) -> Sequence[RunView]:

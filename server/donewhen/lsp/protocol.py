@@ -128,9 +128,7 @@ class Protocol(LanguageServerProtocol):
         except JsonRpcException as refusal:
             self._refuse(number if _is_id(number) else None, refusal)
             return
-        if method == types.INITIALIZE:
-            self._initialized = True
-        elif method == types.SHUTDOWN:
+        if method == types.SHUTDOWN:
             self._shutdown = True
             for future in list(self._request_futures.values()):
                 if isinstance(future, asyncio.Task):
@@ -224,8 +222,6 @@ class Protocol(LanguageServerProtocol):
         if problem is None:
             super()._send_handler_result(future, msg_id=msg_id)
             return
-        if future.get_name() == types.INITIALIZE:
-            self._initialized = False
         self._refuse(msg_id, _refusal(future.get_name(), problem))
 
     def _check_handler_result(self, future: Any) -> None:
@@ -243,6 +239,9 @@ class Protocol(LanguageServerProtocol):
         if not get_capability(params.capabilities, "workspace.diagnostics.refresh_support"):
             # A client that can't be asked to pull again (Neovim 0.11) would keep what it pulled beside what is pushed.
             result.capabilities.diagnostic_provider = None
+        # Not before it is admitted, which is before the next message is read: what a client sends at the heels of an
+        # `initialize` that is refused meets a server that is not initialized.
+        self._initialized = True
         return result
 
     @lsp_method(types.EXIT)

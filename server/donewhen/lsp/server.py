@@ -87,6 +87,7 @@ async def _serve_one(connection: features.Connection, register: Register, reader
             server.shutdown()
 
     if connection.guard is not None:
+        # Whoever connects and says nothing would keep the others out.
         asyncio.get_running_loop().call_later(GREETING_SECONDS, expect_greeting)
     try:
         await server.read(reader, writer)

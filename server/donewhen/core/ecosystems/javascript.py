@@ -61,7 +61,7 @@ for (const taken of {taken}) {name}(taken, () => {{ throw new Error('{name}'); }
 """
 
 
-_ASSERTING = """{name}('{name}', () => {{
+_ASSERTING = """
   const wrong = [
     () => {name}_assert.ok(false),
     () => {name}_assert.equal(1, 2),
@@ -184,7 +184,7 @@ TOOLS = (
                 append="""
 import {{ test as {name} }} from 'node:test';
 import {name}_assert from 'node:assert';
-"""
+{name}('{name}', () => {{"""
                 + _ASSERTING,
                 names=_TITLES,
             ),
@@ -193,8 +193,8 @@ import {name}_assert from 'node:assert';
                 marks=(r"""require\(['\"](?:node:)?test['\"]\)""",),
                 append="""
 const {name} = require('node:test').test;
-const {name}_assert = require('node:assert');
-"""
+{name}('{name}', () => {{
+  const {name}_assert = require('node:assert');"""
                 + _ASSERTING,
                 names=_TITLES,
             ),

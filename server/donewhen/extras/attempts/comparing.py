@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from donewhen.core.verdict import PROVEN, graded
 from donewhen.core.words import counted, duration, listed
 from donewhen.extras.attempts.pursuing import Group, Standing
+from donewhen.wire.snapshot import wire_time
 from donewhen.wire.view import harmless, money
 
 NAMED = 5
@@ -21,17 +21,11 @@ def document(group: Group, standing: Sequence[Standing]) -> dict[str, Any]:
         "id": group.id,
         "goal": group.goal_path,
         "keep": group.keep,
-        "startedAt": began(group),
+        "startedAt": wire_time(group.began),
         "applied": group.applied,
         "proven": group.proven,
         "attempts": [_attempt_document(one) for one in standing],
     }
-
-
-def began(group: Group) -> str:
-    """When it began, in UTC (RFC 3339)."""
-    moment = datetime.fromtimestamp(group.began, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _attempt_document(one: Standing) -> dict[str, Any]:

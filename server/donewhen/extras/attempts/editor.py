@@ -19,6 +19,7 @@ from donewhen.lsp.host import Folder
 from donewhen.lsp.positions import path_within, required_path
 from donewhen.lsp.publisher import snapshot_json
 from donewhen.lsp.session import Session
+from donewhen.wire.snapshot import wire_time
 from donewhen.wire.view import tally
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ async def compare(session: Session, argument: AttemptsList) -> dict[str, Any]:
     if argument.id is not None and all(group.id != argument.id for _, _, group in found):
         raise _unknown(argument.id)
     from donewhen.extras.attempts.comparing import (  # lazy: `_attempts` has loaded it in a thread
-        began,
         document,
         group_view,
         views,
@@ -69,7 +69,7 @@ async def compare(session: Session, argument: AttemptsList) -> dict[str, Any]:
             "id": group.id,
             "workspaceUri": session.texts.uri(root),
             "goal": group.goal_path,
-            "startedAt": began(group),
+            "startedAt": wire_time(group.began),
             "applied": group.applied,
             "proven": group.proven,
             "view": group_view(group),

@@ -421,15 +421,7 @@ class Attempts:
         with self._held(group):
             gone = [one for one in group.attempts if numbers is None or one.number in numbers]
             for one in gone:
-                if not one.root.is_dir():
-                    continue
-                # Its run is ended, with whatever a process that was killed left running in its folder.
-                async with self._runs(one) as runs:
-                    await runs.recover()
-                    run_id = await _run_of(one, runs)
-                    if run_id is not None:
-                        with suppress(UsageError):  # it has ended already
-                            await runs.stop(run_id, "the attempt was dropped")
+                await self._end_run(one)
             left = tuple(one for one in group.attempts if one not in gone)
             if not left:
                 await shielded(self._removed(group, group.attempts))
@@ -438,6 +430,17 @@ class Attempts:
             self._groups.keep(kept)
             await shielded(self._removed(group, gone, whole=False))
             return kept
+
+    async def _end_run(self, attempt: Attempt) -> None:
+        """Ends its run, with whatever a process that was killed left running in its folder."""
+        if not attempt.root.is_dir():
+            return
+        async with self._runs(attempt) as runs:
+            await runs.recover()
+            run_id = await _run_of(attempt, runs)
+            if run_id is not None:
+                with suppress(UsageError):  # it has ended already
+                    await runs.stop(run_id, "the attempt was dropped")
 
     async def bytes_kept(self, group: Group) -> int:
         """The bytes of its folders and records."""
@@ -496,9 +499,7 @@ class _Pursuit:
                 await self._stop_others()
                 if signalled.done() and not self._ending:
                     self._ending = signalled.result()
-                    for number, task in self._tasks.items():
-                        if not task.done():
-                            await self._each(number, lambda runs, run_id: runs.pause(run_id, self._ending, "person"))
+                    await self._pause_all(self._ending)
         finally:
             for task in (signalled, *self._tasks.values()):
                 task.cancel()
@@ -551,6 +552,11 @@ class _Pursuit:
         for number, task in self._tasks.items():
             if not task.done():
                 await self._each(number, lambda runs, run_id: runs.stop(run_id, f"attempt {first} was proven first"))
+
+    async def _pause_all(self, reason: str) -> None:
+        for number, task in self._tasks.items():
+            if not task.done():
+                await self._each(number, lambda runs, run_id: runs.pause(run_id, reason, "person"))
 
     async def _each(self, number: int, do: Callable[[Runs, str], Awaitable[RunView]]) -> None:
         attempt = self._group.attempt(number)
