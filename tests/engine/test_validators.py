@@ -40,6 +40,17 @@ def broken(response: Any, agent: Any, **more: Any) -> bool:
     raise ValueError("no such table")
 
 
+class Unsigned:
+    """Nobody can tell what it takes."""
+
+    @property
+    def __signature__(self) -> Any:
+        raise RuntimeError("no signature")
+
+    def __call__(self, response: Any, agent: Any, **more: Any) -> bool:
+        return True
+
+
 @pytest.mark.conformance("C15")
 @pytest.mark.parametrize(
     ("validator", "outcome", "reason"),
@@ -53,6 +64,7 @@ def broken(response: Any, agent: Any, **more: Any) -> bool:
         (lambda response, agent, **more: agent == "host", Outcome.PASSED, "passed"),
         (patient, Outcome.PASSED, "passed"),
         (broken, Outcome.FAILED, "ValueError: no such table"),
+        (Unsigned(), Outcome.FAILED, "RuntimeError: no signature"),
         (lambda response, agent, **more: "true", Outcome.NOT_RUN, "'true'"),
         (lambda response, agent, **more: 1, Outcome.NOT_RUN, "returned 1"),
         (lambda response, agent, **more: None, Outcome.NOT_RUN, "None"),

@@ -6,11 +6,14 @@ import asyncio
 import shlex
 import sys
 import time
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from donewhen.core.evidence import ObservedCommand
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer
 from donewhen.ports import ToolDoer
@@ -41,6 +44,20 @@ async def test_the_server_sees_the_command_run(agent: Agent) -> None:
     assert (seen.command, seen.exit_code, seen.output) == ("echo out; echo err >&2; exit 3", 3, "out\nerr\n")
     assert seen.seconds >= 0
     assert agent.context.steps[0].ok is False
+
+
+async def test_its_last_line_is_shown_before_it_is_on_record_that_it_ran(agent: Agent) -> None:
+    shown: list[str] = []
+    observe = agent.context.observe
+
+    async def observing(command: Coroutine[Any, Any, ObservedCommand]) -> ObservedCommand:
+        seen = await observe(command)
+        shown.append(agent.context.activities[-1])
+        return seen
+
+    agent.context.observe = observing
+    await told(agent, "echo first; echo last")
+    assert shown == ["last"]
 
 
 async def test_it_runs_in_the_root_without_input(agent: Agent) -> None:

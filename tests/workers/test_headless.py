@@ -16,8 +16,9 @@ from donewhen.core.errors import WorkerFailed
 from donewhen.core.events import RunOptions
 from donewhen.core.work import TurnResult, Usage
 from donewhen.workers.headless import FORMS, HeadlessWorker
+from donewhen.workspace.rooms.plain import PlainRooms
 from tests.workers.agent_turns import AgentContext, Files, worker_parts
-from tests.workers.turns import turn
+from tests.workers.turns import Lingering, turn
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs here are POSIX scripts")
 
@@ -193,6 +194,12 @@ async def test_a_program_that_dies_says_what_it_wrote(context: AgentContext, tmp
 async def test_a_program_that_is_missing_is_named_with_how_to_get_it(context: AgentContext, tmp_path: Path) -> None:
     with pytest.raises(WorkerFailed, match="npm install -g @openai/codex"):
         await plays(PRESETS["codex"], tmp_path, context, "no-such-folder/codex exec -")
+
+
+async def test_it_is_gone_with_its_turn_however_often_that_is_cancelled(context: AgentContext) -> None:
+    lingering = Lingering()
+    parts = worker_parts(RunOptions("claude"), rooms=PlainRooms(lingering))
+    assert not await lingering.outlives(HeadlessWorker(PRESETS["claude"], parts).work(turn(), context))
 
 
 async def test_a_report_longer_than_a_pipe_is_read_whole(context: AgentContext, tmp_path: Path) -> None:

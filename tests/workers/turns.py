@@ -6,14 +6,17 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Unpack
+
+import pytest
 
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.verdict import RequirementView
-from donewhen.core.work import Answer, Interrupt
-from donewhen.ports import ProcessResult, TreeState, Turn
+from donewhen.core.work import Answer, Interrupt, TurnResult
+from donewhen.ports import ProcessOptions, ProcessResult, TreeState, Turn
 
 SECONDS = 10.0
 
@@ -110,3 +113,30 @@ class Recorder:
 
 def ended(output: str = "", exit_code: int | None = 0, **more: object) -> ProcessResult:
     return ProcessResult(exit_code, output, len(output), f"digest of {len(output)}", 1.0, 0.0, **more)
+
+
+class Lingering:
+    """`ports.Processes` with a process that takes its time to end."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.gone = False
+
+    async def run(self, command: str | Sequence[str], **options: Unpack[ProcessOptions]) -> ProcessResult:
+        self.begun.set()
+        try:
+            return await asyncio.get_running_loop().create_future()
+        finally:
+            await asyncio.sleep(0.3)
+            self.gone = True
+
+    async def outlives(self, work: Coroutine[Any, Any, TurnResult]) -> bool:
+        """Whether the process is still there after a turn that was cancelled again and again."""
+        working = asyncio.create_task(work)
+        await self.begun.wait()
+        for _ in range(3):
+            working.cancel()
+            await asyncio.sleep(0.01)
+        with pytest.raises(asyncio.CancelledError):
+            await working
+        return not self.gone

@@ -198,7 +198,7 @@ class _Outcome:
         """The files of the tests that fail in the original proof."""
         trial = self.trials.get("original")
         tests = trial.result.tests if trial is not None and trial.result is not None else ()
-        return [test.path for test in tests if test.path and test.outcome in ("failed", "error")]
+        return [test.path for test in tests if test.path and test.failed]
 
 
 class _Trials:
@@ -535,7 +535,7 @@ class _Trials:
         said = [
             (test.path, test.line, f"{leaf(test.name)} as it was at the start fails on this code", test.message)
             for test in result.tests
-            if test.path and test.line is not None and test.outcome in ("failed", "error")
+            if test.path and test.line is not None and test.failed
         ] or [(one.path, one.line, "as it was at the start this fails", one.message) for one in result.problems]
         covered, mask = frozenset(self._run.parts.workspace.files()), self._run.parts.setup.mask
         kept = [one for one in dict.fromkeys(said) if one[0] in covered][:MAX_PLACES]

@@ -145,7 +145,7 @@ def _affected_tests(root: Path, line: _Line, last: CheckResult, sources: Sequenc
     reported tests: what else lies there may be none of this check's."""
     named = [test for test in last.tests if "::" in test.name]
     known = {_file(test.name) for test in named}
-    failed = [_REPEATED.sub("", test.name) for test in named if test.outcome in ("failed", "error")]
+    failed = [_REPEATED.sub("", test.name) for test in named if test.failed]
     files = [path for path in sources if path in known or _new_test(path, line, known)]
     rest = [path for path in sources if path not in files]
     ran = [name for name in _covered(root, rest) if _file(name) in known] if rest else []

@@ -145,7 +145,7 @@ def _passes(totals: TestTotals) -> str:
 
 def _failures(seen: Observed, totals: TestTotals) -> str:
     """How many; and which, if nothing else is said about them."""
-    failed = [test for test in seen.tests if test.outcome in ("failed", "error")]
+    failed = [test for test in seen.tests if test.failed]
     files = sum(map(is_unloaded_file, failed))
     parts = [f"{totals.failed - files:,} of {counted(totals.executed - files, 'test')} failed"]
     parts = parts if totals.failed > files else []

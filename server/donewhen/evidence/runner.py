@@ -339,7 +339,7 @@ def _explained(
         and (line := telling_line(output, errors_only=seen.totals is not None))
     ):
         first = (line,)
-    messages = "\n".join(test.message for test in seen.tests if test.outcome in ("failed", "error"))
+    messages = "\n".join(test.message for test in seen.tests if test.failed)
     return reason_text(reason, first, more, hint_for(f"{output}\n{messages}", check.command))
 
 

@@ -150,12 +150,8 @@ def outcome_text(result: CheckResult) -> str:
 
 def _test_lines(result: CheckResult, wanted: frozenset[str], clean: Normaliser) -> list[str]:
     """The tests that failed, and of the others those whose names are related to the requirements."""
-    bad = [test for test in result.tests if test.outcome in ("failed", "error")]
-    good = [
-        test
-        for test in result.tests[:MAX_TESTS]
-        if test.outcome not in ("failed", "error") and words(test.name) & wanted
-    ]
+    bad = [test for test in result.tests if test.failed]
+    good = [test for test in result.tests[:MAX_TESTS] if not test.failed and words(test.name) & wanted]
     good.sort(key=lambda test: (-len(words(test.name) & wanted), test.path or "", test.name))
     lines = [_test(test, clean) for test in bad[:MAX_FAILED]]
     if len(bad) > MAX_FAILED:

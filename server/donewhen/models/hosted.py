@@ -291,7 +291,8 @@ class Abilities:
     """True once it has answered at all."""
 
     def step_down(self, failure: Failure, request: ModelRequest, *, stream: bool) -> bool:
-        """True if something that the provider complains about was sent and is now left out: then it is tried again."""
+        """True if the call is worth another try, since something that the provider complains about was sent and is now
+        left out, or since only a stream may get a reply, and one is now requested."""
         # A server may support only streams: then streams are requested from now on.
         if not stream and self.whole and self.streamed and failure.status in _UNREADABLE:
             self.whole = False

@@ -160,8 +160,9 @@ def is_damaged(path: Path, checked_bytes: int = CHECKED_BYTES) -> bool:
     if path.stat().st_size == 0:  # just being made, unless runs kept trees beside it before
         return (path.parent / TREES).is_dir()
     try:
-        # Read-only, because a connection that may write can change the file just by closing it.
-        with closing(_read_only(path, "mode=ro")) as probe:
+        # Read-only, because a connection that may write can change the file just by closing it. Text is decoded
+        # strictly: a name that is not UTF-8 is an error, and doesn't make this another kind of file, to be moved aside.
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as probe:
             versions(probe)
             suspect = path.stat().st_size <= checked_bytes or _suspicion(path).exists()
             return suspect and probe.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)

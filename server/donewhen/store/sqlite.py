@@ -105,10 +105,7 @@ class SqliteLedger:
         return await self._in_thread(self._append, run_id, event, at, durable, seconds, after, alone)
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
-        found = await self._in_thread(tables.entries, run_id, after)
-        if found:
-            self._was_read.add(run_id)
-        return found
+        return await self._read_run(tables.entries, run_id, after)
 
     async def runs(self) -> Sequence[RunSummary]:
         return await self._in_thread(tables.runs)
@@ -120,10 +117,7 @@ class SqliteLedger:
         return await self._in_thread(tables.trouble, run_id)
 
     async def snapshot(self, run_id: str) -> RunState | None:
-        found = await self._in_thread(tables.snapshot, run_id)
-        if found is not None:
-            self._was_read.add(run_id)
-        return found
+        return await self._read_run(tables.snapshot, run_id)
 
     async def keep_snapshot(self, state: RunState) -> None:
         if self._refusal is None:
@@ -186,6 +180,47 @@ class SqliteLedger:
             stirred.set()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
+
+    async def _read_run(
+        self,
+        function: Callable[Concatenate[sqlite3.Connection, str, P], T],
+        run_id: str,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """What is read of a run; that there was something is noted, in the order of the calls."""
+
+        def noted(connection: sqlite3.Connection) -> T:
+            found = function(connection, run_id, *args, **kwargs)
+            if found:
+                self._was_read.add(run_id)
+            return found
+
+        return await self._in_thread(noted)
+
+    async def _write(
+        self, full: bool, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        def synced(connection: sqlite3.Connection) -> T:
+            self._sync(connection, full=full)
+            return function(connection, *args, **kwargs)
+
+        return await self._in_thread(synced)
+
+    async def _in_thread(
+        self, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        def call() -> T:
+            if self._connection is None:
+                raise LedgerUnavailable(f"the record of runs {self._path} is closed")
+            try:
+                return function(self._connection, *args, **kwargs)
+            except sqlite3.Error as error:
+                raise ledger_error(error, self._path) from error
+
+        if self._closed:
+            raise LedgerUnavailable(f"the record of runs {self._path} is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
     # ------------------------------------------------------------------------------- in the ledger's thread
 
@@ -268,30 +303,6 @@ class SqliteLedger:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-    async def _write(
-        self, full: bool, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        def synced(connection: sqlite3.Connection) -> T:
-            self._sync(connection, full=full)
-            return function(connection, *args, **kwargs)
-
-        return await self._in_thread(synced)
-
-    async def _in_thread(
-        self, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        def call() -> T:
-            if self._connection is None:
-                raise LedgerUnavailable(f"the record of runs {self._path} is closed")
-            try:
-                return function(self._connection, *args, **kwargs)
-            except sqlite3.Error as error:
-                raise ledger_error(error, self._path) from error
-
-        if self._closed:
-            raise LedgerUnavailable(f"the record of runs {self._path} is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
 
 def _is_deaf() -> bool:

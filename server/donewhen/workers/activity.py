@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from typing import Any
 
 from donewhen.core.errors import WorkerFailed, WorkspaceError
 from donewhen.core.words import shortened
@@ -88,7 +89,7 @@ def without_control(text: str) -> str:
     return _CONTROL.sub("", _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
 
 
-# Opens the room of a worker for one turn.
+# Opens the room of a worker for one turn, and ends what ran in it.
 
 
 @asynccontextmanager
@@ -104,3 +105,17 @@ async def turn_room(rooms: LiveRooms, grants: Grants, turn: Turn) -> AsyncGenera
         except WorkspaceError as error:
             raise WorkerFailed(str(error), final=True) from error
         yield room
+
+
+async def seen_through(step: Coroutine[Any, Any, object]) -> None:
+    """Runs a step to its end, however often the caller is cancelled meanwhile; the cancellation then takes effect."""
+    task = asyncio.ensure_future(step)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    if cancelled:
+        raise asyncio.CancelledError

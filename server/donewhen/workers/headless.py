@@ -23,7 +23,7 @@ from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
 from donewhen.ports import LiveRoom, ProcessResult, Turn, TurnContext
 from donewhen.workers import WorkerParts
-from donewhen.workers.activity import activity_line, turn_room, without_control
+from donewhen.workers.activity import activity_line, seen_through, turn_room, without_control
 from donewhen.workers.command import (
     IN_A_ROOM,
     MAX_TAIL,
@@ -195,10 +195,7 @@ class _Run:
                 await self._context.keep(Message("system", f"{SESSION}{self._session}"))
             return self._result(process.result())
         finally:
-            process.cancel()
-            await asyncio.wait([process])
-            following.cancel()
-            failing.cancel()
+            await seen_through(_end(process, following, failing))
 
     def _result(self, result: ProcessResult) -> TurnResult:
         name, spent = self._agent.name, self._spent()
@@ -233,6 +230,13 @@ class _Run:
 
     def _spent(self) -> Usage:
         return self._usage or Usage(usd=None)
+
+
+async def _end(process: asyncio.Future[ProcessResult], *beside: asyncio.Future[Any]) -> None:
+    process.cancel()  # it ends with all that it started
+    await asyncio.wait([process])
+    for one in beside:
+        one.cancel()
 
 
 # What the agents print. Each reader takes a line and gives what it tells.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -162,7 +163,7 @@ class RecordedFiles:
     def __init__(self, root: Path, paths: Sequence[str]) -> None:
         self._root = root.resolve()
         self._paths = tuple(paths)
-        self._known: dict[Path, bytes | None] = {}
+        self._known: dict[Path, str | None] = {}
         self.remember()
 
     def remember(self) -> None:
@@ -170,7 +171,7 @@ class RecordedFiles:
         for path in self._paths:
             target = self._target(path)
             if target is not None:
-                self._known[target] = _content_or_none(target)
+                self._known[target] = _digest(_content_or_none(target))
 
     def write(self, path: str, text: str) -> None:
         """Creates or replaces a file; missing folders are created."""
@@ -211,7 +212,7 @@ class RecordedFiles:
 
     def _refuse_changed(self, path: str, target: Path) -> bytes | None:
         content = _content_or_none(target)
-        if target in self._known and self._known[target] != content:
+        if target in self._known and self._known[target] != _digest(content):
             raise ChangedMeanwhile(path, None if content is None else content.decode(errors="replace"))
         return content
 
@@ -227,7 +228,7 @@ class RecordedFiles:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        self._known[target] = content
+        self._known[target] = _digest(content)
 
 
 def _content_or_none(target: Path) -> bytes | None:
@@ -235,3 +236,7 @@ def _content_or_none(target: Path) -> bytes | None:
         return read_bytes(target)
     except FileNotFoundError:
         return None
+
+
+def _digest(content: bytes | None) -> str | None:
+    return None if content is None else hashlib.sha256(content).hexdigest()

@@ -85,10 +85,11 @@ class Checkpoints:
         """Restores the files; returns those that it changed. WorkspaceError names those that it couldn't."""
         then = await self._tree(checkpoint)
         now = await asyncio.to_thread(self._present, then, manifest)
+        differing = differing_paths(then, now)
         # What can't be put back, or couldn't be restored once removed, is left alone.
-        left = {path for tree in (then, now) for path, kept in tree.items() if kept.mode == NESTED}.union(keep)
-        among = None if paths is None else set(paths)
-        wanted = [path for path in differing_paths(then, now) if path not in left and (among is None or path in among)]
+        left = {path for tree in (then, now) for path in differing if path in tree and tree[path].mode == NESTED}
+        among = set(differing if paths is None else paths).difference(left, keep)
+        wanted = [path for path in differing if path in among]
         failed: list[str] = []
         gone = [path for path in wanted if path not in then]
         await asyncio.to_thread(take_away, self._root, gone, failed)

@@ -264,10 +264,10 @@ class FolderWorkspace:
         async with self._one_at_a_time:
             if self._coverage is None or tuple(named) == self._coverage.named:
                 return
-            scanner = self._use(self._coverage.renamed(named))
+            scanner, known = self._use(self._coverage.renamed(named)), self._manifest
 
             def walk() -> Manifest:
-                manifest = scanner.sieve(scanner.walk(self._manifest, self._watcher.take().paths))
+                manifest = scanner.sieve(scanner.walk(known, self._watcher.take().paths))
                 _ = manifest.revision
                 return manifest
 

@@ -64,8 +64,11 @@ class FoldingTrees:
             fresh = self._copy(chosen, None)
             self._step("folded")
             self._remove(chosen, fresh)
-        recent = self._store / RECENT
-        if recent.exists() and recent.stat().st_size > RECENT_BYTES:
+        try:
+            big = (self._store / RECENT).stat().st_size > RECENT_BYTES
+        except OSError:
+            big = False
+        if big:
             with held(self._store / LOCK, shared=False, within=_FREE_WITHIN):
                 self._mark(self._recent())
         return self._gain(before)

@@ -163,12 +163,13 @@ class GuardedFolder:
         self, pattern: str, folder: str = "", glob: str | None = None, *, limit: int = 200, timeout: float = 30.0
     ) -> Found:
         paths = await self.list(folder, glob)
+        environment = self._environment()
         hits: list[Hit] = []
         for command, stdin in _calls(self._top, pattern, paths, limit + 1, self._ripgrep(self._top)):
             result = await self._processes.run(
                 command,
                 cwd=self._top,
-                environment=self._environment(),
+                environment=environment,
                 token=self._token,
                 timeout=timeout,
                 stdin=stdin,

@@ -124,7 +124,7 @@ class FileRunLock:
 
     def is_held_by(self, pid: int) -> bool:
         """Whether a process inherited the lock: a process of the run did, whatever else it gave up."""
-        return self._descriptor is not None and str(self._lock_file.resolve()) in open_paths(pid)
+        return self._descriptor is not None and _as_opened(self._lock_file) in open_paths(pid)
 
     def inherited_descriptors(self) -> tuple[int, ...]:
         # On Windows, children of subprocess can't inherit descriptors: there they are found by the token alone.
@@ -308,8 +308,13 @@ def holders(file: Path) -> list[int]:
     """The pids of the processes that have `file` open, as far as this user may see."""
     import psutil
 
-    path = str(file.resolve())
+    path = _as_opened(file)
     return sorted(pid for pid in psutil.pids() if path in open_paths(pid))
+
+
+def _as_opened(file: Path) -> str:
+    """The file as `open_paths` names it."""
+    return os.path.normcase(file.resolve())
 
 
 # The record of the process that supervises a run, and whether that process still lives.

@@ -21,9 +21,10 @@ from donewhen.core.plugging import Halt, ToolOutcome, ToolUse
 from donewhen.core.work import Answer, TurnResult
 from donewhen.ports import Left, ToolDoer, Turn
 from donewhen.workers.updates import Updates
+from donewhen.workspace.rooms.plain import PlainRooms
 from tests.tools import below
 from tests.workers.agent_turns import Account, AgentContext, Files, worker_parts
-from tests.workers.turns import environment, turn
+from tests.workers.turns import Lingering, environment, turn
 
 if TYPE_CHECKING:
     from donewhen.workers.acp.worker import AcpWorker
@@ -315,6 +316,28 @@ async def test_cancelling_takes_at_most_two_seconds_and_leaves_nothing(rig: Rig,
     assert not _agents()
     if way == "waits":
         assert rig.reported("after") == "cancelled"
+
+
+async def test_it_is_gone_with_its_turn_however_often_that_is_cancelled(rig: Rig) -> None:
+    from donewhen.workers.acp.worker import AcpWorker  # as above
+
+    lingering = Lingering()
+    parts = worker_parts(RunOptions("acp", worker_command="agent"), rooms=PlainRooms(lingering))
+    assert not await lingering.outlives(AcpWorker(parts).work(turn(), rig.context))
+
+
+async def test_a_turn_without_an_environment_fails_and_leaves_nothing_running(rig: Rig) -> None:
+    from donewhen.workers.acp.worker import AcpWorker  # as above
+
+    def none() -> dict[str, str]:
+        raise ValueError("no environment")
+
+    parts = worker_parts(RunOptions("acp", worker_command="agent"), environment=none)
+    before = asyncio.all_tasks()
+    with pytest.raises(ValueError, match="no environment"):
+        await AcpWorker(parts).work(turn(), rig.context)
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
 
 
 async def test_an_open_permission_is_answered_when_the_turn_is_cancelled(rig: Rig) -> None:

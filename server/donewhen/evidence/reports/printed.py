@@ -79,7 +79,7 @@ def printed_tests(output: str, forms: Sequence[str], totals: TestTotals | None) 
 def printed_failures(output: str, forms: Sequence[str]) -> tuple[TestCase, ...]:
     """The failed tests that the output names: for the reason only, since it may not name all."""
     names = [name for form in forms if (said := FORMS[form].failed) for name in multiline(said).findall(output)]
-    read = [test.name for form in forms for test in _tests_in_form(output, form) if test.outcome in ("failed", "error")]
+    read = [test.name for form in forms for test in _tests_in_form(output, form) if test.failed]
     return tuple(TestCase(name, "failed") for name in dict.fromkeys([*names, *read]))
 
 

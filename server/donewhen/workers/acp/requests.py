@@ -22,7 +22,7 @@ from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.ports import ProcessResult
 from donewhen.workers.activity import activity_line, without_control
-from donewhen.workers.tools.commands import observed
+from donewhen.workers.tools.commands import run_observed
 from donewhen.workers.tools.tool import Invocation, ToolContext, names_of
 from donewhen.workers.tools.writing import WRITE_FILE, protected, sensitive
 from donewhen.workers.updates import AgentTool, Updates, relative
@@ -284,7 +284,7 @@ class Requests:
             self._context.activity(activity_line(f"running `{line}`"))
             processes = self._tools.room.outside if given.input.get("outside") else self._tools.room.processes
             printed = Printed(limit)
-            running = observed(
+            running = run_observed(
                 self._tools,
                 line,
                 lambda: processes.run(

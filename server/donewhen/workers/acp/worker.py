@@ -17,12 +17,12 @@ from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.feedback import keep_ends
 from donewhen.core.hints import hint_message
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
-from donewhen.ports import LiveRoom, Turn, TurnContext
+from donewhen.ports import LiveRoom, ProcessResult, Turn, TurnContext
 from donewhen.version import __version__
 from donewhen.workers import WorkerParts
 from donewhen.workers.acp.link import Link
 from donewhen.workers.acp.requests import Requests
-from donewhen.workers.activity import activity_line, turn_room, without_control
+from donewhen.workers.activity import activity_line, seen_through, turn_room, without_control
 from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, EndLine, end_line
 from donewhen.workers.prompt import command_prompt, item
 from donewhen.workers.tools.tool import ToolContext
@@ -108,16 +108,7 @@ class _AcpTurn:
         self._connection = Connection(self._requests.handle, self._link)
 
     async def play(self) -> TurnResult:
-        self._process = process = asyncio.ensure_future(
-            self._room.processes.run(
-                self._command,
-                cwd=self._context.workspace.root,
-                environment=self._tools.environment(),
-                token=self._turn.token,
-                dialogue=self._link,
-                output_limit=65_536,
-            )
-        )
+        self._process = process = asyncio.ensure_future(self._run())
         process.add_done_callback(lambda _: self._link.ended())
         following = asyncio.ensure_future(self._updates.follow())
         try:
@@ -131,12 +122,17 @@ class _AcpTurn:
             await self._cancelled()
             raise
         finally:
-            await self._requests.close()
-            process.cancel()  # it ends with all that it started, whoever cancels meanwhile
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait([process])
-            following.cancel()
-            await self._connection.close()
+            await seen_through(self._end(following))
+
+    async def _run(self) -> ProcessResult:
+        return await self._room.processes.run(
+            self._command,
+            cwd=self._context.workspace.root,
+            environment=self._tools.environment(),
+            token=self._turn.token,
+            dialogue=self._link,
+            output_limit=65_536,
+        )
 
     # ---- before the first prompt
 
@@ -345,6 +341,13 @@ class _AcpTurn:
         return WorkerFailed(f"the agent {how}{told}", usage=usage)
 
     # ---- its end
+
+    async def _end(self, following: asyncio.Future[None]) -> None:
+        await self._requests.close()
+        self._process.cancel()  # it ends with all that it started
+        await asyncio.wait([self._process])
+        following.cancel()
+        await self._connection.close()
 
     async def _cancelled(self) -> None:
         """Asks the agent to stop, and gives it a moment: what it has written by then is on the disk."""

@@ -88,15 +88,15 @@ class VerdictJudge:
         if isinstance(said, Judgement):
             wrong = _unusable_reply(said)
             return _unusable(wrong) if wrong else said
-        verdict = None if isinstance(said, Verdict) else verdict_from(said)
-        # A plain yes to the whole: findings cite evidence of their own.
-        yes = isinstance(verdict, GoalVerdict) and verdict.complete and not verdict.findings
-        if task.claim is None and task.goal.about == "workspace" and yes and not _provable(seen):
-            seconds = time.perf_counter() - begun
-            ran = CheckResult("judge", self.identity, Outcome.PASSED, "it says yes", None, started, seconds)
-            seen = replace(seen, evidence=(await context.record(ran),))
         if task.claim is not None:
             return _on_claim(said, seen)
+        if task.goal.about == "workspace" and not _provable(seen):
+            seconds = time.perf_counter() - begun
+            verdict = None if isinstance(said, Verdict) else verdict_from(said)
+            # A plain yes to the whole: findings cite evidence of their own.
+            if isinstance(verdict, GoalVerdict) and verdict.complete and not verdict.findings:
+                ran = CheckResult("judge", self.identity, Outcome.PASSED, "it says yes", None, started, seconds)
+                seen = replace(seen, evidence=(await context.record(ran),))
         return judgement_of(said, seen)
 
 

@@ -80,9 +80,9 @@ class ValidatorChecker:
 
     async def _validated(self, validator: Validator, timeout: float) -> tuple[Outcome, str]:
         limit = asyncio.timeout(timeout)
-        extras = dict(self.extras) if takes_any_keyword(validator) else dict[str, Any]()
         try:
             async with limit:
+                extras = dict(self.extras) if takes_any_keyword(validator) else dict[str, Any]()
                 # Async validators on the loop, sync ones beside it: neither holds the loop, nor the process's end.
                 found = await called(validator, self.response, self.agent, **extras)
         except Exception as error:  # noqa: BLE001  # a validator's exception is a failed check with its message

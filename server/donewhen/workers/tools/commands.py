@@ -40,11 +40,11 @@ async def _run_command(context: ToolContext, invocation: Invocation) -> ToolOutc
     turn.activity(activity_line(f"running `{command}`"))
     outside = bool(invocation.arguments.get("outside"))
     processes = context.room.outside if outside else context.room.processes
-    with output_shown(turn) as take_line:
-        result = await observed(
-            context,
-            command,
-            lambda: processes.run(
+
+    async def run() -> ProcessResult:
+        # The last line is shown before it is on record that the command ran.
+        with output_shown(turn) as take_line:
+            return await processes.run(
                 command,
                 cwd=turn.workspace.root,
                 environment=context.environment(),
@@ -52,13 +52,16 @@ async def _run_command(context: ToolContext, invocation: Invocation) -> ToolOutc
                 timeout=timeout,
                 on_line=take_line,
                 output_limit=4 * MAX_OUTPUT,
-            ),
-        )
+            )
+
+    result = await run_observed(context, command, run)
     hint = "" if outside else context.room.hint(result)
     return _command_outcome(context, command, result, changed=command != invocation.sent["command"], hint=hint)
 
 
-async def observed(context: ToolContext, command: str, run: Callable[[], Awaitable[ProcessResult]]) -> ProcessResult:
+async def run_observed(
+    context: ToolContext, command: str, run: Callable[[], Awaitable[ProcessResult]]
+) -> ProcessResult:
     """The result of a command that an agent asked for; that it ran, and how it ended, is put on record as evidence."""
     ran: list[ProcessResult] = []
 

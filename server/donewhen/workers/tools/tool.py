@@ -199,7 +199,8 @@ def _checked_value(argument: Argument, value: Any) -> Any:
     if argument.filled and isinstance(value, str) and not value.strip():
         raise WrongArguments(f"the {argument.name} is empty: send what is to be done")
     try:
-        str(value).encode()
+        if isinstance(value, str):
+            value.encode()
     except UnicodeEncodeError as error:
         wrong = f"`{argument.name}` holds half a surrogate pair: send whole Unicode characters"
         raise WrongArguments(wrong) from error

@@ -16,6 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+_HAS_FD = Path("/proc/self/fd").is_dir()
+"""Whether the system tells there what a process has open."""
+
 
 class LivenessPipe:
     """Nothing is ever written to it: it ends when its last holder does. On systems other than Linux it finds nobody."""
@@ -23,7 +26,7 @@ class LivenessPipe:
     def __init__(self) -> None:
         self._read: int | None = None
         self._write: int | None = None
-        if sys.platform == "linux" and Path("/proc/self/fd").is_dir():
+        if sys.platform == "linux" and _HAS_FD:
             self._read, self._write = os.pipe()
 
     def descriptors(self) -> tuple[int, ...]:
@@ -213,13 +216,16 @@ def stat_fields(pid: int | str) -> list[bytes]:
 
 
 def open_paths(pid: int) -> set[str]:
-    """The files that a process has open, as far as this user may see."""
+    """What a process has open, as far as this user may see: files and, on Linux, pipes and the like, each as the system
+    names it, in the form of `os.path.normcase`."""
     found: set[str] = set()
-    if not Path("/proc/self/fd").is_dir():
+    if not _HAS_FD:
         import psutil
 
         with suppress(psutil.Error, OSError):  # it has ended, or belongs to another user
-            found.update(str(Path(opened.path).resolve()) for opened in psutil.Process(pid).open_files())
+            for opened in psutil.Process(pid).open_files():
+                with suppress(OSError, RuntimeError):  # links that lead in a circle say nothing of the others
+                    found.add(os.path.normcase(Path(opened.path).resolve()))
         return found
     folder = f"/proc/{pid}/fd"
     with suppress(OSError):  # likewise

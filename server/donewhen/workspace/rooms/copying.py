@@ -110,9 +110,11 @@ def copy_tree(
     folder `without` is left out. Raises OSError, and WorkspaceError if the tree has more than `most` files or bytes."""
     files = size = 0
     installed: Path | None = None
-    # With a descriptor of each folder, whoever puts a link in its place meanwhile leads nobody out.
-    walk = os.fwalk(root) if sys.platform != "win32" else ((*each, None) for each in os.walk(root))
-    for folder, folders, names, here in walk:
+    # With a descriptor of each folder, whoever puts a link in its place meanwhile leads nobody out. What walks has no
+    # name: a traceback would keep it, and the descriptors with it.
+    for folder, folders, names, here in (
+        os.fwalk(root) if sys.platform != "win32" else ((*each, None) for each in os.walk(root))
+    ):
         place = Path(folder).relative_to(root)
         if ENVIRONMENT in names:
             installed = place

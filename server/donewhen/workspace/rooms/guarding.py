@@ -89,12 +89,12 @@ class Guarded:
         found += [_joined(folder, name) for folder in data for name in IN_GIT]
         missing += [_joined(folder, name) for folder in data for name in _ABSENT_IN_GIT]
         for path in dict.fromkeys(missing):
-            if self._held(path, undone):
+            if self._hold_place(path, undone):
                 found.append(path)
         passed: list[str] = []
         for way in ways:
             for path in way:
-                self._held(path, undone)
+                self._hold_place(path, undone)
                 # What stands in for a folder on the way, such as a file, could be replaced by one.
                 (passed if path != way[-1] and is_folder(root / path) else found).append(path)
         kept = {path for path in found if self._is_real(path)}
@@ -104,8 +104,8 @@ class Guarded:
         pinned = sorted(path for path in above - kept if not kept.intersection(folders_above(path)))
         return [*(Mount("written", root / path) for path in pinned), *(Mount("seen", root / path) for path in outer)]
 
-    def _held(self, path: str, undone: list[Callable[[], object]]) -> bool:
-        """Whether something of ours now holds the place of what is missing at a path."""
+    def _hold_place(self, path: str, undone: list[Callable[[], object]]) -> bool:
+        """Puts something of ours in the place of what is missing at a path; whether it did."""
         held = hold(self._records, self._root, path) if _is_inside(self._root, path) else None
         if held is not None:
             undone.append(lambda: let_go(held))
@@ -176,9 +176,7 @@ class Guarded:
         for config in (*configs, Path("/etc/gitconfig")):
             with contextlib.suppress(OSError):
                 for named in _HOOKS_PATH.findall(read_bytes(config)):
-                    # What git takes from a value as it stands in its configuration.
-                    value = _QUOTED.sub(lambda one: _ESCAPES.get(one[1], one[1]) if one[1] else b"", named.rstrip())
-                    path = os.fsdecode(value)
+                    path = os.fsdecode(_unquoted(named))
                     path = f"{home}{path[1:]}" if home is not None and path.startswith("~/") else path
                     passed = _entries_on(os.path.join(root, top, path))  # noqa: PTH118  # its `..` follow links
                     inside = [os.path.relpath(one, root) for one in passed if one.startswith(f"{root}/")]
@@ -218,6 +216,11 @@ def _read_entries(state: tuple[int, int, int, int], entries: Iterable[os.DirEntr
 def _is_inside(root: Path, path: str) -> bool:
     """Whether a path names something in the workspace, or that may be made there, and no folder above it is a link."""
     return path != "." and not path.startswith("../") and has_real_folders(root, path)
+
+
+def _unquoted(value: bytes) -> bytes:
+    """What git takes from a value as it stands in its configuration."""
+    return _QUOTED.sub(lambda one: _ESCAPES.get(one[1], one[1]) if one[1] else b"", value.rstrip())
 
 
 def _entries_on(path: str) -> Iterator[str]:
