@@ -54,7 +54,10 @@ def received(record: Path) -> list[dict[str, Any]]:
     """The settings that the server was sent, in their order."""
     found: list[dict[str, Any]] = []
     for part in record.read_bytes().split(b"Content-Length: ")[1:]:
-        message: dict[str, Any] = json.loads(part.split(b"\r\n\r\n", 1)[1])
+        length, _, body = part.partition(b"\r\n\r\n")
+        if not body or len(body) < int(length.split()[0]):
+            continue  # it is being written
+        message: dict[str, Any] = json.loads(body)
         if message.get("method") == "initialize":
             found.append(message["params"]["initializationOptions"])
         elif message.get("method") == "workspace/didChangeConfiguration":
