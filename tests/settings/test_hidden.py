@@ -40,7 +40,7 @@ def test_those_of_the_folder_count_and_the_home_is_the_persons(tmp_path: Path) -
         ("[[hidden_checks]]\nworkspace = '/w'\nname = 'a'\n", "number 1: command must be a line of text"),
         (
             "[[hidden_checks]]\nworkspace = '/w'\nname = 'a'\ncommand = 'x'\nfolder = '/'\n",
-            "'folder' is not one of its fields",
+            "has no key `folder`: it takes workspace, name, command",
         ),
     ],
 )

@@ -115,7 +115,7 @@ class Connection:
         self.guard = guard
         """Of a client over TCP, whose runs outlive it."""
         self._profile: ClientProfile | None = None
-        """None until `initialize` is admitted: what comes at its heels is not served where it is refused."""
+        """None until `initialize` is admitted: what is sent right behind one that is refused is not served."""
         self._turn = asyncio.Lock()
         self._session: Session | None = None
         self._watching: asyncio.Task[None] | None = None

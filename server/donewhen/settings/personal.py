@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # rules are rare, and what judges command lines costs start-u
 
 ACTIONS: tuple[Permit, ...] = ("allow", "ask", "deny")
 APPROVAL_KEYS = (*ACTIONS, "rules", "plugins", "plugins_off")
-"""What is read here, and what no workspace file may hold."""
+"""What `take_approvals` reads, and what no workspace file may hold."""
 ESSENTIAL = ("approval",)
 """Plugins that no run goes without."""
 _EXAMPLE_RULE = '[[rules]]; tool = "edit_file"; pattern = "docs/**"; action = "ask"'
@@ -58,12 +58,7 @@ def take_approvals(table: dict[str, Any], where: str) -> Approvals:
 
 def _approval_rule(entry: object, number: int, where: str) -> ApprovalRule:
     named = f"rules, number {number}"
-    if not isinstance(entry, dict):
-        raise InvalidGoal(f"{named}, must be a table such as {_EXAMPLE_RULE}; it is {entry!r} (in {where})")
-    values = cast("Mapping[str, object]", entry)
-    for key in values:
-        if key not in _RULE_FIELDS:
-            raise InvalidGoal(f"{named}, has no key `{key}`: it takes {', '.join(_RULE_FIELDS)} (in {where})")
+    values = _table_of(entry, f"{named},", _RULE_FIELDS, _EXAMPLE_RULE, where)
     tool, pattern, action = (values.get(key) for key in _RULE_FIELDS)
     if not isinstance(tool, str) or not isinstance(pattern, str):
         raise InvalidGoal(f"{named}, needs `tool` and `pattern`, both text, such as {_EXAMPLE_RULE} (in {where})")
@@ -81,6 +76,17 @@ def _rule_of(tool: str | None, pattern: str, action: Permit, named: str, where: 
     if problem is not None:
         raise InvalidGoal(f"{named}: {problem} (in {where})")
     return rule
+
+
+def _table_of(entry: object, named: str, keys: Sequence[str], example: str, where: str) -> Mapping[str, object]:
+    """The entry, which must be a table with none but these keys. Raises InvalidGoal."""
+    if not isinstance(entry, dict):
+        raise InvalidGoal(f"{named} must be a table such as {example}; it is {entry!r} (in {where})")
+    values = cast("Mapping[str, object]", entry)
+    for key in values:
+        if key not in keys:
+            raise InvalidGoal(f"{named} has no key `{key}`: it takes {', '.join(keys)} (in {where})")
+    return values
 
 
 def _texts(key: str, given: object, example: str, where: str) -> tuple[str, ...]:
@@ -132,12 +138,7 @@ def take_hidden(table: dict[str, Any], root: Path | None, where: str) -> tuple[H
 
 def _hidden_fields(entry: object, number: int, where: str) -> tuple[str, str, str]:
     named = f"{HIDDEN_KEY}, number {number}"
-    if not isinstance(entry, dict):
-        raise InvalidGoal(f"{named}, must be a table such as {_EXAMPLE_CHECK}; it is {entry!r} (in {where})")
-    values = cast("Mapping[str, object]", entry)
-    for key in values:
-        if key not in _CHECK_FIELDS:
-            raise InvalidGoal(f"{named}: {key!r} is not one of its fields; use {', '.join(_CHECK_FIELDS)} (in {where})")
+    values = _table_of(entry, f"{named},", _CHECK_FIELDS, _EXAMPLE_CHECK, where)
     texts = [values.get(field) for field in _CHECK_FIELDS]
     for field, text in zip(_CHECK_FIELDS, texts, strict=True):
         if not isinstance(text, str) or not text.strip() or "\n" in text:
@@ -166,15 +167,10 @@ class ModelPrice:
 def read_prices(table: object, where: str) -> dict[str, ModelPrice]:
     """The prices by the name of the model. Raises InvalidGoal that says how one is written."""
     if not isinstance(table, dict):
-        raise _refused("prices", table, where)
+        raise InvalidGoal(f"prices must be a table such as {_EXAMPLE_PRICE}; it is {table!r} (in {where})")
     prices: dict[str, ModelPrice] = {}
     for name, entry in cast(dict[str, object], table).items():
-        if not isinstance(entry, dict):
-            raise _refused(f'prices."{name}"', entry, where)
-        values = cast(Mapping[str, object], entry)
-        for key in values:
-            if key not in PRICE_KEYS:
-                raise InvalidGoal(f'prices."{name}" has no key `{key}`: it takes {", ".join(PRICE_KEYS)} (in {where})')
+        values = _table_of(entry, f'prices."{name}"', PRICE_KEYS, _EXAMPLE_PRICE, where)
         given = _dollars(name, "input", values.get("input"), where)
         made = _dollars(name, "output", values.get("output"), where)
         cached = _dollars(name, "cached", values["cached"], where) if "cached" in values else None
@@ -191,14 +187,12 @@ def price_example(model: str) -> str:
     return f'[prices."{model}"]\ninput = 1.00\noutput = 2.00'
 
 
+_EXAMPLE_PRICE = price_example("provider/name").replace("\n", "; ")
+
+
 def _dollars(name: str, key: str, value: object, where: str) -> float:
     # `value >= 0` is false for NaN too.
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and value != float("inf"):
         return float(value)
     message = f'prices."{name}" needs `{key}`, US dollars per million tokens, at least 0; it is {value!r} (in {where})'
     raise InvalidGoal(message)
-
-
-def _refused(what: str, value: object, where: str) -> InvalidGoal:
-    lines = price_example("provider/name").replace("\n", "; ")
-    return InvalidGoal(f"{what} must be a table such as {lines}; it is {value!r} (in {where})")

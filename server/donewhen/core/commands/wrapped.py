@@ -357,7 +357,7 @@ def _after_options(words: Sequence[str], at: int, program: str) -> int:
         if words[at] in ("-m", "--module") and program in WRAPPERS and WRAPPERS[program].module:
             return at + 1
         at += 2 if words[at] in values else 1
-    # A value may be missing: the line is still being typed.
+    # The last option may lack its value.
     return min(at, len(words))
 
 

@@ -66,7 +66,10 @@ async def serve(client: Client, place: IteratingPlace, queues: Sequence[str], pa
         # A worker of a namespace that isn't there neither works nor ends.
         await client.workflow_service.describe_namespace(DescribeNamespaceRequest(namespace=client.namespace))
     except RPCError as error:
-        raise UsageError(f"the Temporal server gives this worker no goals: {error.message}") from error
+        why = error.message.rstrip(".")
+        raise UsageError(
+            f"the Temporal server gives this worker no goals: {why}. Check --temporal and --namespace"
+        ) from error
     activities = Iterations(place)
     # The workflows are deterministic by what they are made of, and the sandbox would import the engine again for each.
     workflows = Worker(
