@@ -281,7 +281,7 @@ def _summary(goal: Goal, options: RunOptions, settings: Settings, known: KnownFa
     if options.worker in ("human", None):
         return ""
     environment, command = known.environment(), options.worker_command or ""
-    # The variables that agents log in with and that a command which is not a known agent doesn't get.
+    # What agents log in with, and a command that is not a known agent doesn't get.
     withheld: Sequence[str] = ()
     if is_program(options.worker) and settings.pick("pass_env") != (NOTHING,) and not agents_in(command):
         withheld = held_back(options.pass_env, environment, is_sensitive)

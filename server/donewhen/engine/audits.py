@@ -233,7 +233,7 @@ WORTH_AFFECTED_FIRST = 2.0
 AFFECTED_PART = 0.5
 """The most that they may take of what the whole check took: it waits for them."""
 MAX_AFFECTED_RUNS = 3
-"""How often saves may have them begin again; after that the whole check runs."""
+"""How often they run, since saves have them begin again; after that the whole check runs."""
 
 
 async def _run_affected_first(run: ActiveRun, checks: Sequence[Check]) -> None:

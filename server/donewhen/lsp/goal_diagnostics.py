@@ -22,7 +22,7 @@ STATUS_SEVERITIES: Mapping[str, ProblemSeverity] = {
     "unverified": "information",
     "regressed": "error",
 }
-"""Of a requirement that stands so; of what is proven or waived there is no diagnostic."""
+"""The severity for a requirement of that status; what is proven or waived has no diagnostic."""
 RENEWED = " (being proven again)"
 MAX_CODE_DIAGNOSTICS = 200
 MAX_NAMED = 5

@@ -151,7 +151,8 @@ def relative(path: str, root: Path) -> str:
 
 
 class Updates:
-    """The updates of one turn. `replaying`: an earlier session is told again, of which nothing is put on record."""
+    """The updates of one turn. `replaying`: an earlier session is played again. Nothing of it is put on record, and
+    what it had cost is where this turn's cost begins."""
 
     def __init__(self, context: TurnContext, naming: str, agent: str) -> None:
         self.replaying = False

@@ -346,7 +346,7 @@ def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
 
 
 def with_ending(state: RunState, status: e.EndStatus, reason: str) -> RunState:
-    """The run ends so, as soon as it is decided what comes next."""
+    """The run, to end in this way as soon as it is decided what comes next."""
     return replace(state, lifecycle=replace(state.lifecycle, ending=(status, reason)))
 
 

@@ -253,7 +253,7 @@ def answer_of(returned: Any) -> Answer | None:
     messages = several(returned)
     if not messages:
         return next((found for read in _packages().results if (found := read(returned)) is not None), None)
-    # Of messages as mappings nobody says that they are a known package's.
+    # Messages that are plain mappings may be anybody's: nothing says that they are a known package's.
     if isinstance(messages[-1], Mapping | str) or not has(messages[-1], "__dict__"):
         return None
     plain = plain_messages(messages)
