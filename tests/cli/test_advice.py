@@ -88,3 +88,20 @@ async def test_the_judge_helps_before_the_agent_does(choices: Choices, model: st
         assert found.spent is None
         with pytest.raises(GoalFileError):
             await found.hints("")
+
+
+@pytest.mark.parametrize("name", ["mistyped", "openai/"])
+def test_a_name_that_is_no_models_is_refused_before_anything_is_asked_or_drafted(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def typed(*argv: str) -> int:
+        user_file = tmp_path / "none.toml"
+        return main([*argv, "--workspace", str(tmp_path), "--model", name], Services(), _no_server, user_file=user_file)
+
+    assert typed("init", "Ship it") == 2
+    assert not (tmp_path / "GOAL.md").exists()
+    (tmp_path / "GOAL.md").write_text("# Speed\n\n- [ ] The export is fast\n")
+    assert typed("preflight") == 2
+    printed = capsys.readouterr()
+    assert printed.err.count(f"`{name}` names no ") == 2
+    assert "asked" not in printed.err

@@ -94,6 +94,7 @@ def test_a_model_without_its_key_is_told() -> None:
 def test_a_name_that_is_no_models_is_a_problem(tmp_path: Path, name: str, lacks: str) -> None:
     found = models_facts(Settings(given=Choices(model=name)), {}, MemoryModelNotes())
     assert f"✗ worker's model {name}: `{name}` names no {lacks}: write `provider/model`" in told(tmp_path, found)
+    assert f"- worker agent: {name}" in told(tmp_path, found)
 
 
 def test_how_a_judge_was_measured_is_told_with_what_to_do(tmp_path: Path) -> None:

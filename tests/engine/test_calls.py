@@ -54,13 +54,17 @@ async def starts(
     limits: LimitChanges | None = None,
     approve: Approve = "ask",
     preserve: bool = True,
+    weak_judge: bool = False,
 ) -> tuple[Supervisor, str]:
     worker = Talker(world, list(plays))
 
     def settle(of: Goal, options: StartOptions) -> Start:
         start = world.settle(of, options)
         return replace(
-            start, options=replace(start.options, worker="agent", approve=approve, preserve_context=preserve)
+            start,
+            options=replace(
+                start.options, worker="agent", approve=approve, preserve_context=preserve, weak_judge=weak_judge
+            ),
         )
 
     supervisor = world.supervisor(settle=settle, worker=lambda options: worker)
@@ -357,6 +361,19 @@ async def test_c09_any_other_claim_is_put_to_a_person(world: World, reply: Judge
     assert "says that it is blocked" in waiting.state.interrupts[0].title
     await supervisor.answer(run_id, "I1", Answer("approve"))
     assert (await ended(supervisor, run_id)).state.status == "blocked"
+
+
+@pytest.mark.conformance("C9")
+async def test_c09_a_claim_that_a_weak_judge_confirms_is_put_to_a_person(world: World) -> None:
+    def ask(task: JudgeTask) -> Judgement:
+        return Judgement(None, confirmed=True, reason="I see it", evidence_ids=(task.evidence[0].id,))
+
+    world.judge = CallableJudge(ask)
+    supervisor, run_id = await starts(world, _claims("impossible"), weak_judge=True)
+    waiting = await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
+    assert "says that it can't be done" in waiting.state.interrupts[0].title
+    await supervisor.answer(run_id, "I1", Answer("approve"))
+    assert (await ended(supervisor, run_id)).state.status == "impossible"
 
 
 @pytest.mark.conformance("C9", "A6")

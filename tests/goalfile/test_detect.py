@@ -267,14 +267,40 @@ INSTALLS = {
     "a variable names it": "VENV = .venv\n$(VENV)/ok:\n\tuv sync\ntest: $(VENV)/ok\n\t./run\n",
     "its own line fetches": "test:\n\tcurl -O https://example.org/data\n\t./run\n",
     "it runs tox": "test:\n\ttox -e py\n",
+    "it has another target made": "deps:\n\tuv sync\ntest:\n\t$(MAKE) deps\n\t./run\n",
+    "it stands in a file that is included": "include rules.mk\ntest: fetched\n\t./run\n",
+    "it stands in a folder below": "test:\n\t$(MAKE) -C sub fetched\n\t./run\n",
+    "it stands behind a semicolon": "test: ; uv sync\n",
+    "a pattern stands for it": ".venv/%:\n\tpython -m venv .venv\ntest: .venv/ok\n\t./run\n",
+    "two targets have one recipe": "one deps:\n\tuv sync\ntest: deps\n\t./run\n",
+    "it runs in an environment that is not there yet": "test:\n\tuv run python run.py\n",
 }
 
 
 @each_row("makefile", INSTALLS.values(), ids=INSTALLS)
 def test_a_recipe_that_installs_or_fetches_is_told_and_not_tried(makefile: str, tmp_path: Path) -> None:
     write(tmp_path, "Makefile", makefile)
+    write(tmp_path, "rules.mk", "fetched:\n\tcurl -O https://example.org/data\n")
+    write(tmp_path, "sub/Makefile", "fetched:\n\tcurl -O https://example.org/data\n")
     found = next(check for check in detect(tmp_path) if check.command == "make test")
     assert found.lacking.startswith("it was not tried, because it installs or fetches something: `")
+
+
+@pytest.mark.parametrize(
+    "makefile",
+    [
+        "test:\n\tuv run python run.py\n",
+        "include rules.mk\ntest: ready\n\t./run\n",
+        "all test check: ready ; ./run\nready:\n\t./prepare\n",
+        "%.o: %.c\n\tcc -c $<\ntest: a.o\n\t$(MAKE) -C sub ready\n",
+    ],
+)
+def test_a_recipe_that_only_runs_things_is_tried(makefile: str, tmp_path: Path) -> None:
+    write(tmp_path, "Makefile", makefile)
+    write(tmp_path, "rules.mk", "ready:\n\t./prepare\n")
+    write(tmp_path, "sub/Makefile", "ready:\n\t./prepare\n")
+    (tmp_path / ".venv").mkdir()
+    assert next(check for check in detect(tmp_path) if check.command == "make test").lacking == ""
 
 
 def test_a_script_of_npm_that_installs_is_told_and_not_tried(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from donewhen.app.engine import open_models
-from donewhen.app.resolver import KnownFacts, lacked_extra
+from donewhen.app.resolver import KnownFacts, lacked_extra, refuse_incomplete_name
 from donewhen.app.workspace_context import WorkspaceContext, plugins_there
 from donewhen.core.errors import GoalFileError, UsageError
 from donewhen.core.work import Usage
@@ -61,11 +61,12 @@ async def adviser(
     root: Path, settings: Settings, context: WorkspaceContext | None = None, known: KnownFacts | None = None
 ) -> AsyncGenerator[ModelAdviser | None]:
     """The judge's model, else the agent's, else None: a model that wasn't configured is never asked. Raises UsageError
-    if models aren't installed."""
+    if models aren't installed, or if the name is not one of a model."""
     name = settings.adviser
     if name is None:
         yield None
         return
+    refuse_incomplete_name(name)
     judged = settings.pick("judge_model") is not None
     role, base = ("judge", "judge_api_base") if judged else ("worker", "api_base")
     if (extra := lacked_extra(name, settings.pick(base), known or KnownFacts())) is not None:

@@ -324,7 +324,7 @@ def refuse_unready(goal: Goal, options: RunOptions, known: KnownFacts) -> None:
         raise UsageError(of_an_editor(editors[0]), lacks="model")
     asked = [one for one in asked if not is_editors(one[1])]
     for role, model, api_base in asked:
-        _refuse_incomplete_name(model)
+        refuse_incomplete_name(model)
         if (extra := lacked_extra(model, api_base, known)) is not None:
             who = "worker agent" if role == "worker" else f"the judge {options.judge}"
             instead = ", or work yourself with --worker human" if role == "worker" else ""
@@ -374,7 +374,8 @@ def _programs(words: Sequence[str]) -> Iterator[str]:
         words = behind_wrapper((name, *words[1:])) if name in _SAME_PATH and not looks_elsewhere else ()
 
 
-def _refuse_incomplete_name(model: str) -> None:
+def refuse_incomplete_name(model: str) -> None:
+    """Raises UsageError for a name without a provider that there is, or with nothing behind it."""
     # Lazy: they read a file of prices.
     from donewhen.models.catalogue import is_full_name
     from donewhen.models.failures import names_no_provider

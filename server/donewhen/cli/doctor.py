@@ -97,7 +97,7 @@ def _workspace_lines(call: Call, facts: DoctorFacts) -> Iterator[DoctorLine]:
 def _workers(models: ModelsFacts, call: Call) -> Iterator[DoctorLine]:
     agents = [one.model for one in models.configured if one.role == "worker"]
     judges = [one.model for one in models.configured if one.role == "judge"]
-    lacking = {one.role for one in models.configured if one.lacks is not None}
+    lacking = {one.role for one in models.configured if one.lacks is not None or one.misnamed}
     agent: State = "ok" if agents and "worker" not in lacking else "missing"
     how = "" if agents else "set a model: --model PROVIDER/NAME, DONEWHEN_MODEL or `model` in your settings"
     found: dict[str, tuple[State, str, str]] = {

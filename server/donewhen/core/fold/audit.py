@@ -331,14 +331,14 @@ def _scope(state: RunState, event: e.JudgeFinished, finding: RequirementVerdict)
 
 
 def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
-    """A confirmed claim ends the run; any other is for a person."""
+    """A confirmed claim ends the run; any other is for a person, as is what a weak judge confirms."""
     state = judge_paid(charge_open_calls(state, "judge"), event.usage)
     state = replace(state, judge=replace(state.judge, deciding=(), outages=0, outage_reason=""))
     claim = state.last_turn.claim
     if claim is None:
         return state
     fresh = all(state.evidence.citable.get(key) == state.revision for key in event.evidence_ids)
-    cited = event.evidence_ids and fresh and state.judge.disturbed is None
+    cited = event.evidence_ids and fresh and state.judge.disturbed is None and not state.options.weak_judge
     if event.confirmed and cited and (claim.state == "blocked" or claim.state == "impossible"):
         state = with_ending(state, claim.state, f"{claim.text} (the judge confirms: {event.reason})")
         return replace(state, last_turn=replace(state.last_turn, claim=None))

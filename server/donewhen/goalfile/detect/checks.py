@@ -185,9 +185,13 @@ FETCHES = "it was not tried, because it installs or fetches something: `{}`"
 """Why a recipe is not drafted."""
 
 
-def fetches(lines: Sequence[str]) -> str:
+_SYNCS = re.compile(r"\b(?:uv|pdm|poetry|pipenv|hatch|rye|pixi)\s+run\b")
+"""What makes the environment that it runs in, where there is none."""
+
+
+def fetches(lines: Sequence[str], *, has_environment: bool = True) -> str:
     """The first of a recipe's lines that installs or fetches something, or makes an environment; empty if none does."""
-    return next((line for line in lines if _FETCHES.search(line)), "")
+    return next((line for line in lines if _FETCHES.search(line) or (not has_environment and _SYNCS.search(line))), "")
 
 
 def _edits(words: tuple[str, ...]) -> bool:

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import islice
 from typing import cast
 
@@ -299,8 +300,14 @@ _TARGETS: dict[str, CheckPurpose] = {
     "test": "test", "tests": "test", "check": "other", "lint": "lint", "typecheck": "types", "type-check": "types",
     "types": "types", "mypy": "types", "unittest": "test", "pytest": "test",
 }  # fmt: skip
-_MAKE_TARGET = re.compile(r"^([A-Za-z.$][\w./()$-]*)(?:[ \t]+[\w-]+)*[ \t]*::?(?![:=])([^\n#;]*)", re.MULTILINE)
-_JUST_RECIPE = re.compile(r"^@?([A-Za-z][\w-]*)(?:[ \t]+[^:\n]+)?[ \t]*:(?!=)([^\n#]*)", re.MULTILINE)
+_MAKE_TARGET = re.compile(
+    r"^([A-Za-z.$%][\w./()$%-]*(?:[ \t]+[\w./()$%-]+)*)[ \t]*::?(?![:=])([^\n#;]*)(?:;([^\n]*))?", re.MULTILINE
+)
+_JUST_RECIPE = re.compile(r"^@?([A-Za-z][\w-]*)(?:[ \t]+[^:\n]+)?[ \t]*:(?!=)([^\n#]*)()", re.MULTILINE)
+_AGAIN = re.compile(r"(?:^|[\s;&|])(?:\$[({]MAKE[)}]|g?make|just)\s+([^;&|]*)")
+"""A recipe that has others made."""
+_INCLUDE = re.compile(r"^(?:-|s)?(?:include|import)[ \t]+([^\n#]+)", re.MULTILINE)
+_BELOW = re.compile(r"(?:\$[({]MAKE[)}]|\bg?make)[ \t][^\n;&|]*-C[ \t]*([\w./-]+)")
 _RUNNERS = (
     ("make", _MAKE_TARGET, ("GNUmakefile", "makefile", "Makefile")),
     ("just", _JUST_RECIPE, ("justfile", "Justfile", ".justfile")),
@@ -313,12 +320,13 @@ def recipes(folder: Folder) -> Iterator[DetectedCheck]:
     """`make test` and similar targets, except those that install or publish on their way."""
     for program, pattern, files in _RUNNERS:
         file = folder.has(*files)
-        text = folder.file_text(file) if file else ""
+        text = _with_included(folder, folder.file_text(file)) if file else ""
         known = _recipes_in(text, pattern)
+        has_environment = folder.is_folder(".venv")
         for name in known:
             if name in _TARGETS:
                 lines = list(islice(_lines_of(name, known), _MOST_STEPS))
-                fetched = fetches(lines)
+                fetched = fetches(lines, has_environment=has_environment)
                 if fetched or all(map(is_harmless, lines)):
                     needed = dict.fromkeys([program, *filter(None, map(_program_of, lines))])
                     yield DetectedCheck(
@@ -342,22 +350,35 @@ def _recipe_lines(folder: Folder) -> Iterator[DetectedCheck]:
                     yield found[0]
 
 
+def _with_included(folder: Folder, text: str) -> str:
+    """With the files that it includes, and those of folders below in which it has something made, if their names are
+    plain: each once, and no further."""
+    names = [name.strip("'\"") for found in _INCLUDE.findall(text) for name in found.split()]
+    names += [f"{name}/Makefile" for name in _BELOW.findall(text)]
+    return "\n".join((text, *map(folder.file_text, names[:_MOST_JOBS])))
+
+
 def _recipes_in(text: str, pattern: re.Pattern[str]) -> dict[str, tuple[list[str], list[str]]]:
-    """The dependencies of each target, and its lines."""
+    """The dependencies of each target, and its lines, that on the target's own line among them."""
     found: dict[str, tuple[list[str], list[str]]] = {}
     for match in islice(pattern.finditer(text), 500):
-        lines: list[str] = []
+        lines = [(match[3] or "").strip().lstrip("@-+").strip()]
         for line in text[match.end() :].split("\n", _MOST_STEPS)[1:_MOST_STEPS]:
             if not line.startswith(("\t", " ")):
                 break
             lines.append(line.strip().lstrip("@-+").strip())
-        found.setdefault(match[1], (match[2].split(), [line for line in lines if line and not line.startswith("#")]))
+        recipe = (match[2].split(), [line for line in lines if line and not line.startswith("#")])
+        for name in match[1].split():
+            found.setdefault(name, recipe)
     return found
 
 
 def _lines_of(name: str, known: Mapping[str, tuple[list[str], list[str]]], depth: int = 0) -> Iterator[str]:
-    before, lines = known.get(name, ([], []))
-    for one in before[:_MOST_JOBS] if depth < _DEEPEST else ():
+    """The lines that making a target runs: those of what it needs, of its own recipe, and of what that has made."""
+    pattern = next((one for one in known if "%" in one and fnmatchcase(name, one.replace("%", "*"))), name)
+    before, lines = known.get(name) or known.get(pattern, ([], []))
+    again = [word for line in lines for found in _AGAIN.findall(line) for word in found.split()]
+    for one in (*before[:_MOST_JOBS], *again[:_MOST_JOBS]) if depth < _DEEPEST else ():
         yield from _lines_of(one, known, depth + 1)
     yield from lines
 
