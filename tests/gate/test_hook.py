@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -102,6 +105,34 @@ def test_the_run_says_that_the_agent_stopped_unproven_and_why(place: Place, limi
     assert "stopped unproven" not in place.call("status").out
 
 
+@pytest.mark.parametrize("last", ["{", '{"hook_event_name": "Stop", "stop_hook_active": true}'])
+def test_the_run_says_that_a_call_could_not_be_read_until_one_can(place: Place, last: str) -> None:
+    place.start()
+    assert place.call("gate", sent="{").block
+    assert "an agent works on it" in place.call("status").out
+    assert place.call("gate", sent=last).code == 1
+    said = place.call("status").out
+    assert re.search(r"the agent stopped unproven at \d\d:\d\d: the hook's call could not be read", said), said
+    place.write("product.txt", "done\n")
+    assert "is proven" in place.stop().note
+    assert place.call("gate", sent=last).code == 1
+    assert place.statuses() == ["complete"]
+
+
+@pytest.mark.skipif(find_spec("litellm") is None, reason="a judge needs it")
+def test_the_run_says_that_the_agent_stopped_where_it_could_not_be_checked(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.write("GOAL.md", GOAL + "- [ ] It reads well\n")
+    place.environ["DONEWHEN_JUDGE_MODEL"] = "openai/judge"
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    place.start()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert "there is no key for openai/judge" in place.stop().note
+    said = place.call("status").out
+    assert re.search(r"stopped unproven at \d\d:\d\d: it could not be checked: there is no key for", said), said
+
+
 @pytest.mark.slow
 def test_a_session_is_sent_back_no_more_often_than_the_goal_says(place: Place) -> None:
     place.write("GOAL.md", "---\nmax_iterations: 2\n---\n" + GOAL)
@@ -120,6 +151,78 @@ def test_without_a_goal_it_says_nothing(tmp_path: Path) -> None:
     for said in (place.start(), place.stop()):
         assert (said.code, said.answer, said.err) == (0, {}, "")
     assert not place.state.exists()
+
+
+GONE = "The goal file {} was deleted by the worker"
+EASY = GOAL.replace("grep -q done product.txt", "true")
+
+
+def deletes(root: Path, goal: str) -> None:
+    (root / goal).unlink()
+
+
+def renames(root: Path, goal: str) -> None:
+    (root / goal).rename(root / "OTHER.md")
+
+
+def renames_to_another_goal(root: Path, goal: str) -> None:
+    (root / goal).rename(root / "b.goal.md")
+
+
+def joins(root: Path, goal: str) -> None:
+    shutil.copy(root / goal, root / "b.goal.md")
+
+
+def puts_before(root: Path, goal: str) -> None:
+    (root / "GOAL.md").write_text(EASY, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("goal", "act", "said"),
+    [
+        ("GOAL.md", deletes, GONE),
+        ("GOAL.md", renames, GONE),
+        ("a.goal.md", renames_to_another_goal, GONE),
+        ("a.goal.md", joins, "R1 (unmet)"),
+        ("a.goal.md", puts_before, "R1 (unmet)"),
+    ],
+)
+@pytest.mark.parametrize("named", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_an_agent_is_held_to_the_goal_that_it_began_with(
+    tmp_path: Path, goal: str, act: Callable[[Path, str], None], said: str, named: bool
+) -> None:
+    place = Place(tmp_path, named=named)
+    place.write(goal, GOAL)
+    place.start()
+    act(place.root, goal)
+    back = place.stop()
+    assert f"The goal in {goal} is not proven yet" in back.block
+    assert said.format(goal) in back.block
+    let_go = place.stop(stop_hook_active=True)
+    assert (let_go.block, "NOT proven" in let_go.note) == ("", True)
+    place.named = True
+    assert "the agent stopped unproven" in place.call("status").out
+    place.write(goal, GOAL)
+    place.write("product.txt", "done\n")
+    assert "is proven" in place.stop().note
+
+
+def test_a_run_that_a_person_stopped_holds_no_agent_to_a_goal_that_is_gone(place: Place) -> None:
+    place.start()
+    (place.root / "GOAL.md").unlink()
+    place.forget_agents()
+    assert place.call("stop", read_record(place.root, place.state).runs["GOAL.md"]).code == 0
+    assert place.stop().answer == {}
+
+
+def test_a_new_agent_may_begin_with_another_goal(place: Place) -> None:
+    place.start()
+    (place.root / "GOAL.md").rename(place.root / "b.goal.md")
+    place.forget_agents()
+    place.start("the next session")
+    back = place.stop("the next session")
+    assert "The goal in b.goal.md is not proven yet" in back.block
+    assert "goal_file" not in back.block
 
 
 def test_of_an_agent_that_is_held_no_one_is_told_to_resume_it(place: Place) -> None:
@@ -176,6 +279,14 @@ def test_a_start_that_no_form_knows_does_not_let_the_stop_go(place: Place) -> No
 def test_without_a_goal_a_call_that_no_form_knows_is_an_error_alone(tmp_path: Path, sent: str) -> None:
     said = Place(tmp_path).call("gate", sent=sent)
     assert (said.code, said.answer) == (1, {})
+
+
+def test_a_call_that_no_form_knows_lets_the_agent_stop_where_the_settings_can_not_be_read(place: Place) -> None:
+    place.named = False
+    place.write("pyproject.toml", "[tool.donewhen]\nmax_iterations = 'many'\n")
+    said = place.call("gate", sent={"hook_event_name": "ends", "session_id": "s", "cwd": str(place.root)})
+    assert (said.code, said.answer) == (1, {})
+    assert "max_iterations" in said.err
 
 
 def test_a_wrong_option_never_ends_with_the_code_that_blocks_agents(place: Place) -> None:

@@ -219,7 +219,7 @@ class Supervisor:
     async def _prepare_to_resume(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
         """Has the goal file, and hears from the plugin that halted it how to go on; else it is let go, as it was."""
         try:
-            if goal_file_gone(run):
+            if goal_file_gone(run) and not run.state.works_elsewhere:  # an agent hears of it from the audit
                 back = putting_back(run.state)
                 raise NotResumable(goal_gone(run.state.goal.path), typed=back and f" (`{back}` puts it back)")
             await resume_halted(run, answer)

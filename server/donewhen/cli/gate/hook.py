@@ -48,6 +48,7 @@ IN_A_RUN = "DONEWHEN_RUN_TOKEN"
 PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR")
 _ONCE_MORE = 2
 UNCHANGED = "nothing changed since it was last sent back"
+UNREAD = "the hook's call could not be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,13 @@ async def gate(call: Call) -> int:
     named: str | None = call.arguments.agent
     sent = await _sent_by_hook(call)
     if isinstance(sent, str):
-        return _unread(call, named, {}, f"the gate got {sent}")
+        return await _unread(call, named, {}, f"the gate got {sent}")
     form = form_of(sent, named)
     try:
         asked = read_call(form, sent)
         found = await _looked(call, asked)
     except NotAHook as wrong:
-        return _unread(call, named, sent, str(wrong))
+        return await _unread(call, named, sent, str(wrong))
     except DoneWhenError as error:
         # The agent may stop: the person reads that nothing was proven, and why.
         found = Found(None, f"Done When could not check whether the goal is proven: {error}")
@@ -85,24 +86,36 @@ async def gate(call: Call) -> int:
     return 0
 
 
-def _unread(call: Call, named: str | None, sent: dict[str, Any], wrong: str) -> int:
+async def _unread(call: Call, named: str | None, sent: dict[str, Any], wrong: str) -> int:
     """The answer to a call that no form knows. It may be an agent that stops: so where there is a goal, each session is
     held once for each of its events, and told why."""
     if call.terminal.interactive:  # no agent asks: there is nobody to hold
         call.terminal.message(f"`donewhen gate` is started by an agent's hook. {_HOW}")
         return 1
     call.terminal.message(f"donewhen: error: {wrong}. {_HOW}")
-    placed = None if call.terminal.environ.get(IN_A_RUN) else _placed(call, folders_of(sent))
-    if placed is not None and sent.get("stop_hook_active") is not True:
-        call, goal = placed
-        record = read_record(call.root, call.state_dir)
-        name = f"unread {event_of(sent)} of {session_of(sent) or agent_above()}"
-        session = record.session(name)
-        if not session.blocks and _keep_session(call, record.with_session(name, replace(session, blocks=1))):
-            call.terminal.document(block_unread(named, _HELD.format(wrong=wrong, goal=goal)))
-            return 0
-    call.terminal.document({})
-    return 1
+    try:
+        held = None if call.terminal.environ.get(IN_A_RUN) else await _held_unread(call, sent, wrong)
+    except DoneWhenError as error:
+        held = None
+        call.terminal.message(f"donewhen: error: {error}")
+    call.terminal.document({} if held is None else block_unread(named, held))
+    return 1 if held is None else 0
+
+
+async def _held_unread(call: Call, sent: dict[str, Any], wrong: str) -> str | None:
+    """What the agent is told; None where it may stop: it was told before, which its run says from now on."""
+    placed = await _placed(call, folders_of(sent))
+    if placed is None:
+        return None
+    call, goal = placed
+    record = read_record(call.root, call.state_dir)
+    name = f"unread {event_of(sent)} of {session_of(sent) or agent_above()}"
+    session = record.session(name)
+    first = not session.blocks and sent.get("stop_hook_active") is not True
+    if first and _keep_session(call, record.with_session(name, replace(session, blocks=1))):
+        return _HELD.format(wrong=wrong, goal=goal)
+    await _let_unseen_stop(call, record, goal, UNREAD)
+    return None
 
 
 _HELD = (
@@ -132,7 +145,7 @@ async def _sent_by_hook(call: Call) -> dict[str, Any] | str:
 async def _looked(call: Call, asked: HookCall) -> Found:
     if call.terminal.environ.get(IN_A_RUN):
         return Found(None)  # the run that started this agent looks itself, with a start of its own
-    placed = _placed(call, asked.folders)
+    placed = await _placed(call, asked.folders, begins=asked.event == "start")
     if placed is None:
         return Found(None)
     call, goal = placed
@@ -140,40 +153,57 @@ async def _looked(call: Call, asked: HookCall) -> Found:
     if asked.event == "start":
         await _begin_session(call, goal, record, asked)
         return Found(None)
-    return await _stopped(call, goal, record, asked)
+    try:
+        return await _stopped(call, goal, record, asked)
+    except DoneWhenError as error:
+        with suppress(DoneWhenError):  # what kept it from looking may keep it from this too
+            await _let_unseen_stop(call, record, goal, f"it could not be checked: {error}")
+        raise
 
 
-def _placed(call: Call, folders: tuple[str, ...]) -> tuple[Call, str] | None:
-    """The workspace that the agent works in, and its goal; None where there is none, or several to choose from."""
+async def _placed(call: Call, folders: tuple[str, ...], *, begins: bool = False) -> tuple[Call, str] | None:
+    """The workspace that the agent works in, and its goal; None where there is none, or several to choose from.
+    `begins`: a session does."""
     environ = call.terminal.environ
     if getattr(call.arguments, "workspace", None) or environ.get("DONEWHEN_WORKSPACE"):
-        goal = _goal_in(call.root)
+        goal = await _goal_of(call, begins=begins)
         return None if goal is None else (call, goal)
     named = [environ.get(name, "") for name in PROJECT_VARIABLES]
     for folder in dict.fromkeys([*filter(None, named), *folders, str(call.root)]):
-        root = _with_goal(Path(folder))
-        if root is None:
-            continue
-        if root != call.root:
+        for root in _possible_roots(Path(folder), call.state_dir):
             arguments = Namespace(**{**vars(call.arguments), "workspace": str(root)})
-            call = call_of(arguments, call.terminal, call.services, call.serve)
-        goal = _goal_in(call.root)
-        return None if goal is None else (call, goal)
+            there = call if root == call.root else call_of(arguments, call.terminal, call.services, call.serve)
+            goal = await _goal_of(there, begins=begins)
+            if goal is not None:
+                return there, goal
     return None
 
 
-def _with_goal(folder: Path) -> Path | None:
-    """The folder itself or the next one above it that holds a goal, no further than its repository."""
-    try:
+def _possible_roots(folder: Path, state_dir: Path | None) -> list[Path]:
+    """The folder itself and those above it, no further than its repository, that hold a goal or had one."""
+    found: list[Path] = []
+    with suppress(OSError, RuntimeError):
         start = folder.resolve()
         for place in (start, *start.parents):
-            if _goal_in(place) is not None:
-                return place
+            if _goal_in(place) is not None or read_record(place, state_dir).runs:
+                found.append(place)
             if (place / ".git").exists():
-                return None
-    except (OSError, RuntimeError):
-        return None
-    return None
+                break
+    return found
+
+
+async def _goal_of(call: Call, *, begins: bool) -> str | None:
+    """The goal that the agent is held to: the one that is there. Where that was deleted, renamed, or joined or replaced
+    by another one, it is the goal of the one run of an agent that isn't over; a new agent may begin with another."""
+    goal, record = _goal_in(call.root), read_record(call.root, call.state_dir)
+    if goal is not None and (goal in record.runs or (begins and not alive_above(record))):
+        return goal
+    if not record.runs:
+        return goal
+    async with call.runs() as runs:
+        known = [(path, await _known_run(runs, record, path)) for path in record.runs]
+    pursued = [path for path, view in known if view is not None and not _is_over(view)]
+    return pursued[0] if len(pursued) == 1 else goal
 
 
 def _goal_in(root: Path) -> str | None:
@@ -197,7 +227,7 @@ async def _begin_session(call: Call, goal: str, record: GateRecord, asked: HookC
     if not fresh and not (inside and goal in record.runs):
         async with call.runs() as runs:
             known = await _known_run(runs, record, goal)
-            if known is None or known.state.status in ("complete", "cancelled"):
+            if known is None or _is_over(known):
                 with suppress(AlreadyRunning):  # a run of a person's: what it proves is asked for when the agent stops
                     record, _ = await _started(runs, record, goal)
     _keep_session(call, record)
@@ -254,6 +284,13 @@ async def _let_agent_stop(runs: Runs, record: GateRecord, goal: str, found: Foun
         with suppress(DoneWhenError):  # another hook may be looking at this moment
             await runs.pause(view.state.run_id, f"the agent stopped unproven at {at}: {found.let_go}", "run")
     return found
+
+
+async def _let_unseen_stop(call: Call, record: GateRecord, goal: str, why: str) -> None:
+    """The same where nothing could be looked at."""
+    if goal in record.runs:
+        async with call.runs() as runs:
+            await _let_agent_stop(runs, record, goal, Found(None, let_go=why))
 
 
 async def _audited(runs: Runs, record: GateRecord, goal: str) -> tuple[GateRecord, RunView]:
@@ -315,6 +352,10 @@ async def _known_run(runs: Runs, record: GateRecord, goal: str) -> RunView | Non
 
 
 # ---- what that means
+
+
+def _is_over(view: RunView) -> bool:
+    return view.state.status in ("complete", "cancelled")
 
 
 def _standing_of(view: RunView) -> Standing:
