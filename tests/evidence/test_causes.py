@@ -47,7 +47,11 @@ def test_a_known_cause_has_a_hint(output: str, command: str, hint: str) -> None:
     [
         ("ModuleNotFoundError: No module named 'nofile'", "python -m unittest nofile", "no test module `nofile` here"),
         ("No module named 'nofile.test_a'", "python -m unittest -v nofile.test_a.T", "no test module `nofile.test_a`"),
-        ("Error importing plugin: No module named 'nosuchplugin'", "pytest -p nosuchplugin", "no module `nosuchplugin`"),
+        (
+            "Error importing plugin: No module named 'nosuchplugin'",
+            "pytest -p nosuchplugin",
+            "no module `nosuchplugin`",
+        ),
         ("Error importing plugin: No module named 'nosuchplugin'", "pytest -pnosuchplugin", "no module `nosuchplugin`"),
         ("Error importing plugin: No module named 'a'", "uv run pytest --import=a", "no module `a` here"),
         ("/usr/bin/python3: No module named a.b", "cd x && python3 -m a.b", "no module `a.b` here"),
