@@ -53,6 +53,15 @@ class Bench(Place):
         code = main([*places, *argv], self.services(), served_elsewhere, terminal=terminal, user_file=own)
         return code, out.getvalue(), err.getvalue()
 
+    def elsewhere(self, line: str) -> subprocess.CompletedProcess[str]:
+        """A printed command, typed as it is in a folder that is not the workspace."""
+        program, *words = shlex.split(line)
+        assert program == "donewhen"
+        out, err = io.StringIO(), io.StringIO()
+        own, terminal = self._state / "donewhen" / "config.toml", Terminal(out, err, Typed([]), {})
+        code = main(words, self.services(), served_elsewhere, terminal=terminal, user_file=own, log_folder=self._state)
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
     def folders(self) -> list[Path]:
         """The copies that are on the disk."""
         return sorted(self._state.glob("workspaces/*/attempts/*/[0-9]*/*"))
@@ -230,6 +239,40 @@ def test_a_proof_that_an_attempt_weakened_is_settled_before_it_comes_home(bench:
     assert accepted.returncode == 0, accepted.stderr
     assert bench.run("attempts", "apply", "1").returncode == 0
     assert bench.files()["test_it.sh"] == "true\n"
+
+
+def printed(text: str, before: str) -> str:
+    """The command that follows those words."""
+    return text.split(before)[1].splitlines()[0].strip()
+
+
+def test_what_is_printed_about_a_question_of_attempts_can_be_typed_anywhere(bench: Bench) -> None:
+    bench.goal(GOAL, "it reads well")
+    asked = bench.run("run", "--attempts", "2", "--worker-command", "touch done.txt", "--max-iterations", "2")
+    assert asked.returncode == 3, asked.stderr
+    answers = [line.strip() for line in asked.stderr.splitlines() if line.startswith("  donewhen answer ")]
+    assert len(answers) == 2
+    answered = bench.elsewhere(answers[0])
+    assert answered.returncode == 0, answered.stderr
+    goes_on = printed(answered.stderr, "answered I1; continue with: ")
+    assert goes_on == f"donewhen attempts resume {printed(asked.stderr, '  donewhen attempts drop ')}"
+    told = bench.elsewhere(answers[0].replace("answer", "hint").replace("I1 approve", "'more of it'"))
+    assert printed(told.stderr, "continue with: ") == goes_on
+    done = bench.elsewhere(goes_on)
+    assert "attempt 1 is applied; changed here: done.txt" in done.stderr
+    assert "done.txt" in bench.files()
+
+
+@pytest.mark.slow
+def test_what_is_printed_about_a_run_can_be_typed_anywhere(bench: Bench) -> None:
+    bench.goal(GOAL, "it reads well")
+    asked = bench.run("run", "--worker-command", "touch done.txt")
+    assert asked.returncode == 3, asked.stderr
+    answered = bench.elsewhere(printed(asked.stderr, "saved; go on with:\n"))
+    resumed = bench.elsewhere(printed(answered.stderr, "continue with: "))
+    assert resumed.returncode == 0, resumed.stderr
+    receipt = bench.elsewhere(printed(resumed.stderr, "receipt: "))
+    assert receipt.returncode == 0, receipt.stderr
 
 
 @pytest.mark.slow

@@ -419,6 +419,20 @@ def test_a_workspace_that_is_moved_away_in_a_run_is_one_message(place: Place, ca
     assert not caplog.records
 
 
+@pytest.mark.parametrize("junk", ["junk", pytest.param("junk" * 100, marks=pytest.mark.slow)], ids=len)
+def test_an_index_of_git_that_is_damaged_is_one_message(place: Place, junk: str) -> None:
+    place.goal("`true` passes")
+    assert place.shell("git init -q && git add GOAL.md").returncode == 0
+    (place.root / ".git" / "index").write_text(junk)
+    for argv in (["check"], ["run", "--worker-command", "true"]):
+        done = place.run(*argv)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("donewhen: error: git ls-files failed: ")
+        assert done.stderr.count("fatal: ") == 1
+        assert "Traceback" not in done.stderr
+        assert done.stderr.count("\n") <= 2, done.stderr
+
+
 NOBODY = """
 import ctypes, os, sys
 if ctypes.CDLL(None).unshare(0x10000000):

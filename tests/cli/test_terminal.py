@@ -48,6 +48,16 @@ def test_a_message_is_broken_between_words_and_a_command_is_not() -> None:
     assert last == command
 
 
+def test_a_command_that_ends_a_line_is_kept_whole_on_a_line_of_its_own() -> None:
+    desk = terminal(io.StringIO(), interactive=True)
+    desk.message("answered I1; continue with: donewhen resume 4711 --workspace /" + "x" * 200)
+    desk.message("receipt: donewhen report 4711")
+    assert isinstance(desk.stderr, io.StringIO)
+    first, command, short = desk.stderr.getvalue().splitlines()
+    assert (first, short) == ("answered I1; continue with:", "receipt: donewhen report 4711")
+    assert command == "  donewhen resume 4711 --workspace /" + "x" * 200
+
+
 def test_what_a_low_terminal_cuts_off_is_not_what_the_run_does_now() -> None:
     def drawn(height: int) -> list[str]:
         out = io.StringIO()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -151,6 +152,16 @@ def test_different_results_at_one_revision_are_flaky_until_three_passes_in_a_row
     assert statuses(story) == ["unverified"]
     story.audit(GOOD)
     assert statuses(story) == ["met"]
+
+
+def test_another_environment_makes_no_check_flaky() -> None:
+    before, now = replace(BAD, environment="one"), replace(GOOD, environment="other")
+    story = Story().audit(before).turn().audit(now)
+    assert statuses(story) == ["met"]
+    assert not assess(story.state)[0].flaky
+    # What was said in the first one is still known, whatever was said meanwhile.
+    back = story.audit(replace(now, environment="one"))
+    assert assess(back.state)[0].flaky
 
 
 @pytest.mark.conformance("C4")

@@ -17,7 +17,7 @@ from donewhen.core.events import JudgeOptions
 from donewhen.core.evidence import ObservedCommand, ObservedFile
 from donewhen.core.goal import Goal
 from donewhen.core.verdict import RequirementVerdict, Verdict
-from donewhen.core.work import Answer, Claim, TurnResult, Usage
+from donewhen.core.work import WEAK_JUDGE, Answer, Claim, RunWarning, TurnResult, Usage
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.contexts import LARGEST
 from donewhen.engine.setup import Start
@@ -356,16 +356,31 @@ async def test_a_file_too_large_for_a_judge_is_not_read(world: World) -> None:
     assert said == ["big.txt is too large to be shown: more than 50 MB"]
 
 
+WEAKLY = "only a weak judge says that R1 is met, which a person has to confirm"
+WAYS = "bind a check to it, set another judge_model, waive it, or set accept_weak_judge"
+
+
 @pytest.mark.parametrize(
-    ("choice", "status", "reason", "standing"),
+    ("choice", "status", "reason", "standing", "grade"),
     [
-        ("approve", "complete", "every requirement is proven or waived by a person", "waived"),
-        ("deny", "blocked", "nothing can prove R1, and a person did not waive it", "unverified"),
+        ("approve", "complete", "every requirement is proven or waived by a person", "waived", "person"),
+        ("deny", "blocked", "nothing can prove R1, and a person did not waive it", "unverified", None),
+        ("nobody", "blocked", f"{WEAKLY}: {WAYS}", "unverified", None),
+        (
+            "accepted", "complete", "every requirement is proven or on the word of a weak judge (R1)", "met",
+            "weak_judge",
+        ),
     ],
-)
+)  # fmt: skip
 async def test_what_a_weak_judge_takes_for_met_a_person_is_asked_about(
-    world: World, choice: Literal["approve", "deny"], status: str, reason: str, standing: str
+    world: World,
+    choice: Literal["approve", "deny", "nobody", "accepted"],
+    status: str,
+    reason: str,
+    standing: str,
+    grade: str | None,
 ) -> None:
+    """Unless nobody is there, or the person has accepted that judge."""
     world.goals[GOAL] = goal(requirement(1, "it is told"))
 
     async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
@@ -374,14 +389,16 @@ async def test_what_a_weak_judge_takes_for_met_a_person_is_asked_about(
 
     def settle(goal: Goal, options: StartOptions) -> Start:
         start = world.settle(goal, options)
-        return replace(start, options=replace(start.options, weak_judge=True))
+        asks = replace(start.options, weak_judge=choice != "accepted")
+        return replace(start, options=asks, warnings=(RunWarning(WEAK_JUDGE, "the judge is weak"),))
 
     world.judge = Judging(judges)
     supervisor = world.supervisor(settle=settle)
-    run_id = (await supervisor.start(GOAL)).state.run_id
-    asked = await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
-    assert "only a weak judge says that it is met, which a person has to confirm" in asked.views[0].reason
-    await supervisor.answer(run_id, asked.state.interrupts[0].id, Answer(choice))
+    run_id = (await supervisor.start(GOAL, StartOptions(askable=choice != "nobody"))).state.run_id
+    if choice in ("approve", "deny"):
+        asked = await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
+        assert WEAKLY.replace("R1", "it") in asked.views[0].reason
+        await supervisor.answer(run_id, asked.state.interrupts[0].id, Answer(choice))
     view = await ended(supervisor, run_id)
     assert (view.state.status, view.state.lifecycle.reason) == (status, reason)
-    assert (view.views[0].status, view.views[0].grade) == (standing, "person" if standing == "waived" else None)
+    assert (view.views[0].status, view.views[0].grade) == (standing, grade)

@@ -30,12 +30,40 @@ from tests.tools import each_row
         ("pytest: error: unrecognized arguments: --nonsense", "pytest", ""),
         ("cat: secret: Permission denied", "cat secret", ""),
         ("AssertionError: no", "pytest", ""),
+        ("Import\"xdist\": No module named 'xdist'", "pytest -p xdist", "pip install pytest-xdist`"),
+        ("No module named 'pytest_cov'", "pytest -ppytest_cov", "pip install pytest_cov`"),
+        ("ModuleNotFoundError: No module named 'a'", "pytest tests/a -k a_b", "pip install a`"),
+        ("ModuleNotFoundError: No module named 'a'", "python -c 'import a'", "pip install a`"),
     ],
 )
 def test_a_known_cause_has_a_hint(output: str, command: str, hint: str) -> None:
     found = hint_for(output, command)
     assert hint in found
     assert bool(found) == bool(hint)
+
+
+@each_row(
+    "output, command, hint",
+    [
+        ("ModuleNotFoundError: No module named 'nofile'", "python -m unittest nofile", "no test module `nofile` here"),
+        ("No module named 'nofile.test_a'", "python -m unittest -v nofile.test_a.T", "no test module `nofile.test_a`"),
+        (
+            "Error importing plugin: No module named 'nosuchplugin'",
+            "pytest -p nosuchplugin",
+            "no module `nosuchplugin`",
+        ),
+        ("Error importing plugin: No module named 'nosuchplugin'", "pytest -pnosuchplugin", "no module `nosuchplugin`"),
+        ("Error importing plugin: No module named 'a'", "uv run pytest --import=a", "no module `a` here"),
+        ("/usr/bin/python3: No module named a.b", "cd x && python3 -m a.b", "no module `a.b` here"),
+        ("ModuleNotFoundError: No module named 'a'", "uvicorn a:app", "no module `a` here"),
+        ("ModuleNotFoundError: No module named 'a'", "pytest a/tests 'b", "no module `a` here"),
+    ],
+)
+def test_what_the_command_itself_names_is_not_to_be_had_from_an_index(output: str, command: str, hint: str) -> None:
+    found = hint_for(output, command)
+    assert hint in found
+    assert "install" not in found
+    assert " add " not in found
 
 
 @each_row(

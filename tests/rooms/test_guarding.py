@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -60,27 +61,40 @@ LINKS = {
     "to nothing": ("dangling", "../gone"),
 }
 """A link's path in the workspace, and where it leads."""
+SORTS = (
+    "to a repository", "to a link", "by an absolute path", "in place of what is guarded", "to a file", "to the root",
+    "to itself", "to nothing",
+)  # fmt: skip
+"""One of each sort, for the default suite."""
 
 
 def built(folder: Path, kind: str) -> tuple[Live, dict[str, str]]:
     live = live_at(folder, kind)
-    for name, text in OUTSIDE.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    put_outside(folder)
     for top, hooks in (("", "githooks"), ("a", "../hooks")):
         (live.root / top / ".git").mkdir(parents=True)
         (live.root / top / ".git" / "config").write_text(f"[core]\n\thooksPath = {hooks}\n")
         (live.root / top / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    for path, leads in LINKS.values():
-        (live.root / path).parent.mkdir(parents=True, exist_ok=True)
-        (live.root / path).symlink_to(leads.format(folder))
+    put_links(live.root)
     return live, outside(folder)
+
+
+def put_outside(folder: Path) -> None:
+    for name, text in OUTSIDE.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def put_links(root: Path) -> None:
+    for path, leads in LINKS.values():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).symlink_to(leads.format(root.parent))
 
 
 def outside(folder: Path) -> dict[str, str]:
     skipped = (folder / "work space", folder / "state" / "rooms")
     return {
-        str(file): f"{file.lstat().st_mode:o} {file.read_text() if file.is_file() else ''}"
+        str(file): f"{file.lstat().st_mode:o} {file.read_text(errors='replace') if file.is_file() else ''}"
         for file in folder.rglob("*")
         if not any(file.is_relative_to(one) for one in skipped)
     }
@@ -129,6 +143,50 @@ async def test_no_link_leads_out_of_a_trial(site: Site, kind: str, tmp_path: Pat
         async with site.rooms.open(site.workspace, [Laid("link", kept), Laid("link/new", content=b"x")]):
             pass
     assert outside(beside) == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=f"a link {name}", marks=[] if name in SORTS else [pytest.mark.slow])
+     for name, (path, _) in LINKS.items()],
+)  # fmt: skip
+async def test_no_link_of_the_table_leads_out_of_a_trial(site: Site, kind: str, tmp_path: Path, path: str) -> None:
+    """Neither what runs in a room where it is laid, nor what is laid below it."""
+    put_outside(tmp_path)
+    put_links(site.root)
+    await site.workspace.confirm()
+    kept = await site.workspace.checkpoint()
+    before = beside(tmp_path)
+    async with site.rooms.open(site.workspace, [Laid(each, kept) for each, _ in LINKS.values()]) as room:
+        await site.run(room, "true" if kind == "copy" else f"set -- {path}; ({TRY})")
+    assert beside(tmp_path) == before
+    for below in ("new", "file", "file/../new"):
+        with suppress(WorkspaceError):
+            laid = [Laid(path, kept), Laid(f"{path}/{below}", content=b"x")]
+            async with site.rooms.open(site.workspace, laid) as room:
+                await site.run(room, "true")
+        assert beside(tmp_path) == before, below
+
+
+async def test_a_folder_that_becomes_a_link_is_followed_by_no_trial(site: Site, tmp_path: Path) -> None:
+    put_outside(tmp_path)
+    site.write("nested/file", "x")
+    await site.workspace.confirm()
+    kept = await site.workspace.checkpoint()
+    shutil.rmtree(site.root / "nested")
+    (site.root / "nested").symlink_to("../other")
+    before = beside(tmp_path)
+    for laid in ([], [Laid("nested/file", kept)], [Laid("nested/new", content=b"x")]):
+        with suppress(WorkspaceError):
+            async with site.rooms.open(site.workspace, laid) as room:
+                await site.run(room, "true")
+        assert beside(tmp_path) == before, laid
+
+
+def beside(folder: Path) -> dict[str, str]:
+    """What is outside, without what we ourselves keep in the state folder."""
+    ours, put = folder / "state", [str(folder / name) for name in OUTSIDE if name.startswith("state/")]
+    return {name: held for name, held in outside(folder).items() if not Path(name).is_relative_to(ours) or name in put}
 
 
 class Changing:

@@ -55,7 +55,8 @@ class Session:
 
     def transcript(self) -> str:
         places = ((str(self._root), "<workspace>"), (str(self._state), "<state>"), (str(Path.home()), "<home>"))
-        return masked("".join(self._said), places)
+        # The folders, which each command names here, are typed in no line of it, and so are not to be typed next.
+        return masked("".join(self._said), places).replace(" --workspace <workspace> --state-dir <state>", "")
 
     def _type(self, line: str, fed: str | None = None, *, whole: bool = True) -> None:
         words = shlex.split(line.replace("{run}", self._newest() if "{run}" in line else ""))

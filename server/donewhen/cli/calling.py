@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from donewhen.app.services import Services
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.terminal import Terminal
 from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.extras import provided
 from donewhen.settings.loading import Settings, load_settings
 from donewhen.settings.table import OWN
 
@@ -58,6 +60,23 @@ class Call:
     def state_dir(self) -> Path | None:
         named = self.settings.state_dir
         return named.resolve() if named is not None else None
+
+    def typed_here(self, command: str, workspace: Path | None = None) -> str:
+        """A command to type next, where this one was typed: it names the same folders, or that other workspace."""
+        given = vars(self.arguments)
+        named = {
+            "--workspace": workspace or (self.root if given.get("workspace") else None),
+            "--state-dir": self.state_dir if given.get("state_dir") else None,
+        }
+        places = (f" {option} {shlex.quote(str(place))}" for option, place in named.items() if place is not None)
+        return command + "".join(places)
+
+    def resuming(self, run_id: str) -> str:
+        """The command that goes on with a run of this workspace: its own where an extra made that folder."""
+        resumed_by = provided("resumed_by")
+        found: tuple[str, Path] | None = None if resumed_by is None else resumed_by(self.root)
+        words, workspace = found or (f"resume {run_id}", None)
+        return self.typed_here(f"donewhen {words}", workspace)
 
     @asynccontextmanager
     async def runs(

@@ -268,7 +268,7 @@ async def check(call: Call) -> int:
             display.finish(view)
         annotate(call, annotations)
     if not call.json and exit_code(view.state):
-        call.terminal.message(f"receipt: donewhen report {view.state.run_id}")
+        call.terminal.message(f"receipt: {call.typed_here(f'donewhen report {view.state.run_id}')}")
     return exit_code(view.state)
 
 

@@ -82,7 +82,7 @@ async def hint(call: Call) -> int:
         else:
             call.terminal.result(HINTED[when])
             if when == "resume":
-                call.terminal.message(f"continue with: donewhen resume {given.run_id}")
+                call.terminal.message(f"continue with: {call.resuming(given.run_id)}")
     return COMPLETE
 
 
@@ -99,9 +99,9 @@ def _next(call: Call, state: RunState) -> str:
         return f"{', '.join(one.id for one in state.interrupts)} still waits for an answer"
     if (ending := state.lifecycle.ending) is not None and not state.lifecycle.ended and resumable(state):
         status, reason = ending
-        return f"{one_line(reason, 200)}. End the run as {status} with: donewhen resume {state.run_id}"
+        return f"{one_line(reason, 200)}. End the run as {status} with: {call.resuming(state.run_id)}"
     if resumable(state):
-        return of_a_program(state, str(call.root)) or f"continue with: donewhen resume {state.run_id}"
+        return of_a_program(state, str(call.root)) or f"continue with: {call.resuming(state.run_id)}"
     return "the run has ended" if state.lifecycle.ended else "the run continues by itself"
 
 
@@ -164,7 +164,8 @@ def _reverted(call: Call, outcome: ActOutcome, *, undoes: bool = False) -> int:
     if not outcome.changed:
         call.terminal.message("nothing had to be put back" if not outcome.kept else "nothing was put back")
     elif not undoes:
-        call.terminal.message(f"undo it with:\n  donewhen revert {call.arguments.run_id} undo")
+        undo = call.typed_here(f"donewhen revert {call.arguments.run_id} undo")
+        call.terminal.message(f"undo it with:\n  {undo}")
     return code
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -27,6 +27,7 @@ from donewhen.core.words import listed
 from donewhen.engine.api import Runs, RunView
 
 MAX_OPEN = 12
+Typed = Callable[[str], str]
 PAUSE_SECONDS = 15.0
 """Seconds that a run may take to pause: its children get 2 s, a large workspace its last checkpoint."""
 
@@ -54,7 +55,7 @@ class Pursuit:
         with suppress(OutputClosed):
             self.display.finish(last)
         if self.supervised and self.hints:
-            for line in what_next(last):
+            for line in what_next(last, self.call.typed_here):
                 self.call.terminal.message(line)
         if ending.by_ctrl_c and not last.state.lifecycle.ended:
             return PAUSED_BY_CTRL_C if self.supervised else 0
@@ -122,11 +123,12 @@ class Pursuit:
         return self.supervised and waiting and not self.call.interactive
 
 
-def what_next(view: RunView) -> list[str]:
-    """What a person can do now, as commands."""
+def what_next(view: RunView, typed: Typed = str) -> list[str]:
+    """What a person can do now, as commands, each as it is `typed` here."""
     state = view.state
     run_id = state.run_id
-    answers = [f"  donewhen answer {run_id} {i.id} {answer_example(i)}" for i in state.interrupts]
+    answers = ["  " + typed(f"donewhen answer {run_id} {i.id} {answer_example(i)}") for i in state.interrupts]
+    receipt = f"receipt: {typed(f'donewhen report {run_id}')}"
     if exit_code(state) == PERSON_NEEDED:
         # The plugin's reason and data say what it takes; the worker takes nothing.
         data = " --data JSON" if state.plugins.halt is not None and state.plugins.halt.plugin != "worker" else ""
@@ -139,20 +141,20 @@ def what_next(view: RunView) -> list[str]:
                 else "the agent continues in its own session"
             )
             return [*asked, *takes, f"{goes_on}: the goal is checked when it next stops"]
-        acts = "\n".join([*answers, *_acts(state, f"donewhen resume {run_id}{data}")])
+        acts = "\n".join([*answers, *_acts(state, f"donewhen resume {run_id}{data}", typed)])
         goes_on = "end the run" if ending_once_resumed(state) else "go on"
         return [f"saved; {goes_on} with:\n{acts}", *takes]
     if not state.lifecycle.ended or state.status in ("complete", "cancelled"):
-        return [f"receipt: donewhen report {run_id}"] if state.lifecycle.ended else []
+        return [receipt] if state.lifecycle.ended else []
     if state.mode == "audit" and exit_code(state) == COMPLETE:
-        return [f"receipt: donewhen report {run_id}"]
+        return [receipt]
     if state.mode == "audit":
         goal = "" if state.goal.path in (None, "GOAL.md") else f" {shlex.quote(state.goal.path)}"
-        return [_still_open(view), f"work on it with: donewhen run{goal}", f"receipt: donewhen report {run_id}"]
-    return [_still_open(view), *_to_go_on(state), f"receipt: donewhen report {run_id}"]
+        return [_still_open(view), f"work on it with: {typed(f'donewhen run{goal}')}", receipt]
+    return [_still_open(view), *_to_go_on(state, typed), receipt]
 
 
-def _acts(state: RunState, resume: str) -> list[str]:
+def _acts(state: RunState, resume: str, typed: Typed) -> list[str]:
     """What to type about why it stands still, and that it goes on, in the order in which an editor has its buttons."""
     acts = [] if state.calls.trouble is None else [*by_hand(state, state.calls.trouble)]
     if goal_kept(state) is not None:
@@ -160,7 +162,8 @@ def _acts(state: RunState, resume: str) -> list[str]:
     if resume not in (act for act, _ in acts):
         acts.append((resume, "then go on"))
     if len(acts) == 1:
-        return [f"  {resume}"]
+        return [f"  {typed(resume)}"]
+    acts = [(typed(act) if act.startswith("donewhen ") else act, why) for act, why in acts]
     longest = max(len(act) for act, _ in acts)
     return [f"  {act:<{longest}}   # {why}" for act, why in acts]
 
@@ -172,31 +175,34 @@ def _still_open(view: RunView) -> str:
     return f"still open: {listed(left, MAX_OPEN) or 'nothing'}"
 
 
-def _to_go_on(state: RunState) -> list[str]:
+def _to_go_on(state: RunState, typed: Typed) -> list[str]:
     """What a person can do about a run that ended without its goal, as commands."""
     run_id, findings = state.run_id, state.open_findings
     if state.lifecycle.broken:
         return []  # a run with such a record can't continue, and its reason says so
-    accept = f"\n  donewhen accept {run_id} --all --reason TEXT" if findings else ""
+    accept = [f"donewhen accept {run_id} --all --reason TEXT"] if findings else []
     undo = f"accept {', '.join(one.id for one in findings)}, or undo what was changed" if findings else ""
-    back = "" if goal_kept(state) is None else f"\n  {putting_back(state)}"
-    resume = f"{accept}{back}\n  donewhen resume {run_id}"
+    back = [] if goal_kept(state) is None else [putting_back(state)]
+
+    def commands(*before: str, option: str = "") -> str:
+        return "".join(f"\n  {typed(one)}" for one in (*before, *accept, *back, f"donewhen resume {run_id}{option}"))
+
     if state.status in ("capped", "timed_out", "over_budget"):
         spent = "--budget USD" if state.goal.limits.budget is not None else "--token-budget N"
         option = {"capped": "--max-iterations N", "timed_out": "--timeout T"}.get(state.status, spent)
         also = f"; {undo}" if undo else ""
-        return [f"nothing is lost; raise the limit to go on{also}:{resume} {option}"]
+        return [f"nothing is lost; raise the limit to go on{also}:{commands(option=f' {option}')}"]
     unproven = [r.label for r in state.goal.requirements if f"requirement:{r.id}" in state.asking.dismissed]
     if state.status == "blocked" and unproven:
-        waive = "".join(f"\n  donewhen waive {run_id} {one} --reason TEXT" for one in unproven)
+        waive = (f"donewhen waive {run_id} {one} --reason TEXT" for one in unproven)
         go_on = f"nothing is lost; write a check below {', '.join(unproven)} in the goal file, or waive it, and go on:"
-        return [f"{go_on}{waive}{resume}"]
+        return [f"{go_on}{commands(*waive)}"]
     if findings_alone(state):
-        return [f"nothing is lost; {undo}, and go on:{resume}"]
+        return [f"nothing is lost; {undo}, and go on:{commands()}"]
     advice = {
         "stalled": "the worker repeats itself: change the goal, the files or what it works with",
         "blocked": "remove what blocks it",
         "impossible": "change the goal, if it can be done otherwise",
         "crashed": "fix what failed",
     }.get(state.status or "", "")
-    return [f"nothing is lost; {'; '.join(part for part in (advice, undo) if part)}; then go on:{resume}"]
+    return [f"nothing is lost; {'; '.join(part for part in (advice, undo) if part)}; then go on:{commands()}"]

@@ -42,7 +42,7 @@ async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -
     else:
         for line in status_lines(view, checked):
             call.terminal.result(line)
-        for line in steering(view) if view.state.active else what_next(view):
+        for line in steering(call, view) if view.state.active else what_next(view, call.typed_here):
             call.terminal.message(line)
     return 0
 
@@ -58,14 +58,17 @@ async def _checked_since(runs: Runs, view: RunView) -> RunView | None:
     return next((one for one in same if one.present is not None and not one.stale), None)
 
 
-def steering(view: RunView) -> list[str]:
+def steering(call: Call, view: RunView) -> list[str]:
     """The commands that reach a run which continues elsewhere."""
     run_id = view.state.run_id
     if view.state.mode == "audit":
         return []
-    answers = [f"  donewhen answer {run_id} {i.id} {answers_usage(i)}" for i in view.state.interrupts]
-    others = [f"  donewhen {word}" for word in (f"status {run_id} --follow", f"pause {run_id}", f"stop {run_id}")]
-    return ["it goes on in another process; steer it with:", *answers, *others]
+    answers = [f"answer {run_id} {i.id} {answers_usage(i)}" for i in view.state.interrupts]
+    words = (*answers, f"status {run_id} --follow", f"pause {run_id}", f"stop {run_id}")
+    return [
+        "it goes on in another process; steer it with:",
+        *(f"  {call.typed_here(f'donewhen {one}')}" for one in words),
+    ]
 
 
 async def newest(call: Call, runs: Runs) -> RunView | None:

@@ -6,6 +6,7 @@ import asyncio
 import codecs
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -18,6 +19,8 @@ from types import FrameType
 from typing import Protocol, TextIO, TypeVar
 
 T = TypeVar("T")
+_COMMAND = re.compile(r": (?P<command>donewhen [^;]*)$")
+"""What to type next, at the end of a line."""
 
 
 class OutputClosed(Exception):
@@ -65,10 +68,12 @@ class Terminal:
 
     def _fitted(self, line: str) -> str:
         """Wrapped between words for people; an indented line is a command, which is kept whole so that it can be
-        copied."""
+        copied, and so is one at the end of a line, which gets a line of its own."""
         width = max(shutil.get_terminal_size().columns, 20)
         if not self.interactive or line.startswith(" ") or len(line) <= width:
             return line
+        if (ends := _COMMAND.search(line)) is not None:
+            return f"{self._fitted(line[: ends.start() + 1])}\n  {ends['command']}"
         return "\n".join(textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)) or line
 
 

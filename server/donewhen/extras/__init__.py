@@ -34,7 +34,7 @@ PROGRAMS, MANY = "For programs", "Many at once"
 EXTRAS: tuple[Extra, ...] = (
     Extra(
         "attempts", "attempts", MANY, "compare attempts that ran side by side, and apply, resume or drop them",
-        after="gc", extends="run", editor=("list", "changes", "apply", "drop"),
+        after="gc", extends="run", editor=("list", "changes", "apply", "drop"), provides="resumed_by",
     ),
     Extra("mcp", "mcp", PROGRAMS, "serve the goal and its evidence as MCP tools", after="gate"),
     Extra("goalbench", "bench", PROGRAMS, "measure judges: how often they accept what isn't done and reject what is"),

@@ -93,13 +93,18 @@ def folders_below(state: Path, place: Path) -> list[Path]:
     """The folders of the workspaces that are, or were, in `place`."""
     found: list[Path] = []
     for file in sorted((state / "workspaces").glob(f"*/{WORKSPACE_FILE}")):
-        try:
-            root = Path(json.loads(read_text(file))["root"])
-        except (OSError, ValueError, TypeError, KeyError):
-            continue
-        if root.is_relative_to(place):
+        root = workspace_kept_in(file.parent)
+        if root is not None and root.is_relative_to(place):
             found.append(file.parent)
     return found
+
+
+def workspace_kept_in(folder: Path) -> Path | None:
+    """The workspace whose state is in `folder`; None if that can't be read there."""
+    try:
+        return Path(json.loads(read_text(folder / WORKSPACE_FILE))["root"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
 
 
 def ledger_file(folder: Path) -> Path:

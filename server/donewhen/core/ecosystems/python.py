@@ -1,6 +1,7 @@
 """Python: pytest, unittest, tox, nox, ruff, mypy, pyright and what configures them."""
 
 import re
+import shlex
 
 from donewhen.core.ecosystems.output import Counts, added, all_lines, labelled, last_line, named, parts
 from donewhen.core.ecosystems.table import (
@@ -141,7 +142,7 @@ _DISTRIBUTIONS = {
     "python-dateutil", "docx": "python-docx", "dotenv": "python-dotenv", "fitz": "PyMuPDF", "git": "GitPython",
     "jwt": "PyJWT", "magic": "python-magic", "MySQLdb": "mysqlclient", "OpenSSL": "pyOpenSSL", "PIL": "Pillow",
     "pkg_resources": "setuptools", "psycopg2": "psycopg2-binary", "serial": "pyserial", "skimage": "scikit-image",
-    "sklearn": "scikit-learn", "win32api": "pywin32", "yaml": "PyYAML", "zmq": "pyzmq",
+    "sklearn": "scikit-learn", "win32api": "pywin32", "xdist": "pytest-xdist", "yaml": "PyYAML", "zmq": "pyzmq",
 }  # fmt: skip
 """What a module is called that has another name than its distribution."""
 _PYTEST_PLUGINS = {
@@ -158,9 +159,34 @@ _PYTEST_PLUGINS = {
 """By option, by fixture and by key of its configuration: the plugin that has it."""
 
 
+_PROGRAMS = globs("build twine mkdocs sphinx poetry uv")
+"""Whose modules are called like their distributions, besides the tools below."""
+_NAMING = re.compile(r"(?:--?[\w-]+=|-p)?(?P<name>\w+)(?P<rest>(?:\.\w+)*)(?:[:/].*)?")
+
+
+def _named_by(command: str, module: str) -> bool:
+    """Whether a word of the command means that module, perhaps as the value of an option: `-p it`, `--cov=it`,
+    `it.tests`, `it/tests`, `it:app`."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    return any(found is not None and found["name"] == module for found in map(_NAMING.fullmatch, words))
+
+
+def _is_known(module: str) -> bool:
+    """Whether we know whose distribution brings it: what else is called like it at an index is anybody's."""
+    of_tools = (name for tool in TOOLS if "pip install" in tool.install for name in tool.names)
+    plugin = module.replace("_", "-") in _PYTEST_PLUGINS.values()
+    return module in _DISTRIBUTIONS or module in _PROGRAMS or plugin or module in of_tools
+
+
 def _python_module(match: re.Match[str], command: str) -> str:
     module = match["name"].partition(".")[0]
     name = _DISTRIBUTIONS.get(module, module)
+    if _named_by(command, module) and not _is_known(module):
+        what = "test module" if re.search(r"\bunittest\b", command) else "module"
+        return f"there is no {what} `{match['name']}` here, which the command names"
     helps = _add(name, command)
     # First, since the published one would be tested in the place of the workspace's.
     if "pip install" in helps:
@@ -782,7 +808,7 @@ PYTHON = Ecosystem(
         Cause(r"^\S*(?:python|pypy)\S*: No module named (?P<name>[A-Za-z_][\w.]*)$", _python_module),
     ),
     installs=(
-        *((name, pip(name)) for name in globs("build twine mkdocs sphinx poetry uv")),
+        *((name, pip(name)) for name in _PROGRAMS),
         (
             "python",
             "select the project's interpreter in the editor, create an environment in `.venv`, or use `python3`",

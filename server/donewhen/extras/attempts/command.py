@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -74,7 +73,7 @@ async def _pursue_group(call: Call, attempts: Attempts, group: Group, *, new: bo
         standing = await attempts.standing(group)
     if ending.reason:
         _show_standing(call, group, standing)
-        call.terminal.message(f"saved; go on with: donewhen attempts resume {group.id}")
+        call.terminal.message(f"saved; go on with: {call.typed_here(f'donewhen attempts resume {group.id}')}")
         return PAUSED_BY_CTRL_C if ending.by_ctrl_c else PERSON_NEEDED
     if not any(one.result.proven for one in standing):
         _show_standing(call, group, standing)
@@ -94,15 +93,17 @@ def _none_proven(call: Call, group: Group, standing: Sequence[Standing]) -> int:
     waiting = [one for one in standing if one.view is not None and not one.view.state.lifecycle.ended]
     for one in waiting:
         for asked in one.view.state.interrupts if one.view is not None else ():
-            where = shlex.quote(str(one.attempt.root))
             call.terminal.message(f"attempt {one.attempt.number} waits for a person: {one_line(asked.title)}")
-            answer = f"{one.attempt.run_id} {asked.id} {answer_example(asked)}"
-            call.terminal.message(f"  donewhen answer --workspace {where} {answer}")
+            answer = f"donewhen answer {one.attempt.run_id} {asked.id} {answer_example(asked)}"
+            call.terminal.message(f"  {call.typed_here(answer, one.attempt.root)}")
     call.terminal.message(f"no attempt is proven, and nothing was changed here; all are kept as {group.id}:")
-    call.terminal.message(f"  donewhen attempts diff N {group.id}\n  donewhen attempts drop {group.id}")
-    if waiting:
-        call.terminal.message(f"  donewhen attempts resume {group.id}")
+    _say_commands(call, f"diff N {group.id}", f"drop {group.id}", *([f"resume {group.id}"] if waiting else []))
     return PERSON_NEEDED if waiting else NOT_COMPLETE
+
+
+def _say_commands(call: Call, *words: str) -> None:
+    for one in words:
+        call.terminal.message(f"  {call.typed_here(f'donewhen attempts {one}')}")
 
 
 async def _chosen_attempt(call: Call, group: Group, standing: Sequence[Standing]) -> int | None:
@@ -121,7 +122,7 @@ async def _chosen_attempt(call: Call, group: Group, standing: Sequence[Standing]
         elif len(typed) == 1 and number in proven:
             return number
     call.terminal.message(f"all attempts are kept as {group.id}; choose one with:")
-    call.terminal.message(f"  donewhen attempts diff N {group.id}\n  donewhen attempts apply N {group.id}")
+    _say_commands(call, f"diff N {group.id}", f"apply N {group.id}")
     return None
 
 
@@ -133,8 +134,8 @@ async def _applied(call: Call, attempts: Attempts, group: Group, number: int) ->
         if call.json:
             call.terminal.document({**document(group, await attempts.standing(group)), "check": None})
         call.terminal.message(f"attempt {number} was not applied: {error}")
-        call.terminal.message(f"put these files back as they were, or move them away, and apply it then:\n"
-                              f"  donewhen attempts apply {number} {group.id}")  # fmt: skip
+        call.terminal.message("put these files back as they were, or move them away, and apply it then:")
+        _say_commands(call, f"apply {number} {group.id}")
         return PERSON_NEEDED
     named = listed([shown_path(path) for path in changed], LISTED)
     call.terminal.message(f"attempt {number} is applied; changed here: {named or 'nothing'}")

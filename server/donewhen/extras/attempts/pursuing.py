@@ -379,7 +379,9 @@ class Attempts:
             found = (await runs.view(run_id)).state.open_findings if run_id is not None else ()
         if found:
             named = ", ".join(f"{one.id} {one.finding.kind}{place_of(one.finding)}" for one in found[:5])
-            accept = f'donewhen accept --workspace {shlex.quote(str(attempt.root))} {run_id} --all --reason "..."'
+            places = {"--workspace": attempt.root, "--state-dir": self._state_dir}
+            where = " ".join(f"{name} {shlex.quote(str(one))}" for name, one in places.items() if one is not None)
+            accept = f'donewhen accept {where} {run_id} --all --reason "..."'
             raise UsageError(
                 f"attempt {attempt.number} changed what proves the goal, which a person has to settle first: {named}",
                 typed=f". Accept it with `{accept}`, then apply it",

@@ -18,6 +18,7 @@ from typing import Any
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.extras.attempts.choosing import KEEPS, Keep
 from donewhen.regular import read_text
+from donewhen.store.folders import workspace_kept_in
 
 FOLDER = "attempts"
 FILE = "group.json"
@@ -113,6 +114,18 @@ class Groups:
             return [folder for folder in sorted(self._folder.iterdir()) if _ID.fullmatch(folder.name)]
         except OSError:
             return []
+
+
+def group_of_copy(root: Path) -> tuple[Group, Path] | None:
+    """The group whose attempt works in that folder, and the workspace that it is a group of; None if none is known."""
+    root = root.resolve()
+    for folder in root.parents:
+        if folder.parent.name != FOLDER or not _ID.fullmatch(folder.name):
+            continue
+        group, workspace = _read_group(folder), workspace_kept_in(folder.parents[1])
+        if group is not None and workspace is not None and root in (one.root for one in group.attempts):
+            return group, workspace
+    return None
 
 
 def _read_group(folder: Path) -> Group | None:
