@@ -21,6 +21,7 @@ from donewhen.core.work import TURN_STATES, Usage
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest
 from donewhen.workers.agent.compaction import Facts
 from donewhen.workers.agent.window import AgentConversation, Opening
+from donewhen.workers.tools.tool import VERSION
 
 from .agent_models import ScriptedModel, call, calls, report, says, use
 from .agent_turns import OPTIONS, Agent, agent_in, numbered
@@ -50,8 +51,8 @@ async def test_it_looks_changes_runs_and_reports(agent: Agent) -> None:
     assert result.usage == Usage()
     assert agent.text("a.py") == "print('new')\n"
     read, edited, ran, _ = agent.told
-    assert read == "a.py, lines 1-1 of 1:\nprint('old')"
-    assert edited == "edited a.py at line 1"
+    assert VERSION.sub("", read) == "a.py, lines 1-1 of 1:\nprint('old')"
+    assert VERSION.sub("", edited) == "edited a.py at line 1"
     assert ran.startswith("exit 0 after ")
     assert ran.endswith("\nnew")
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from donewhen.core.calls import Message, ToolCall
-from donewhen.core.errors import ModelFailed, NoModel, WorkerFailed
+from donewhen.core.errors import ModelFailed, NoModel, WorkerFailed, WorkspaceError
 from donewhen.core.events import AgentOptions
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold.turn import pending_calls
@@ -21,8 +21,8 @@ from donewhen.ports import LiveRoom, ModelReply, Turn, TurnContext
 from donewhen.workers import WorkerParts
 from donewhen.workers.activity import LiveOutput, activity_line, turn_room, without_control
 from donewhen.workers.agent.actions import Habit, looks_like_call
+from donewhen.workers.agent.compaction import arguments_of, call_of
 from donewhen.workers.agent.dispatch import NO_OUTCOMES, ToolRunner
-from donewhen.workers.agent.seen_files import restore_seen_files
 from donewhen.workers.agent.window import AgentConversation, Opening, shortened
 from donewhen.workers.prompt import (
     HALTED,
@@ -34,9 +34,10 @@ from donewhen.workers.prompt import (
     agent_refinement,
     agent_system,
     agent_task,
+    begins_turn,
 )
 from donewhen.workers.tools import offered
-from donewhen.workers.tools.tool import LARGEST_RESULT, SMALLEST_RESULT, ToolContext
+from donewhen.workers.tools.tool import LARGEST_RESULT, SMALLEST_RESULT, VERSION, ToolContext
 
 MAX_CLAIM = 10_000
 MAX_FRUITLESS = 3
@@ -148,7 +149,7 @@ class _AgentTurn:
         that does."""
         goes_on = turn.resume is not None and bool(self._context.conversation)
         if goes_on or turn.refinement:
-            await restore_seen_files(self._tool_context)
+            await _restore_seen_files(self._tool_context)
         if turn.resume is not None and goes_on:
             return await self._resume(turn.resume)
         await self._conversation.begin(agent_refinement(turn) if turn.refinement else agent_task(turn))
@@ -255,3 +256,26 @@ class _AgentTurn:
         self._conversation.heard(reply, time.monotonic() - begun)
         self._tokens += reply.usage.tokens
         return reply
+
+
+async def _restore_seen_files(context: ToolContext) -> None:
+    """Makes the context of a turn that goes on know the version of each file that the model has seen last, as the
+    answers to its calls say: what is another one by now is not written before it was shown."""
+    conversation = context.turn_context.conversation
+    begun = max((at for at, message in enumerate(conversation) if begins_turn(message)), default=-1)
+    open_calls: list[ToolCall] = []
+    for message in conversation[begun + 1 :]:
+        if message.calls:
+            open_calls = list(message.calls)
+        elif message.role == "tool" and open_calls:
+            arguments = arguments_of(call_of(message, open_calls)) or {}
+            version = VERSION.search(message.text.partition("\n")[0])
+            if version is None or "path" not in arguments:
+                continue
+            try:
+                path = context.files.path(str(arguments["path"]))
+                file = await context.files.read(path)
+            except WorkspaceError:
+                continue
+            same = file is not None and file.digest.startswith(version[1])
+            context.known[path] = file.digest if file is not None and same else version[1]

@@ -12,7 +12,16 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.plugging import ToolOutcome
 from donewhen.core.words import counted
 from donewhen.workers.activity import activity_line
-from donewhen.workers.tools.tool import Argument, Arguments, Invocation, Tool, ToolContext, names_of, refused
+from donewhen.workers.tools.tool import (
+    Argument,
+    Arguments,
+    Invocation,
+    Tool,
+    ToolContext,
+    names_of,
+    refused,
+    version_of,
+)
 
 MAX_LINES = 2_000
 MAX_TEXT = 60_000
@@ -45,7 +54,8 @@ async def _read_file(context: ToolContext, invocation: Invocation) -> ToolOutcom
     note = f"[{UNSAVED}]\n" if held is not None else ""
     first, last = arguments.get("start_line", 1), arguments.get("end_line")
     title, text = _lines_within(content, first, last, min(context.largest, MAX_TEXT))
-    return ToolOutcome(f"{path}, {title}:\n{note}{text}", f"read {path}, {title}")
+    version = version_of(file) if file is not None else ""
+    return ToolOutcome(f"{path}, {title}{version}:\n{note}{text}", f"read {path}, {title}")
 
 
 def _lines_within(content: str, first: int, last: int | None, largest: int) -> tuple[str, str]:

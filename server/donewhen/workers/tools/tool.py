@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -16,6 +17,8 @@ from donewhen.workers.activity import activity_line
 
 LARGEST_RESULT = 60_000
 SMALLEST_RESULT = 2_000
+VERSION = re.compile(r" \(version ([0-9a-f]{12})\)")
+"""What the first line of an answer says of the file that the model has seen by it; a turn that goes on reads it."""
 
 
 @dataclass(slots=True)
@@ -41,6 +44,11 @@ class ToolContext:
         """The text of a file that an editor holds and nobody saved, under one of its names."""
         held = (self.turn_context.unsaved(name) for name in names)
         return next((text for text in held if text is not None), None)
+
+
+def version_of(file: FileText) -> str:
+    """As `VERSION` reads it, at the end of a first line."""
+    return f" (version {file.digest[:12]})"
 
 
 def names_of(name: str, path: str) -> tuple[str, ...]:
