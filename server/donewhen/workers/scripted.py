@@ -130,14 +130,13 @@ class _Playing:
 
     async def _run_command(self, command: str) -> None:
         self._context.activity(f"run {command}")
-        with output_shown(self._context) as take_line:
-            result = await self._parts.processes().run(
-                command,
-                cwd=self._context.workspace.root,
-                environment=self._parts.environment(),
-                token=self._turn.token,
-                on_line=take_line,
-            )
+        result = await self._parts.processes().run(
+            command,
+            cwd=self._context.workspace.root,
+            environment=self._parts.environment(),
+            token=self._turn.token,
+            on_line=output_shown(self._context),
+        )
         await self.remember()
         ended = result.spawn_error or f"exit {result.exit_code}"
         tail = result.output.strip()[-MAX_TAIL:]

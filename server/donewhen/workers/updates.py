@@ -23,7 +23,7 @@ from donewhen.core.errors import OverBudget
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
 from donewhen.ports import TurnContext
-from donewhen.workers.activity import LiveOutput, activity_line, without_control
+from donewhen.workers.activity import activity_line, without_control
 from donewhen.workers.command import MAX_TAIL, EndLine, end_line
 
 MAX_WAITING = 5_000
@@ -191,7 +191,6 @@ class Updates:
         self._segment = ""
         self._thought = ""
         self._plan = ""
-        self._live = LiveOutput(context.activity)
 
     # ---- taking in
 
@@ -275,7 +274,6 @@ class Updates:
         shown = without_control(text)
         self.said = (self.said + shown)[-MAX_SAID:]
         self._segment = (self._segment + shown)[-MAX_SAID:]
-        self._live.hear(self._segment[-400:].strip().rpartition("\n")[2])
         self._context.stream(shown)
 
     async def _record_segment(self, *calls: ToolCall) -> None:
@@ -291,7 +289,7 @@ class Updates:
         if not self._thought and text:
             await self._record_segment()
         self._thought = (self._thought + without_control(text))[-MAX_SAID:]
-        self._live.hear(f"thinking: {self._thought[-400:].strip().rpartition(chr(10))[2]}")
+        self._context.activity("thinking")
 
     async def _thought_over(self) -> None:
         text, self._thought = self._thought.strip(), ""
@@ -379,7 +377,6 @@ class Updates:
             if tool.started and not tool.finished:
                 await self._finish(tool, ok=False, text=NO_RESULT)
         await self._record_segment()
-        self._live.close()
 
     def result(self, said: str, usage: Usage, note: str = "") -> TurnResult:
         """The turn's result after the agent's last word. `note` says what else ended it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +18,7 @@ from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.pricing import ask
 from donewhen.ports import LiveRoom, ModelReply, Turn, TurnContext
 from donewhen.workers import WorkerParts
-from donewhen.workers.activity import LiveOutput, activity_line, turn_room, without_control
+from donewhen.workers.activity import activity_line, turn_room, without_control
 from donewhen.workers.agent.actions import Habit, looks_like_call
 from donewhen.workers.agent.compaction import arguments_of, call_of
 from donewhen.workers.agent.dispatch import NO_OUTCOMES, ToolRunner
@@ -241,19 +240,12 @@ class _AgentTurn:
         request = await self._conversation.request()
         reading = self._habit.model.estimate(request)[0].input_tokens
         self._context.activity(f"thinking (reading {reading:,} tokens)")
-        live = LiveOutput(self._context.activity)
 
         def show_text(text: str) -> None:
-            lines = text[-1_000:].strip().splitlines()
-            live.hear(lines[-1] if lines else "")
             self._context.stream(without_control(text), whole=True)
 
-        begun = time.monotonic()
-        try:
-            reply = await ask(self._habit.model, request, self._context.calls, show_text)
-        finally:
-            live.close()
-        self._conversation.heard(reply, time.monotonic() - begun)
+        reply = await ask(self._habit.model, request, self._context.calls, show_text)
+        self._conversation.heard(reply)
         self._tokens += reply.usage.tokens
         return reply
 

@@ -41,18 +41,16 @@ async def _run_command(context: ToolContext, invocation: Invocation) -> ToolOutc
     outside = bool(invocation.arguments.get("outside"))
     processes = context.room.outside if outside else context.room.processes
 
-    async def run() -> ProcessResult:
-        # The last line is shown before it is on record that the command ran.
-        with output_shown(turn) as take_line:
-            return await processes.run(
-                command,
-                cwd=turn.workspace.root,
-                environment=context.environment(),
-                token=context.turn.token,
-                timeout=timeout,
-                on_line=take_line,
-                output_limit=4 * MAX_OUTPUT,
-            )
+    def run() -> Awaitable[ProcessResult]:
+        return processes.run(
+            command,
+            cwd=turn.workspace.root,
+            environment=context.environment(),
+            token=context.turn.token,
+            timeout=timeout,
+            on_line=output_shown(turn),
+            output_limit=4 * MAX_OUTPUT,
+        )
 
     result = await run_observed(context, command, run)
     hint = "" if outside else context.room.hint(result)
