@@ -80,7 +80,7 @@ class Context:
     async def hears(self, text: str) -> None:
         """Returns once an activity line, or what is streamed, contains `text`."""
         async with asyncio.timeout(SECONDS):
-            while not any(text in line for line in (*self.activities, self.streamed)):
+            while not any(text in line for line in (*self.activities, *self.streamed.splitlines())):
                 self.heard.clear()
                 await self.heard.wait()
 

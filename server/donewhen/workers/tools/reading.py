@@ -32,6 +32,7 @@ UNSAVED = (
     "file until it is saved"
 )
 
+FROM_1 = {"minimum": 1}
 PATH = Argument("path", "relative to the workspace's root", aliases=("file_path", "filename", "file"))
 
 
@@ -96,8 +97,8 @@ READ_FILE = Tool(
     "file and the lines; what follows is the text as it is. Read a file before you replace it.",
     (
         PATH,
-        Argument("start_line", "the first line, from 1", "integer", needed=False, least=1, aliases=("offset",)),
-        Argument("end_line", "the last line, included", "integer", needed=False, least=1),
+        Argument("start_line", "the first line, from 1", "integer", False, ("offset",), FROM_1),
+        Argument("end_line", "the last line, included", "integer", False, bounds=FROM_1),
     ),
     _read_line,
     _read_file,
