@@ -23,7 +23,7 @@ from donewhen.workers import WorkerParts
 from donewhen.workers.acp.link import Link
 from donewhen.workers.acp.requests import Requests
 from donewhen.workers.activity import activity_line, seen_through, turn_room, without_control
-from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND
+from donewhen.workers.command import IN_A_ROOM, MAX_TAIL, NOT_FOUND, unfinished
 from donewhen.workers.prompt import command_prompt, item
 from donewhen.workers.tools.tool import ToolContext
 from donewhen.workers.updates import SESSION, Update, Updates, session_of
@@ -327,20 +327,14 @@ class _AcpTurn:
         usage = self._with_spending(Usage())
         tail = without_control(result.output).strip()[-MAX_TAIL:]
         told = f":\n{tail}" if tail else (f": {self._link.noise}" if self._link.noise else ", without a word")
-        if result.spawn_error is not None:
-            return WorkerFailed(f"the agent could not be started: {result.spawn_error}: {self._command}", usage=usage)
+        if why := unfinished("the agent", self._command, result):
+            return WorkerFailed(f"{why}{told}", usage=usage)
         if result.exit_code in NOT_FOUND:
             installs = " or ".join(agent.acp_install for agent in agents_in(self._command) if agent.acp_install)
             how = f"install it ({installs})" if installs else "install it or correct it"
             return WorkerFailed(f"the agent's command was not found: {how}: {self._command}{told}", usage=usage)
         when = "before it answered" if method == "initialize" else "in the middle of its turn"
-        if result.limit:
-            how = f"was ended {when} ({result.limit})"
-        elif result.exit_code is None:
-            how = f"was killed {when} by signal {result.signal}"
-        else:
-            how = f"ended {when}, with exit code {result.exit_code}"
-        return WorkerFailed(f"the agent {how}{told}", usage=usage)
+        return WorkerFailed(f"the agent ended {when}, with exit code {result.exit_code}{told}", usage=usage)
 
     # ---- its end
 

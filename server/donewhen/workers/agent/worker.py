@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from donewhen.core.calls import Message, ToolCall
@@ -256,18 +257,17 @@ async def _restore_seen_files(context: ToolContext) -> None:
     conversation = context.turn_context.conversation
     begun = max((at for at, message in enumerate(conversation) if begins_turn(message)), default=-1)
     open_calls: list[ToolCall] = []
+    seen: dict[str, str] = {}
     for message in conversation[begun + 1 :]:
         if message.calls:
             open_calls = list(message.calls)
         elif message.role == "tool" and open_calls:
             arguments = arguments_of(call_of(message, open_calls)) or {}
-            version = VERSION.search(message.text.partition("\n")[0])
-            if version is None or "path" not in arguments:
-                continue
-            try:
-                path = context.files.path(str(arguments["path"]))
-                file = await context.files.read(path)
-            except WorkspaceError:
-                continue
-            same = file is not None and file.digest.startswith(version[1])
-            context.known[path] = file.digest if file is not None and same else version[1]
+            if found := VERSION.search(message.text.partition("\n")[0]):
+                seen[str(arguments.get("path", ""))] = found[1]
+    for name, version in seen.items():
+        with suppress(WorkspaceError):
+            path = context.files.path(name)
+            file = await context.files.read(path)
+            same = file is not None and file.digest.startswith(version)
+            context.known[path] = file.digest if file is not None and same else version
