@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from donewhen.core.calls import Message
-from donewhen.core.decoding import decoded, json_object
+from donewhen.core.decoding import decoded
 from donewhen.core.feedback import changed_lines, keep_ends
 from donewhen.core.integrity import TRIAL_FINDINGS, IntegrityFinding
 from donewhen.core.state import KnownFinding, RunState
@@ -145,7 +145,7 @@ def _before(conversation: tuple[Message, ...]) -> str:
         call = calls.get(message.answers) if message.role == "tool" else None
         if call is not None and call.name != "report":
             did, about = _DID.get(call.name, (f"used {call.name}", ""))
-            what = str((json_object(call.arguments) or {}).get(about) or "")
+            what = str(call.given.get(about) or "")
             deed = f"{did} {what}"
             if call.name == "run_command":
                 said = message.text.strip().partition("\n")[0]
