@@ -51,6 +51,9 @@ _KINDS: Mapping[str, StepKind] = {
 }
 
 
+_UNKNOWN = ToolCall("", "", "")
+
+
 @dataclass(frozen=True, slots=True)
 class _Edit:
     """One edit whose diff is to be worked out: by `step`, of `path`, from the tree `base` on. `made` gives the new text
@@ -294,7 +297,7 @@ class Steps:
     def tool_started(self, event: ToolStarted, at: float) -> None:
         kind = _KINDS.get(event.tool, "tool")
         step = self._tools[event.call_id] = self._streams[event.call_id] = self._next("x")
-        arguments = self._wanted[event.call_id].given if event.call_id in self._wanted else {}
+        arguments = self._wanted.get(event.call_id, _UNKNOWN).given
         path = arguments.get("path")
         text = str(arguments.get("text") or "") if event.tool == "report" else ""
         title = "" if text else event.summary
@@ -305,12 +308,11 @@ class Steps:
         self._streams.pop(event.call_id, None)
         if step is None or step not in self._steps:
             return
-        call, kind = self._wanted.pop(event.call_id, None), self._steps[step].kind
+        arguments, kind = self._wanted.pop(event.call_id, _UNKNOWN).given, self._steps[step].kind
         shown, ok = event.step, event.step.ok
         title = {} if kind in ("reads", "reports") and ok else {"title": shown.summary}
         text = {} if kind == "reports" or (kind == "edits" and ok) else {"text": event.message.text}
         self._change(step, state="done" if ok else "failed", **title, **text)
-        arguments = call.given if call is not None else {}
         path = arguments.get("path", arguments.get("file_path"))
         if kind == "edits" and ok and isinstance(path, str):
             edited = _entry_path(path, self._root)
