@@ -139,8 +139,11 @@ class _AcpTurn:
         )
 
     def _take_update(self, params: dict[str, Any]) -> None:
+        update = params.get("update")
+        if isinstance(update, dict):  # what a turn costs counts, whether or not its context is measured with it
+            params = {"sessionId": "", **params, "update": {**cast("dict[str, Any]", update), "used": 0, "size": 0}}
         try:
-            told = schema.SessionNotification.model_validate({"sessionId": "", **params})
+            told = schema.SessionNotification.model_validate(params)
         except ValidationError:
             return  # of a kind, or in a form, that nobody knows
         if not self._session or told.session_id in ("", self._session):
