@@ -24,7 +24,7 @@ FOLDER = {"uri": "file:///a", "name": "a"}
 
 
 def read_profile(params: object) -> ClientProfile:
-    return client_profile.read_profile(initialize_params(params, CONVERTER))
+    return client_profile.read_profile(initialize_params(params))
 
 
 @each_row(
