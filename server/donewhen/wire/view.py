@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from zlib import crc32
 
 from donewhen.core.answers import AnswerForm, answer_choices, answer_form
+from donewhen.core.questions import QuestionContext
 from donewhen.core.trouble import Repair
 from donewhen.core.verdict import GRADES
 from donewhen.core.words import counted, duration, sentence, shortened
@@ -1252,11 +1253,7 @@ def _cut(text: str, most: int) -> str:
 
 def _context(one: WireInterrupt) -> list[str]:
     """What stands around it, a paragraph each: where a command would run, what the worker said, what it did before."""
-    return [
-        *([f"In {visible(one.folder)}"] if one.folder else []),
-        *([f"The worker says: {visible(one.said)}"] if one.said else []),
-        *([f"Just before, it {visible(one.before)}"] if one.before else []),
-    ]
+    return [visible(line) for line in QuestionContext(one.said, one.before).lines(one.folder)]
 
 
 def _is_diff(preview: str) -> bool:
