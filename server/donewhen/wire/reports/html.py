@@ -29,12 +29,12 @@ from donewhen.wire.reports.markdown import (
     joined,
     place,
     plain_line,
-    printable,
     refused_by,
     section,
     verdict,
     when,
     why_as_told,
+    without_hidden,
 )
 
 MAX_PATHS = 20
@@ -75,7 +75,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The whole receipt; it names no folder of this machine."""
     state = view.state
     heading, *decided = deciding(view, evidence)
-    goal = [markdown.prose(printable(_QUOTED.sub("", state.goal.objective)))]
+    goal = [markdown.prose(without_hidden(_QUOTED.sub("", state.goal.objective)))]
     sections = [heading, goal, *decided, section("Timeline", _timeline(state)), *gathered(view, evidence)]
     # The marks without width that keep a forge from mentioning people are not needed here.
     body = _markdown().render(joined(sections)).replace("\u200b", "")
@@ -89,7 +89,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
             "base-uri 'none'; form-action 'none'\">",
             '<meta name="referrer" content="no-referrer">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{html.escape(printable(f'{state.goal.title}: {headline(view)}'))}</title>",
+            f"<title>{html.escape(without_hidden(f'{state.goal.title}: {headline(view)}'))}</title>",
             f"<style>{STYLE}</style>",
             "</head>",
             f'<body class="{_tone(view)}">',

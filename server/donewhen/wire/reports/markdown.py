@@ -404,13 +404,13 @@ _BY_WORKER = frozenset(("says", "reads", "runs", "edits", "tool", "reports", "hi
 _WHO = {"says": "the worker: ", "hint": "a person: "}
 
 
-def printable(text: str) -> str:
+def without_hidden(text: str) -> str:
     """Lines in which what can't be seen, or changes the direction of text, is marked."""
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
 def _printable_end(output: str, most: int) -> str:
-    return end_of(printable(output), most) if most > 0 else ""
+    return end_of(without_hidden(output), most) if most > 0 else ""
 
 
 def end_of(output: str, most: int) -> str:
