@@ -166,18 +166,18 @@ def test_a_complete_run_as_markdown() -> None:
 <details>
 <summary>Evidence and how it was gathered</summary>
 
-### Iterations
-
-| | Met | Time | Cost | Changed |
-|---|---|---|---|---|
-| 1 | 2 of 2 | 2.0 s | $0.00 | `a.py` |
-
 ### Evidence
 
 | | Command | Result | Time | Revision | Program |
 |---|---|---|---|---|---|
 | E1 | `python -m pytest -q` | 12 passed (exit 0) | 1.25 s | `rev1` | `python` |
 | E2 | `ruff check .` | passed (exit 0) | 1.25 s | `rev1` | `python` |
+
+### Iterations
+
+| | Met | Time | Cost | Changed |
+|---|---|---|---|---|
+| 1 | 2 of 2 | 2.0 s | $0.00 | `a.py` |
 
 </details>
 """

@@ -75,8 +75,15 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The whole receipt; it names no folder of this machine."""
     state = view.state
     heading, *decided = deciding(view, evidence)
-    goal = [markdown.prose(without_hidden(_QUOTED.sub("", state.goal.objective)))]
-    sections = [heading, goal, *decided, section("Timeline", _timeline(state)), *gathered(view, evidence)]
+    objective = without_hidden(_QUOTED.sub("", state.goal.objective))
+    goal = [markdown.prose(objective)] if objective != state.goal.title else []
+    sections = [
+        heading,
+        goal,
+        *decided,
+        section("Timeline", _timeline(state)),
+        *gathered(view, evidence, history=False),
+    ]
     # The marks without width that keep a forge from mentioning people are not needed here.
     body = _markdown().render(joined(sections)).replace("\u200b", "")
     return "\n".join(

@@ -66,7 +66,7 @@ _SPACE = re.compile(r"\s+")
 
 def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The whole receipt; it names no folder of this machine. What decides stands first, all else is folded away."""
-    below = [*_history(view.state), *gathered(view, evidence)]
+    below = [*gathered(view, evidence)]
     if any(below):
         below = [["<details>", "<summary>Evidence and how it was gathered</summary>"], *below, ["</details>"]]
     return joined([*deciding(view, evidence), *below])
@@ -280,12 +280,9 @@ def _decisions(view: RunView) -> Iterator[list[str]]:
 
 
 def _circumstances(state: RunState) -> Iterator[list[str]]:
-    """What rooms could not do, what was refused, since nothing showed that a person did it, what plugins say, and what
-    was accepted before the first turn, and by whom."""
+    """What plugins say, and what was accepted before the first turn, and by whom."""
     off = [f"- {code(name)} in {plain_line(said)}" for name, said in state.plugins.off.items()]
     summary = [f"- {plain_line(line)}" for line in state.options.summary.splitlines() if line.strip()]
-    yield section("Rooms", _warnings(state, "rooms"))
-    yield section("Acts that were refused", _warnings(state, REFUSED))
     halt = shown_halt(state)
     if halt is not None and halt.data:
         data = json.dumps(dict(halt.data), ensure_ascii=False)
@@ -329,13 +326,19 @@ def place(finding: IntegrityFinding) -> str:
     return code(f"{finding.path}:{finding.line + 1}") if finding.path else "the workspace"
 
 
-def gathered(view: RunView, evidence: Mapping[str, Evidence]) -> Iterator[list[str]]:
-    """The sections on the evidence, the work, and what the run was like."""
+def gathered(view: RunView, evidence: Mapping[str, Evidence], *, history: bool = True) -> Iterator[list[str]]:
+    """The sections on the evidence, the work, and what the run was like; without `history` those on iterations and acts
+    are left out."""
+    state = view.state
     yield _proofs(evidence)
     yield from _outputs(evidence)
+    yield _iterations(state) if history else []
     yield _transcript(view)
-    yield _costs(view.state)
-    yield from _circumstances(view.state)
+    yield _costs(state)
+    yield section("Rooms", _warnings(state, "rooms"))
+    acts = [f"- {when(act.at)}: {act_text(act)}" for act in state.acts if history]
+    yield section("Acts of people", [*acts, *_warnings(state, REFUSED)])
+    yield from _circumstances(state)
 
 
 def _proofs(evidence: Mapping[str, Evidence]) -> list[str]:
@@ -419,8 +422,7 @@ def end_of(output: str, most: int) -> str:
     return output if cut <= 0 else f"… ({cut} characters cut)\n{output[-most:]}"
 
 
-def _history(state: RunState) -> Iterator[list[str]]:
-    """Its iterations, and who did what from where."""
+def _iterations(state: RunState) -> list[str]:
     rows: list[str] = []
     for one in state.progress.iterations:
         changed = ", ".join(code(path) for path in one.changed[:5]) + (" …" if len(one.changed) > 5 else "")
@@ -430,8 +432,7 @@ def _history(state: RunState) -> Iterator[list[str]]:
         met = f"{one.met} of {one.total}" + (f", refused by {refused}" if refused else "")
         seconds, usd = f"{one.seconds:.1f} s", _dollars(one.usage)
         rows.append(table_row(str(one.number), met, seconds, usd, changed or "nothing"))
-    yield _table("Iterations", ("Met", "Time", "Cost", "Changed"), rows)
-    yield section("Acts of people", [f"- {when(act.at)}: {act_text(act)}" for act in state.acts])
+    return _table("Iterations", ("Met", "Time", "Cost", "Changed"), rows)
 
 
 def when(at: float) -> str:
