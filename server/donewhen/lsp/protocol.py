@@ -181,7 +181,7 @@ class Protocol(LanguageServerProtocol):
         try:
             return self._converter.structure({**message, "params": params}, known).params
         except Exception as problem:
-            raise JsonRpcInvalidParams(f"{method}: {where(problem)}") from problem
+            raise JsonRpcInvalidParams(f"{method}: {cattrs.transform_error(problem)[0]}") from problem
 
     # ------------------------------------------------------------------------- handlers as tasks
 
@@ -506,19 +506,6 @@ _UNDERSTOOD: tuple[tuple[str, type, str], ...] = (
     ("workspaceFolders", list, "a list"),
     ("initializationOptions", dict, "an object"),
 )
-
-
-def where(problem: BaseException) -> str:
-    """The wrong field, without Python's type names or paths."""
-    path: list[str] = []
-    while isinstance(problem, cattrs.BaseValidationError) and problem.exceptions:
-        problem = problem.exceptions[0]
-        notes = cast("list[Any]", getattr(problem, "__notes__", []))
-        names = [getattr(note, "name", getattr(note, "index", None)) for note in notes]
-        path += [str(name) for name in names if name is not None]
-    if isinstance(problem, KeyError) and problem.args:
-        path.append(str(problem.args[0]))
-    return f"the value of {'.'.join(path)} is missing or of the wrong type" if path else "the params are not valid"
 
 
 def refuse_unusable(params: object) -> None:
