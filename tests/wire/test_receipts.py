@@ -114,11 +114,13 @@ def test_hostile_text_is_shown_as_text() -> None:
 
 
 @examples(30)
-@given(st.text().filter(str.strip))
-def test_no_text_becomes_an_element_of_the_page(said: str) -> None:
-    plain = Counter(one.tag for one in page(rendered("html", hostile("x"))).iter() if isinstance(one.tag, str))
-    found = Counter(one.tag for one in page(rendered("html", hostile(said))).iter() if isinstance(one.tag, str))
-    assert found == plain
+@given((st.text() | st.text("`\\*_{}[]()<>#+-.!|~&:@/=0a \n")).filter(str.strip))
+def test_no_text_becomes_more_than_code_in_the_page(said: str) -> None:
+    def tags(said: str) -> Counter[str]:
+        found = page(rendered("html", hostile(said))).iter()
+        return Counter(one.tag for one in found if isinstance(one.tag, str) and one.tag not in ("code", "br"))
+
+    assert tags(said) == tags("x")
 
 
 def test_the_page_has_the_timeline_in_its_order() -> None:

@@ -76,7 +76,7 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     state = view.state
     heading, *decided = deciding(view, evidence)
     objective = without_hidden(_QUOTED.sub("", state.goal.objective))
-    goal = [markdown.prose(objective)] if objective != state.goal.title else []
+    goal = [markdown.prose(objective)] if state.goal.objective != state.goal.title else []
     sections = [
         heading,
         goal,
