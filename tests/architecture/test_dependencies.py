@@ -64,7 +64,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pygls": ("lsp",),
     "lsprotocol": ("lsp",),
-    "markdown_it": ("goalfile",),
+    "markdown_it": ("goalfile", "wire"),
     "yaml": ("marked_yaml", "yaml_shapes", "goalfile", "extras.goalbench"),
     "pathspec": ("workspace",),
     "watchfiles": ("workspace",),

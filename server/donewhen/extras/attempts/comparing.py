@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from donewhen.core.verdict import PROVEN, graded
-from donewhen.core.words import counted, duration, listed
+from donewhen.core.words import counted, duration, listed, money
 from donewhen.extras.attempts.pursuing import Group, Standing
 from donewhen.wire.snapshot import wire_time
-from donewhen.wire.view import harmless, money
+from donewhen.wire.view import harmless
 
 NAMED = 5
 """How many files a question names."""
