@@ -17,7 +17,7 @@ from donewhen.engine.api import HaltAnswer, LimitChanges, RunView
 from donewhen.library.arguments import duration
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session
-from donewhen.workers.callables.threads import called
+from donewhen.threads import called
 
 CALLBACK_ENDS = 2.0
 """Seconds that a callback gets after the run is over."""

@@ -20,7 +20,7 @@ from donewhen.library.handles import GoalRun, OnEvent, OnInterrupt, answer_of
 from donewhen.library.models import AgentConfig, JudgeLike, WorkerLike, judge_of, keys_of, options_of
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session, open_session
-from donewhen.workers.callables.threads import run_sync
+from donewhen.threads import run_sync
 from donewhen.workers.callables.workers import CallableWorker, PromptTemplate, worker_of
 
 Unlimited = Literal["unlimited"]

@@ -14,8 +14,9 @@ from donewhen.core.goal import Check, Requirement
 from donewhen.core.verdict import judged
 from donewhen.plugins.collecting import Offered
 from donewhen.plugins.records import NewCheck
-from donewhen.plugins.registering import FAILURES, called_soundly, error_text
+from donewhen.plugins.registering import FAILURES, error_text
 from donewhen.ports import Checker
+from donewhen.threads import called
 
 PREFIX = "check:"
 
@@ -68,7 +69,7 @@ class PluginChecker:
         limit = asyncio.timeout(timeout)
         try:
             async with limit:
-                found = await called_soundly(one.record.run, argument, self.root)
+                found = await called(one.record.run, argument, self.root)
         except TimeoutError as error:
             if limit.expired():
                 return Outcome.TIMED_OUT, f"timed out after {timeout:g} s"

@@ -30,6 +30,7 @@ from donewhen.library.goals import refuse_without_workspace
 from donewhen.library.handles import OnInterrupt, answered
 from donewhen.library.sessions import Session, open_session
 from donewhen.ports import Turn, TurnContext
+from donewhen.threads import to_its_end
 from donewhen.workers.callables.agents import AgentCall, own_result
 from donewhen.workers.callables.known import KnownAgent, plain_messages
 from donewhen.workers.callables.prompts import retry_made_by
@@ -380,15 +381,6 @@ async def wait_until_idle(session: Session, on_interrupt: OnInterrupt | None = N
             asked = "; ".join(one.title for one in state.interrupts)
             await session.runs.pause(state.run_id, f"nobody can be asked: {asked}", "run")
     except asyncio.CancelledError:
-        await _cancelled(session)
+        with contextlib.suppress(DoneWhenError):
+            await to_its_end(session.runs.stop(session.state.run_id, "the caller was cancelled"))
         raise
-
-
-async def _cancelled(session: Session) -> None:
-    """Stops the run, although the caller is being cancelled, perhaps again in the meantime."""
-    stopping = asyncio.ensure_future(session.runs.stop(session.state.run_id, "the caller was cancelled"))
-    while not stopping.done():
-        with contextlib.suppress(asyncio.CancelledError, DoneWhenError):
-            await asyncio.shield(stopping)
-    with contextlib.suppress(DoneWhenError):
-        stopping.result()

@@ -35,9 +35,9 @@ from donewhen.library.arguments import callback, finite, flag, folder, limits, r
 from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
 from donewhen.ports import Judge
+from donewhen.threads import is_async, run_sync
 from donewhen.workers.callables.agents import agent_call
 from donewhen.workers.callables.known import KnownModel, known_agent
-from donewhen.workers.callables.threads import is_async, run_sync
 from donewhen.workers.callables.workers import as_text
 
 T = TypeVar("T")

@@ -34,9 +34,9 @@ from donewhen.library.handles import OnInterrupt
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
 from donewhen.library.sessions import Session, open_session
 from donewhen.ports import Judge, Judgement, Turn, TurnContext
+from donewhen.threads import called, run_sync
 from donewhen.workers.callables.agents import agent_call
 from donewhen.workers.callables.judges import AuditTask, verdict_from
-from donewhen.workers.callables.threads import called, run_sync
 from donewhen.workers.callables.workers import as_text
 
 GOAL = "goal"

@@ -14,10 +14,10 @@ from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.plugging import Halt, plain_data
 from donewhen.core.work import Claim, TurnResult, TurnState
 from donewhen.ports import Turn, TurnContext, Worker
+from donewhen.threads import Tracked, called, is_async
 from donewhen.workers.callables.agents import AgentCall, agent_call, reported
 from donewhen.workers.callables.known import answer_of, plain_messages
 from donewhen.workers.callables.prompts import prompt_of, retry_made_by
-from donewhen.workers.callables.threads import Tracked, called, is_async
 
 OFFERED = ("turn", "context", "messages", "feedback")
 """What a callable gets besides the prompt, where it has a parameter of that name."""
