@@ -59,6 +59,10 @@ class GoalRun:
         """The run's name in the workspace's record."""
         return self._session.state.run_id
 
+    @property
+    def state(self) -> RunState:
+        return self._session.state
+
     def status(self) -> GoalOutcome:
         """Where the run stands now."""
         return self._session.outcome

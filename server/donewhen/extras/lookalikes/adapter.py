@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from donewhen.app.program import RunParts
 from donewhen.core.calls import Message, messages_of
 from donewhen.core.errors import DoneWhenError, JudgeOutage, UsageError, WorkerFailed
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
@@ -27,8 +26,7 @@ from donewhen.extras.lookalikes.response import (
     with_earlier,
 )
 from donewhen.library.goals import refuse_without_workspace
-from donewhen.library.handles import OnInterrupt, answered
-from donewhen.library.sessions import Session, open_session
+from donewhen.library.handles import GoalRun
 from donewhen.ports import Turn, TurnContext
 from donewhen.threads import to_its_end
 from donewhen.workers.callables.agents import AgentCall, own_result
@@ -353,34 +351,12 @@ def about_response(condition: str, limits: Limits, *, instead: str) -> Goal:
 # ----------------------------------------------------------------------------------------------- one run
 
 
-async def final_state(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
-    """The run's state at its end. `kept` gets the last state whatever happens, even if this is cancelled: then the run
-    is cancelled first."""
-    session = await open_session(parts)
+async def pursued(run: GoalRun) -> RunState:
+    """The run's state once it goes no further. If this is cancelled, it ends the run, so that nothing more is spent."""
     try:
-        await session.start(parts.start)
-        try:
-            return await wait_until_idle(session)
-        finally:
-            kept(session.state)
-    finally:
-        await session.close()
-
-
-async def wait_until_idle(session: Session, on_interrupt: OnInterrupt | None = None) -> RunState:
-    """The run's state once it goes no further. Questions go to `on_interrupt`; without it nobody can answer, and a run
-    that waits for a person is paused. If this is cancelled, it ends the run, so that nothing more is spent."""
-    try:
-        while True:
-            state = await session.standstill()
-            if not state.active:
-                return state
-            if on_interrupt is not None:
-                await answered(session, state.interrupts[0], on_interrupt)
-                continue
-            asked = "; ".join(one.title for one in state.interrupts)
-            await session.runs.pause(state.run_id, f"nobody can be asked: {asked}", "run")
+        await run.outcome()
     except asyncio.CancelledError:
         with contextlib.suppress(DoneWhenError):
-            await to_its_end(session.runs.stop(session.state.run_id, "the caller was cancelled"))
+            await to_its_end(run.stop("the caller was cancelled"))
         raise
+    return run.state

@@ -18,9 +18,9 @@ from donewhen.extras.lookalikes.adapter import (
     TIMEOUT,
     Asked,
     LoopedWorker,
-    final_state,
     host_of,
     name_of,
+    pursued,
 )
 from donewhen.extras.lookalikes.response import (
     GoalResult,
@@ -34,6 +34,7 @@ from donewhen.goalfile.stated import stated_commands
 from donewhen.library.arguments import callback, finite, flag, folder, limits, resolved, several
 from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
+from donewhen.library.running import opened
 from donewhen.ports import Judge
 from donewhen.threads import is_async, run_sync
 from donewhen.workers.callables.agents import agent_call
@@ -291,14 +292,19 @@ async def _pursue_on_engine(loop: GoalLoop, worker: Callable[..., Any], asked: A
         state_dir=loop.state_dir,
     )
 
+    start = parts.start
+
     def keep_result(state: RunState) -> None:
         passed = state.status == "complete"
         working.found(None if passed else feedback_of(assess(state), checks), passed)
         reason = state.lifecycle.reason or state.lifecycle.paused or ""
         latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason, state.plugins.halt)
 
-    state = await final_state(parts, keep_result)
-    return working.returned(state)
+    async with await opened(parts, lambda session: session.start(start)) as run:
+        try:
+            return working.returned(await pursued(run))
+        finally:
+            keep_result(run.state)
 
 
 def goal_of(loop: GoalLoop, prompt: Any, *, judged: bool) -> Goal:

@@ -25,13 +25,14 @@ from donewhen.extras.lookalikes.adapter import (
     about_response,
     host_of,
     name_of,
-    wait_until_idle,
+    pursued,
 )
 from donewhen.extras.lookalikes.response import feedback_of
 from donewhen.library.arguments import callback, finite, folder, limits, resolved, several
 from donewhen.library.goals import wanted_goal
-from donewhen.library.handles import OnInterrupt
+from donewhen.library.handles import GoalRun, OnInterrupt
 from donewhen.library.models import JudgeConfig, JudgeLike, judge_of, keys_of, options_of
+from donewhen.library.running import opened
 from donewhen.library.sessions import Session, open_session
 from donewhen.ports import Judge, Judgement, Turn, TurnContext
 from donewhen.threads import called, run_sync
@@ -121,9 +122,10 @@ class GoalMiddleware:
 class _Pursuit:
     """A goal that is in progress, or paused."""
 
-    session: Session
     working: GoalWorker
-    running: bool = False
+    run: GoalRun | None = None
+    """None until it has begun."""
+    running: bool = True
 
 
 class GoalAgent:
@@ -201,25 +203,20 @@ class GoalAgent:
         working = self._working(asked, evaluated)
         parts = self._pursuing.parts(self._pursuing.goal(condition, evaluated), working, host_of(self._worker))
         self._write_entry(condition, "active", evaluated)
-        return await self._open_and_pursue(parts, working, lambda session: session.start(parts.start), "failed")
+        return await self._begin(parts, working, lambda session: session.start(parts.start), "failed")
 
-    async def _open_and_pursue(
+    async def _begin(
         self, parts: RunParts, working: GoalWorker, begin: Callable[[Session], Awaitable[Any]], unbegun: str
     ) -> Any:
         """Pursues a goal that isn't open here yet; `unbegun` is its status if it can't begin."""
+        self._pursuit = pursuit = _Pursuit(working)
         try:
-            session = await open_session(parts)
+            pursuit.run = await opened(parts, begin, on_interrupt=self._pursuing.on_interrupt)
         except BaseException:
-            self._update_entry(status="failed")
-            raise
-        self._pursuit = pursuit = _Pursuit(session, working, running=True)
-        try:
-            await begin(session)
-        except BaseException:
-            await self._closed(pursuit)
+            self._pursuit = None
             self._update_entry(status=unbegun)
             raise
-        return await self._pursue_until_stop(pursuit)
+        return await self._pursue_until_stop(pursuit, pursuit.run)
 
     def _working(self, asked: Asked, evaluated: int) -> GoalWorker:
         about_files = self._pursuing.workspace is not None
@@ -266,68 +263,67 @@ class GoalAgent:
             await session.resume(state.run_id, LimitChanges())
 
         parts = self._pursuing.parts(None, working, host_of(self._worker))
-        return await self._open_and_pursue(parts, working, go_on, "paused")
+        return await self._begin(parts, working, go_on, "paused")
 
     async def _superseded(self) -> None:
         """A person's message takes the place of a goal in progress."""
         pursuit = self._pursuit
-        if pursuit is not None and pursuit.running:
-            await pursuit.session.runs.stop(pursuit.session.state.run_id, "a message took the goal's place")
+        if pursuit is not None and pursuit.run is not None and pursuit.running:
+            await pursuit.run.stop("a message took the goal's place")
             self._update_entry(status="stopped")
 
     async def _resume(self) -> Any:
         pursuit = self._pursuit
         if pursuit is None:
             return await self._take_up()
-        if pursuit.running:
+        if pursuit.running or pursuit.run is None:
             raise UsageError("the goal is under way: nothing to resume")
         pursuit.running = True
         self._update_entry(status="active")
         try:
-            await pursuit.session.resume(pursuit.session.state.run_id, LimitChanges())
+            await pursuit.run.resume()
         except BaseException:
             pursuit.running = False
             self._update_entry(status="paused")
             raise
-        return await self._pursue_until_stop(pursuit)
+        return await self._pursue_until_stop(pursuit, pursuit.run)
 
     async def _halt(self, word: str) -> None:
         """Pauses or ends the goal at once, whoever waits for it, even while the agent works."""
         pursuit = self._pursuit
-        if pursuit is None or (word == "pause" and not pursuit.running):
+        if pursuit is None or pursuit.run is None or (word == "pause" and not pursuit.running):
             raise UsageError(f"no goal is {'pursued' if pursuit is None else 'under way'} here: nothing to {word}")
-        run_id = pursuit.session.state.run_id
         if word == "pause":
-            await pursuit.session.runs.pause(run_id, "/goal pause")
+            await pursuit.run.pause("/goal pause")
             self._update_entry(status="paused")
             return
-        await pursuit.session.runs.stop(run_id, "/goal stop")
+        await pursuit.run.stop("/goal stop")
         self._update_entry(status="stopped")
         if not pursuit.running:
-            await self._closed(pursuit)
+            await self._closed(pursuit, pursuit.run)
 
     # ------------------------------------------------------------------------------------- pursuing it
 
-    async def _pursue_until_stop(self, pursuit: _Pursuit) -> Any:
+    async def _pursue_until_stop(self, pursuit: _Pursuit, run: GoalRun) -> Any:
         """Pursues the goal until it stops. A paused goal is kept; an ended one is closed, and leaves nothing behind for
         the next prompt."""
         mine = self._goal_entry
         try:
-            state = await wait_until_idle(pursuit.session, self._pursuing.on_interrupt)
+            state = await pursued(run)
         finally:
             pursuit.running = False
-            _settle(mine, pursuit)
-            if pursuit.session.state.status not in _GOES_ON:
-                await self._closed(pursuit)
+            _settle(mine, run.state, pursuit.working)
+            if run.state.status not in _GOES_ON:
+                await self._closed(pursuit, run)
         return pursuit.working.returned(state)
 
     def _evaluated(self, evaluations: int, reason: str) -> None:
         self._update_entry(evaluations=evaluations, last_reason=reason)
 
-    async def _closed(self, pursuit: _Pursuit) -> None:
+    async def _closed(self, pursuit: _Pursuit, run: GoalRun) -> None:
         if self._pursuit is pursuit:
             self._pursuit = None
-        await pursuit.session.close()
+        await run.close()
 
 
 def _evaluations(state: RunState) -> int:
@@ -335,11 +331,10 @@ def _evaluations(state: RunState) -> int:
     return sum(one.error is None for one in state.progress.iterations)
 
 
-def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
+def _settle(goal: dict[str, Any] | None, state: RunState, working: GoalWorker) -> None:
     """Writes down how the goal stands. `goal` is the record of this very goal, even if it has been cleared since."""
     if goal is None:
         return
-    state, working = pursuit.session.state, pursuit.working
     working.settled(state)
     # The evaluator's last reason; if the goal ended for another reason, that one.
     reason = state.lifecycle.reason or state.lifecycle.paused or working.reason
