@@ -49,30 +49,21 @@ class ByWorker(Generic[T]):
     worker; if the worker can't be referenced weakly, the value stays."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[int, int], tuple[Callable[[], Any], T]] = {}
+        self._held: dict[tuple[int, int], tuple[T, Any]] = {}
 
     def get(self, worker: Any) -> T | None:
         found = self._held.get(_identity(worker))
-        return found[1] if found is not None and found[0]() is not None else None
+        return None if found is None else found[0]
 
     def set(self, worker: Any, value: T) -> None:
-        key = _identity(worker)
-        self._held[key] = (self._reference(key, host_of(worker)), value)
+        key, host = _identity(worker), host_of(worker)
+        try:
+            self._held[key] = value, weakref.ref(host, lambda gone: self._held.pop(key, None))
+        except TypeError:
+            self._held[key] = value, host  # its identity is no other's as long as it is there
 
     def drop(self, worker: Any) -> None:
         self._held.pop(_identity(worker), None)
-
-    def _reference(self, key: tuple[int, int], host: Any) -> Callable[[], Any]:
-        try:
-            return weakref.ref(host, lambda gone: self._gone(key, gone))
-        except TypeError:
-            return lambda: host
-
-    def _gone(self, key: tuple[int, int], gone: Any) -> None:
-        # By now another worker may have the same address.
-        found = self._held.get(key)
-        if found is not None and found[0] is gone:
-            del self._held[key]
 
 
 def _identity(worker: Any) -> tuple[int, int]:
