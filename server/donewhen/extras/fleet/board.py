@@ -297,19 +297,6 @@ def run_id_of(serial: str, goal_id: str) -> str:
     return hashlib.sha256(f"{serial}\n{goal_id}".encode()).hexdigest()[:12]
 
 
-def grant_of(document: Mapping[str, Any]) -> Grant:
-    """Raises TypeError and KeyError for what is none."""
-    answers = [Given(**one) for one in document["answers"]]
-    values: dict[str, Any] = {**document, "goal": FleetGoal(**document["goal"]), "answers": answers}
-    return Grant(**values)
-
-
-def outcome_of(document: Mapping[str, Any]) -> Outcome:
-    """Raises TypeError and KeyError for what is none."""
-    values: dict[str, Any] = {**document, "questions": [Question(**one) for one in document["questions"]]}
-    return Outcome(**values)
-
-
 def _standing_from(document: Mapping[str, Any]) -> Standing:
     questions = [Question(**one) for one in document["questions"]]
     answers = [Given(**one) for one in document["answers"]]
