@@ -77,6 +77,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
         "workers",
         "extras.goalbench",
         "extras.attempts",
+        "extras.fleet",
         "wire",
         "lsp",
         "extras.mcp",
