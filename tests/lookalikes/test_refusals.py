@@ -52,7 +52,7 @@ def test_the_commands_are_taken_in_any_case() -> None:
 
 def test_loops_take_times_as_texts_too() -> None:
     assert GoalLoop(echo, timeout="30m").limits.timeout == 1800
-    assert GoalMiddleware(lambda task: True, timeout="90s").pursuing.timeout == 90
+    assert GoalMiddleware(lambda task: True, timeout="90s").timeout == 90
 
 
 @each_row(

@@ -92,15 +92,13 @@ class GoalMiddleware:
         state_dir: str | Path | None = None,
         on_interrupt: OnInterrupt | None = None,
     ) -> None:
-        self.pursuing = Pursuing(
-            evaluator_of(evaluator),
-            finite("max_evaluations", "max_iterations", max_evaluations),
-            finite("timeout", "timeout", timeout),
-            resolved("workspace", workspace),
-            several("plugins", plugins),
-            folder("state_dir", state_dir),
-            callback("on_interrupt", on_interrupt),
-        )
+        self.evaluator = evaluator_of(evaluator)
+        self.max_evaluations: int | None = finite("max_evaluations", "max_iterations", max_evaluations)
+        self.timeout: float | None = finite("timeout", "timeout", timeout)
+        self.workspace = resolved("workspace", workspace)
+        self.plugins = several("plugins", plugins)
+        self.state_dir = folder("state_dir", state_dir)
+        self.on_interrupt = callback("on_interrupt", on_interrupt)
 
     def attach(self, worker: Any) -> GoalAgent:
         """The agent with `/goal`. `worker` is a callable that takes the prompt, or an object with a method `prompt`;
@@ -112,10 +110,36 @@ class GoalMiddleware:
                 "an agent is a callable that takes the prompt, has a method `prompt`, or is one of Strands, OpenHands, "
                 f"CubeLoop, PydanticAI, OpenAI Agents or LangGraph; it is {type(worker).__name__}"
             )
-        return GoalAgent(self.pursuing, worker, call)
+        return GoalAgent(self, worker, call)
 
     def __call__(self, worker: Any) -> GoalAgent:
         return self.attach(worker)
+
+    def goal(self, condition: str, evaluated: int = 0) -> Goal:
+        """A condition as a goal: in a workspace the commands that it names are checks. `evaluated`: how often it has
+        been judged before. Raises InvalidGoal."""
+        root = self.workspace
+        left = None if self.max_evaluations is None else max(1, self.max_evaluations - evaluated)
+        bounds = limits(left, self.timeout)
+        if root is None:
+            return about_response(condition, bounds, instead="GoalMiddleware(..., workspace=FOLDER)")
+        return replace(wanted_goal(condition, judged=True, workspace=root).goal, limits=bounds)
+
+    def parts(self, goal: Goal | None, worker: GoalWorker, agent: Any) -> RunParts:
+        """One run of one condition; None: the run on record."""
+        root = self.workspace
+        return RunParts(
+            goal=goal,
+            worker=worker,
+            judge=options_of(self.evaluator),
+            secrets=keys_of(None, self.evaluator),
+            agent=agent,
+            workspace=root,
+            durable=root is not None,
+            state_dir=self.state_dir,
+            plugins=self.plugins,
+            attended=self.on_interrupt is not None,
+        )
 
 
 @dataclass(slots=True)
@@ -135,8 +159,8 @@ class GoalAgent:
     can't be met). The agent's other attributes are available here, too.
     """
 
-    def __init__(self, pursuing: Pursuing, worker: Any, call: Callable[..., Any]) -> None:
-        self._pursuing = pursuing
+    def __init__(self, goals: GoalMiddleware, worker: Any, call: Callable[..., Any]) -> None:
+        self._goals = goals
         self._worker = worker
         self._call = call
         self._pursuit: _Pursuit | None = None
@@ -201,7 +225,7 @@ class GoalAgent:
             how = "under way" if self._pursuit.running else "paused"
             raise UsageError(f"a goal is {how}: `/goal stop` or `/goal clear` first")
         working = self._working(asked, evaluated)
-        parts = self._pursuing.parts(self._pursuing.goal(condition, evaluated), working, host_of(self._worker))
+        parts = self._goals.parts(self._goals.goal(condition, evaluated), working, host_of(self._worker))
         self._write_entry(condition, "active", evaluated)
         return await self._begin(parts, working, lambda session: session.start(parts.start), "failed")
 
@@ -211,7 +235,7 @@ class GoalAgent:
         """Pursues a goal that isn't open here yet; `unbegun` is its status if it can't begin."""
         self._pursuit = pursuit = _Pursuit(working)
         try:
-            pursuit.run = await opened(parts, begin, on_interrupt=self._pursuing.on_interrupt)
+            pursuit.run = await opened(parts, begin, on_interrupt=self._goals.on_interrupt)
         except BaseException:
             self._pursuit = None
             self._update_entry(status=unbegun)
@@ -219,7 +243,7 @@ class GoalAgent:
         return await self._pursue_until_stop(pursuit, pursuit.run)
 
     def _working(self, asked: Asked, evaluated: int) -> GoalWorker:
-        about_files = self._pursuing.workspace is not None
+        about_files = self._goals.workspace is not None
         call = agent_call(self._worker) or self._call
         return GoalWorker(call, asked, self._evaluated, about_files=about_files, evaluations=evaluated)
 
@@ -228,16 +252,16 @@ class GoalAgent:
             "status": status,
             "condition": condition,
             "evaluations": evaluations,
-            "max_evaluations": self._pursuing.max_evaluations,
+            "max_evaluations": self._goals.max_evaluations,
             "last_reason": reason,
         }
 
     async def _recorded(self) -> RunState | None:
         """The goal on record in this workspace that can continue, begun by another process or another middleware; its
         state is written down. None if there is none."""
-        if self._pursuing.workspace is None:
+        if self._goals.workspace is None:
             return None
-        session = await open_session(self._pursuing.parts(None, self._working(Asked(""), 0), host_of(self._worker)))
+        session = await open_session(self._goals.parts(None, self._working(Asked(""), 0), host_of(self._worker)))
         try:
             newest = next((one for one in await session.runs.summaries() if one.mode == "pursue"), None)
             state = None if newest is None else (await session.runs.view(newest.run_id)).state
@@ -253,7 +277,7 @@ class GoalAgent:
         state = await self._recorded()
         kept = self._goal_entry
         if state is None:
-            if self._pursuing.workspace is None and kept is not None and kept.get("status") in ("active", "paused"):
+            if self._goals.workspace is None and kept is not None and kept.get("status") in ("active", "paused"):
                 return await self._start_goal(Asked(kept["condition"]), kept.get("evaluations", 0))
             raise UsageError("no goal is paused here: nothing to resume")
         working = self._working(Asked(state.goal.objective), _evaluations(state))
@@ -262,7 +286,7 @@ class GoalAgent:
             self._update_entry(status="active")
             await session.resume(state.run_id, LimitChanges())
 
-        parts = self._pursuing.parts(None, working, host_of(self._worker))
+        parts = self._goals.parts(None, working, host_of(self._worker))
         return await self._begin(parts, working, go_on, "paused")
 
     async def _superseded(self) -> None:
@@ -366,45 +390,6 @@ def goal_command(message: Any) -> tuple[str, str] | None:
         return "status", ""
     word = rest.lower()
     return (word, "") if word in COMMANDS else ("start", rest)
-
-
-@dataclass(frozen=True, slots=True)
-class Pursuing:
-    """How conditions are pursued; None is unlimited. `workspace` None: judged by the agent's words alone."""
-
-    evaluator: Judge | JudgeConfig
-    max_evaluations: int | None
-    timeout: float | None
-    workspace: Path | None
-    plugins: tuple[object, ...]
-    state_dir: Path | None
-    on_interrupt: OnInterrupt | None
-
-    def goal(self, condition: str, evaluated: int = 0) -> Goal:
-        """A condition as a goal: in a workspace the commands that it names are checks. `evaluated`: how often it has
-        been judged before. Raises InvalidGoal."""
-        root = self.workspace
-        left = None if self.max_evaluations is None else max(1, self.max_evaluations - evaluated)
-        bounds = limits(left, self.timeout)
-        if root is None:
-            return about_response(condition, bounds, instead="GoalMiddleware(..., workspace=FOLDER)")
-        return replace(wanted_goal(condition, judged=True, workspace=root).goal, limits=bounds)
-
-    def parts(self, goal: Goal | None, worker: GoalWorker, agent: Any) -> RunParts:
-        """One run of one condition; None: the run on record."""
-        root = self.workspace
-        return RunParts(
-            goal=goal,
-            worker=worker,
-            judge=options_of(self.evaluator),
-            secrets=keys_of(None, self.evaluator),
-            agent=agent,
-            workspace=root,
-            durable=root is not None,
-            state_dir=self.state_dir,
-            plugins=self.plugins,
-            attended=self.on_interrupt is not None,
-        )
 
 
 class GoalWorker(LoopedWorker):
