@@ -9,7 +9,7 @@ import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -123,6 +123,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T], interrupted: Callable[[], bool] 
             return aside.submit(contextvars.copy_context().run, asyncio.run, coroutine).result()
     loop = _lasting.loop()
     ended: Future[T] = Future()
+    over = threading.Event()
     tasks: list[asyncio.Task[T]] = []
     asked = False
 
@@ -132,6 +133,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T], interrupted: Callable[[], bool] 
             ended.set_result(task.result())
         else:
             ended.set_exception(error)
+        over.set()
 
     def begin() -> None:
         tasks.append(loop.create_task(coroutine))
@@ -144,9 +146,9 @@ def run_sync(coroutine: Coroutine[Any, Any, T], interrupted: Callable[[], bool] 
             tasks[0].cancel()
 
     loop.call_soon_threadsafe(begin)
-    while not ended.done():
+    while not over.is_set():
         try:
-            wait([ended], 0.5)  # with a timeout, since on Windows a wait without one can't be interrupted
+            over.wait(0.5)  # with a timeout, since on Windows a wait without one can't be interrupted
         except KeyboardInterrupt:
             loop.call_soon_threadsafe(interrupt)
     if asked and isinstance(ended.exception(), asyncio.CancelledError):
