@@ -122,22 +122,13 @@ def run_sync(coroutine: Coroutine[Any, Any, T], interrupted: Callable[[], bool] 
         with ThreadPoolExecutor(1) as aside:
             return aside.submit(contextvars.copy_context().run, asyncio.run, coroutine).result()
     loop = _lasting.loop()
-    ended: Future[T] = Future()
     over = threading.Event()
     tasks: list[asyncio.Task[T]] = []
     asked = False
 
-    def hand_over(task: asyncio.Task[T]) -> None:
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if error is None:
-            ended.set_result(task.result())
-        else:
-            ended.set_exception(error)
-        over.set()
-
     def begin() -> None:
         tasks.append(loop.create_task(coroutine))
-        tasks[0].add_done_callback(hand_over)
+        tasks[0].add_done_callback(lambda _: over.set())
 
     def interrupt() -> None:
         nonlocal asked
@@ -151,9 +142,9 @@ def run_sync(coroutine: Coroutine[Any, Any, T], interrupted: Callable[[], bool] 
             over.wait(0.5)  # with a timeout, since on Windows a wait without one can't be interrupted
         except KeyboardInterrupt:
             loop.call_soon_threadsafe(interrupt)
-    if asked and isinstance(ended.exception(), asyncio.CancelledError):
-        raise KeyboardInterrupt from ended.exception()
-    return ended.result()
+    if asked and tasks[0].cancelled():
+        raise KeyboardInterrupt
+    return tasks[0].result()
 
 
 class _LastingLoop:
