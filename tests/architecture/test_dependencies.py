@@ -23,6 +23,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "version": (),
     "installation": ("version",),
     "regular": (),
+    "threads": (),
     "marked_yaml": (),
     "yaml_shapes": ("core", "marked_yaml"),
     "cli.samples": (),
@@ -34,11 +35,11 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "evidence": ADAPTER,
     "workspace": (*ADAPTER, "installation"),
     "store": ADAPTER,
-    "plugins": ADAPTER,
+    "plugins": (*ADAPTER, "threads"),
     "models": ("core", "ports", "installation"),
     "judges": ("core", "core.ecosystems", "ports", "models"),
     "workers": (*ADAPTER, "models", "yaml_shapes", "version"),
-    "workers.callables": ("core", "ports", "workers", "extras"),
+    "workers.callables": ("core", "ports", "threads", "workers", "extras"),
     # The composition root sees all of these, and no front end.
     "app": (
         *PURE, "workers.callables", "evidence", "judges", "models", "plugins", "store", "workers", "workspace",
@@ -47,14 +48,14 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     # Front ends: what is pure, and the composition root.
     "lsp": (*FRONT_END, "extras"),
     "cli": (*FRONT_END, "cli.samples", "extras"),
-    "library": (*FRONT_END, "workers.callables"),
+    "library": (*FRONT_END, "threads", "workers.callables"),
     # Of the extras the others know the table alone. An extra may import them, and no other extra.
     "extras": (),
     "extras.tracing": ("core", "ports", "version", "installation"),
     "extras.adapters": ("core", "workers.callables"),
     "extras.attempts": (*FRONT_END, "cli", "lsp", "store", "workspace"),
     "extras.goalbench": (*FRONT_END, "cli", "judges", "store", "workspace", "yaml_shapes"),
-    "extras.lookalikes": (*FRONT_END, "library", "workers.callables"),
+    "extras.lookalikes": (*FRONT_END, "library", "threads", "workers.callables"),
     "extras.fleet": (*FRONT_END, "cli", "store", "workspace"),
     "extras.mcp": (*FRONT_END, "cli"),
     # The two doors of the program; the package itself only names what it exports.
@@ -76,6 +77,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
         "workers",
         "extras.goalbench",
         "extras.attempts",
+        "extras.fleet",
         "wire",
         "lsp",
         "extras.mcp",
