@@ -62,7 +62,6 @@ from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.mounting import Mounts
 from donewhen.workspace.rooms.places import sweep
 from donewhen.workspace.runtime import runtime_folder
-from donewhen.workspace.sharing import SharedWatcher
 
 if TYPE_CHECKING:
     from donewhen.app.models import FolderModels
@@ -138,7 +137,7 @@ def engine_setup(
     current = _as_function(settings)
     runtime = runtime_folder(context.environment(), folder.parents[1])
     lock = FileRunLock(folder, runtime)
-    editor, watching = EditorDiagnostics(context.editor), SharedWatcher()
+    editor = EditorDiagnostics(context.editor)
     processes = SystemProcesses(lock.inherited_descriptors)
     where, kept = (root, folder / "scratch", context.environment), folder / TREES
     contained = ContainedWork(root, folder, processes, lambda: checker.variables(), current, runtime)
@@ -203,9 +202,7 @@ def engine_setup(
         collect_lock=FileRunLock(folder / "collecting"),
         in_use=partial(runs_of_gate, folder),
         tell=_warn,
-        workspace=lambda: FolderWorkspace(
-            root, kept, watch=context.watch, excluded=(folder.parents[1],), watcher=watching.share
-        ),
+        workspace=lambda: FolderWorkspace(root, kept, watch=context.watch, excluded=(folder.parents[1],)),
         glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=_CheckerWithPlugins(checker, plugins),
         prepare=contained.prepare,
