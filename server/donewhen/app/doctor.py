@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -48,6 +50,7 @@ BROKEN = (1, 106)
 """Every 1.106 version breaks any call with tools on the base install."""
 OFF = "switched off in your settings"
 WATCHED_BY = {"linux": "inotify", "darwin": "FSEvents", "win32": "ReadDirectoryChangesW"}
+_WATCHED_WITHIN = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,7 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
         own = tuple(path for path in goals if "/" not in path)
         checks, problems = _checks(root, own, checker)
         state = _state_folder(settings.state_dir, problems)
-        watcher, unwatched = asyncio.run(_watcher(root))
+        watcher, unwatched = asyncio.run(_watcher(root, Path(scratch)))
         rooms, hindrance, owners = asyncio.run(_rooms(root, Path(state or scratch), checker))
         return DoctorFacts(
             interpreter=python,
@@ -201,17 +204,26 @@ def _checks(root: Path, goals: Sequence[str], checker: CommandChecker) -> tuple[
     return tuple(found.values()), problems
 
 
-async def _watcher(root: Path) -> tuple[str, str]:
-    """What reports changes in the folder, found out by watching it, or why nothing does."""
-    watcher = watcher_for(root)
+async def _watcher(root: Path, scratch: Path) -> tuple[str, str]:
+    """What reports changes in the folder, found out by watching it, and why nothing does."""
+    watcher = watcher_for(root, scratch)
     watcher.start(lambda: None)
     try:
-        watcher.watch("")
-        if watcher.warning is None:
-            return f"{WATCHED_BY.get(sys.platform, sys.platform)}: changes are noticed at once", ""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_WATCHED_WITHIN):
+                while await watcher.drain() and not watcher.polls:
+                    watcher.take()
+                    await asyncio.sleep(0.01)
+                if watcher.warning is None:
+                    begun = time.monotonic()
+                    await watcher.drain()
+                    heard = 1000 * (time.monotonic() - begun)
+                    system = WATCHED_BY.get(sys.platform, sys.platform)
+                    noticed = f"changes are noticed within {heard:.0f} ms"
+                    return f"{system}, through watchfiles {version('watchfiles')}: {noticed}", ""
     finally:
         watcher.close()
-    return "", watcher.warning
+    return "", watcher.warning or "the system reports no changes: files are checked every few seconds"
 
 
 def _state_folder(override: Path | None, problems: list[str]) -> str:

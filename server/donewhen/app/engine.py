@@ -62,6 +62,7 @@ from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.mounting import Mounts
 from donewhen.workspace.rooms.places import sweep
 from donewhen.workspace.runtime import runtime_folder
+from donewhen.workspace.sharing import SharedWatcher
 
 if TYPE_CHECKING:
     from donewhen.app.models import FolderModels
@@ -137,7 +138,7 @@ def engine_setup(
     current = _as_function(settings)
     runtime = runtime_folder(context.environment(), folder.parents[1])
     lock = FileRunLock(folder, runtime)
-    editor = EditorDiagnostics(context.editor)
+    editor, watching = EditorDiagnostics(context.editor), SharedWatcher()
     processes = SystemProcesses(lock.inherited_descriptors)
     where, kept = (root, folder / "scratch", context.environment), folder / TREES
     contained = ContainedWork(root, folder, processes, lambda: checker.variables(), current, runtime)
@@ -202,7 +203,9 @@ def engine_setup(
         collect_lock=FileRunLock(folder / "collecting"),
         in_use=partial(runs_of_gate, folder),
         tell=_warn,
-        workspace=lambda: FolderWorkspace(root, kept, watch=context.watch, excluded=(folder.parents[1],)),
+        workspace=lambda: FolderWorkspace(
+            root, kept, watch=context.watch, excluded=(folder.parents[1],), watcher=watching.share
+        ),
         glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=_CheckerWithPlugins(checker, plugins),
         prepare=contained.prepare,

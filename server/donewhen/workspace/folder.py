@@ -24,7 +24,7 @@ from donewhen.workspace.repository import Repository, committed, find_repository
 from donewhen.workspace.scanning import Scanner, read_entry
 from donewhen.workspace.settling import Notifier, Quiet, wait_settled
 from donewhen.workspace.shielding import shielded
-from donewhen.workspace.watching import Hints, NoWatcher, Watcher, watcher_for
+from donewhen.workspace.watching import NoWatcher, Watcher, watcher_for
 
 # The files that this process prints to: `donewhen run --json > out.jsonl` must not mistake its own output for work.
 
@@ -80,7 +80,7 @@ class FolderWorkspace:
         watch: bool = True,
         quiet: Quiet | None = None,
         excluded: Sequence[Path] = (),
-        watcher: Callable[[Path], Watcher] = watcher_for,
+        watcher: Callable[[Path, Path], Watcher] = watcher_for,
         streams: Callable[[Path], Sequence[str]] = own_streams,
     ) -> None:
         self._root = root.absolute()
@@ -88,7 +88,7 @@ class FolderWorkspace:
         self._excluded = (self._state, *excluded)
         self._streams = streams
         self._watched = watch
-        self._watcher: Watcher = watcher(self._root) if watch else NoWatcher()
+        self._watcher: Watcher = watcher(self._root, self._state) if watch else NoWatcher()
         self._quiet = quiet or Quiet()
         self._outputs = Outputs()
         self._saves = ClientSaves()
@@ -193,7 +193,7 @@ class FolderWorkspace:
             scanner = self._use(Coverage(kept.frozen.rules, kept.frozen.tracked, kept.named, inside, streams))
             self._watch_and_keep(repository)
             self._manifest = self._handed = self._base = kept.manifest
-            self._replace(await self._first_walk(scanner, kept.frozen.rules))
+            self._replace(await asyncio.to_thread(self._first_walk, scanner, kept.frozen.rules))
             return self._hand_out()
 
     async def _repository_of_root(self) -> Repository | None:
@@ -222,7 +222,7 @@ class FolderWorkspace:
             scanner = self._use(Coverage(rules, tracked, named, _places_inside(self._root, self._excluded), streams))
             self._watch_and_keep(repository)
             first = self._manifest is _UNOPENED
-            self._replace(await self._first_walk(scanner, rules))
+            self._replace(await asyncio.to_thread(self._first_walk, scanner, rules))
             if frozen and (kept is None or streams != known):
                 await asyncio.to_thread(keep_rules, self._rules_place, frozen, scanner.coverage)
             return self._hand_out(self._manifest if first else None)
@@ -231,26 +231,20 @@ class FolderWorkspace:
     def _rules_place(self) -> Path:
         return self._state / "rules"
 
-    async def _first_walk(self, scanner: Scanner, rules: IgnoreRules) -> Manifest:
+    def _first_walk(self, scanner: Scanner, rules: IgnoreRules) -> Manifest:
         self._watcher.take()
-        known = self._manifest
-
-        def walk() -> Manifest:
-            manifest = scanner.sieve(Manifest(scanner.walk(known).folders, rules.freeze()))
-            _ = manifest.revision
-            return manifest
-
-        return await asyncio.to_thread(walk)
+        manifest = scanner.sieve(Manifest(scanner.walk(self._manifest).folders, rules.freeze()))
+        _ = manifest.revision
+        return manifest
 
     async def _cover_named(self, named: Sequence[str]) -> None:
         async with self._one_at_a_time:
             if self._coverage is None or tuple(named) == self._coverage.named:
                 return
             scanner, known = self._use(self._coverage.renamed(named)), self._manifest
-            hints = self._watcher.take() or Hints()
 
             def walk() -> Manifest:
-                manifest = scanner.sieve(scanner.walk(known, hints.paths))
+                manifest = scanner.sieve(scanner.walk(known, self._watcher.take().paths))
                 _ = manifest.revision
                 return manifest
 
@@ -259,21 +253,19 @@ class FolderWorkspace:
     async def _update(self, *, everywhere: bool = False) -> None:
         async with self._one_at_a_time:
             scanner = self._open_scanner()
-            hints = self._watcher.take()
-            everywhere = everywhere or self._unsure
-            if hints is None and not everywhere:
+            if not (await self._watcher.drain() or everywhere or self._unsure):
                 return
-            hints = hints or Hints()
-            look = scanner.walk if everywhere or hints.everything else scanner.look
-            known, self._unsure = self._manifest, True
-
-            def found() -> Manifest:  # in the worker thread, with everything that would block the loop
-                manifest = look(known, hints.paths)
-                _ = manifest.revision
-                return manifest
-
-            self._replace(await asyncio.to_thread(found))
+            everywhere, self._unsure = everywhere or self._unsure, True
+            self._replace(await asyncio.to_thread(self._walk_changed, scanner, self._manifest, everywhere))
             self._unsure = False  # a failed look loses the hints it took, so the next look is a walk
+
+    def _walk_changed(self, scanner: Scanner, known: Manifest, everywhere: bool) -> Manifest:
+        """Runs in the worker thread and computes everything there that would block the loop."""
+        hints = self._watcher.take()
+        look = scanner.walk if everywhere or hints.everything else scanner.look
+        manifest = look(known, hints.paths)
+        _ = manifest.revision
+        return manifest
 
     def _replace(self, manifest: Manifest) -> None:
         # A check's output may have been declared during the look at the disk.
