@@ -70,7 +70,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pathspec": ("workspace",),
     "watchfiles": ("workspace",),
     "psutil": ("workspace",),
-    "sqlite3": ("store", "evidence", "extras.fleet"),  # evidence: coverage's record of which test ran what
+    "sqlite3": ("store", "workspace", "evidence", "extras.fleet"),  # evidence: coverage's record of which test ran what
     "pydantic_core": ("yaml_shapes",),
     "pydantic": (
         "yaml_shapes",
@@ -171,9 +171,7 @@ OPENS = {
     "donewhen.installation": "what its installer wrote",
     "donewhen.lsp.goal_commands": "makes a new file",
     "donewhen.models.catalogue": "a file of an installed package",
-    "donewhen.workspace.folding": "packs of its own",
     "donewhen.workspace.locks": "makes a new file",
-    "donewhen.workspace.objects": "packs that it wrote itself",
     "donewhen.workspace.processes.leftovers": "files of /proc",
     "donewhen.workspace.rooms.entering": "files of /proc; it runs without the package",
     "donewhen.workspace.rooms.limits": "files of /proc",

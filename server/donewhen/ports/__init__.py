@@ -8,7 +8,6 @@ from __future__ import annotations
 from donewhen.ports.folder import (
     Dialogue,
     EditorView,
-    Folded,
     KeptTrees,
     Processes,
     ProcessOptions,
@@ -89,7 +88,6 @@ __all__ = [
     "EditorView",
     "FileText",
     "FilesOf",
-    "Folded",
     "Found",
     "Grants",
     "GuardedFiles",
