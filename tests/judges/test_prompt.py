@@ -159,21 +159,6 @@ async def test_the_end_of_long_output_is_shown_and_what_was_cut_is_said() -> Non
     assert re.search(r"\[\.\.\. [\d,]+ lines cut \.\.\.\]", prompt)
 
 
-async def test_each_requirement_gets_its_own_windows_of_a_file() -> None:
-    lines = [f"value_{n} = {n}" for n in range(20_000)]
-    lines[7_000] = "def escape_quotes(text): ..."
-    lines[15_000] = "def keep_line_breaks(text): ..."
-    judged = task(
-        requirement(1, "Quotes are escaped", files=("big.py",)),
-        requirement(2, "Line breaks are kept", files=("big.py",)),
-    )
-    (prompt,) = await prompts_of(judged, MemoryAudit({"big.py": "\n".join(lines)}))
-    assert "7001| def escape_quotes" in prompt
-    assert "15001| def keep_line_breaks" in prompt
-    assert "1| value_0 = 0" in prompt
-    assert "20000| value_19999" in prompt
-
-
 async def test_changed_lines_of_a_file_are_shown() -> None:
     lines = [f"value_{n} = {n}" for n in range(20_000)]
     diff = "--- a/big.py\n+++ b/big.py\n@@ -12000,1 +12000,2 @@\n value_11999 = 11999\n+value_12000 = 12000\n"

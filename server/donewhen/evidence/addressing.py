@@ -123,7 +123,6 @@ _BESIDE: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|</(?:data|input|context|documents?|instructions|prompt|tool.result|diff|output)>"
         ),
     ),
-    (_TELLS, _phrases(rf"{_IGNORE}(?: \w+){{0,4}}? (?:{_ORDERS}|rules|commands?|orders|evidence|requirements?)\b")),
 )
 """What is common in honest work, and tells only together with what should be found (`_OUTCOME`)."""
 _OUTCOME = _phrases(
