@@ -222,9 +222,7 @@ async def test_evidence_is_read_by_its_id_in_full() -> None:
         verdict(entry("R1", cited=["E2"])),
     )
     reply = await LlmJudge(model, JudgeOptions(("m",)), cache=(cache := MemoryVerdicts())).judge(judged, MemoryAudit())
-    assert re.search(r'id="E2" kind="command[^>]*>\ncommand: "python -m app"\n', model.prompts[0])
-    assert "| row 499\n" in model.prompts[0]
-    assert "| row 250\n" not in model.prompts[0]
+    assert '| E2 "python -m app": exit 0, ends "row 498\\nrow 499"' in model.prompts[0]
     head = r'id="E2" kind="the whole of it">\ncommand: "python -m app"\nexit code: 0\n'
     assert re.search(head + r"\| row 0\n", answered(model))
     assert "| row 249\n| row 250\n" in answered(model, 2)

@@ -31,8 +31,8 @@ _NEW = re.compile(r"(diff --git [^\n]*\n)new file mode [^\n]*\n(?:[^@\n][^\n]*\n
 _FAILURE = re.compile(r"error|fail|assert|traceback|warning", re.IGNORECASE)
 MAX_OTHERS = 6
 MAX_COMMANDS = 8
-"""How many commands are shown in full if the judge can't ask for more; else FEW_COMMANDS. Every other command gets
-one line."""
+"""How many commands are shown in full if the judge can't ask for more; else at most FEW_COMMANDS that
+earlier verdicts cited. Every other command gets one line."""
 FEW_COMMANDS = 2
 MAX_COMMAND_LINES, FEW_COMMAND_LINES = 24, 8
 MAX_TESTS = 20
@@ -214,9 +214,11 @@ def _editor(material: Material, evidence: Evidence, report: EditorReport, owners
 
 
 def _commands(material: Material) -> Iterator[Block]:
-    """The commands worth showing in full: those cited before, then the latest ones."""
+    """The commands worth showing in full: those cited before; if the judge can't ask for others, also the latest."""
     clean = material.normaliser
     known = [(one, evidence) for one, evidence in commands_of(material) if evidence.citable(material.revision)]
+    if material.looks:
+        known = [one for one in known if one[1].id in material.cited]
     known.sort(key=lambda one: one[1].id not in material.cited)
     most, most_lines = (FEW_COMMANDS, FEW_COMMAND_LINES) if material.looks else (MAX_COMMANDS, MAX_COMMAND_LINES)
     for rank, (command, evidence) in enumerate(known[:most]):

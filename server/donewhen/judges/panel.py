@@ -9,11 +9,9 @@ from typing import TypeVar
 
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.events import PanelRule
-from donewhen.core.evidence import Evidence, Observation
-from donewhen.core.goal import Check
 from donewhen.core.verdict import Finding, RequirementVerdict, Verdict
 from donewhen.core.work import Usage
-from donewhen.ports import AuditContext, Calls, Judge, Judgement, JudgeTask
+from donewhen.ports import AuditContext, Judge, Judgement, JudgeTask
 
 V = TypeVar("V")
 _UNDECIDED: Finding = "unverified"
@@ -37,8 +35,7 @@ class PanelJudge:
 
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
         """What the members agree on. Raises JudgeOutage, and OverBudget if a member may not be asked."""
-        shared = _OnceRecorded(context)
-        asked = [asyncio.ensure_future(member.judge(task, shared)) for member in self._members]
+        asked = [asyncio.ensure_future(member.judge(task, context)) for member in self._members]
         try:
             await asyncio.wait(asked, return_when=asyncio.ALL_COMPLETED)
         finally:
@@ -107,46 +104,6 @@ class PanelJudge:
 
 def _total_usage(votes: Sequence[tuple[str, Judgement]]) -> Usage:
     return sum((reply.usage for _, reply in votes), Usage())
-
-
-class _OnceRecorded:
-    """The context, except that what several members are shown is recorded only once."""
-
-    def __init__(self, context: AuditContext) -> None:
-        self._context = context
-        self._known: dict[Observation, asyncio.Future[Evidence]] = {}
-
-    @property
-    def calls(self) -> Calls:
-        return self._context.calls
-
-    @property
-    def root(self) -> str:
-        return self._context.root
-
-    def activity(self, line: str) -> None:
-        self._context.activity(line)
-
-    def files(self) -> Sequence[str]:
-        return self._context.files()
-
-    async def changed(self) -> Sequence[str]:
-        return await self._context.changed()
-
-    async def diff(self) -> str:
-        return await self._context.diff()
-
-    async def read(self, path: str) -> bytes:
-        return await self._context.read(path)
-
-    async def record(self, observation: Observation) -> Evidence:
-        known = self._known.get(observation)
-        if known is None:
-            known = self._known[observation] = asyncio.ensure_future(self._context.record(observation))
-        return await asyncio.shield(known)
-
-    async def run_check(self, check: Check) -> Evidence:
-        return await self._context.run_check(check)
 
 
 def _member_verdict(reply: Judgement, key: str) -> RequirementVerdict:
