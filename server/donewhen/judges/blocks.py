@@ -163,7 +163,7 @@ def _result_blocks(material: Material) -> Iterator[Block]:
 
 def _check_block(material: Material, evidence: Evidence, result: CheckResult, owners: frozenset[int]) -> Block:
     clean = material.normaliser
-    head = [f"command: {label(clean.clean_text(result.command), 600)}", f"result: {outcome_text(result)}"]
+    head = [*command_head(result.command, f"result: {outcome_text(result)}", clean)]
     if result.totals is not None:
         totals = result.totals
         head.append(f"tests: {totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
@@ -175,6 +175,10 @@ def _check_block(material: Material, evidence: Evidence, result: CheckResult, ow
     failures = tuple(at for at, line in enumerate(body) if _FAILURE.search(line[:300]))
     name = f"{result.command}\0{result.check_id}"
     return Block("check", "check result", name, owners, tuple(head), Lines(body), evidence, highlights=failures)
+
+
+def command_head(command: str, how: str, clean: Normaliser) -> tuple[str, ...]:
+    return f"command: {label(clean.clean_text(command), 600)}", how
 
 
 def outcome_text(result: CheckResult) -> str:
@@ -222,10 +226,8 @@ def _commands(material: Material) -> Iterator[Block]:
     known.sort(key=lambda one: one[1].id not in material.cited)
     most, most_lines = (FEW_COMMANDS, FEW_COMMAND_LINES) if material.looks else (MAX_COMMANDS, MAX_COMMAND_LINES)
     for rank, (command, evidence) in enumerate(known[:most]):
-        head = (
-            f"command: {label(clean.clean_text(command.command), 300)}",
-            f"exit code: {'none' if command.exit_code is None else command.exit_code}",
-        )
+        code = "none" if command.exit_code is None else command.exit_code
+        head = command_head(command.command, f"exit code: {code}", clean)
         output = Lines.of(clean.command_output(command)).raw
         if len(output) > most_lines:
             first = most_lines // 4
