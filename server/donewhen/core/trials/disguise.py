@@ -123,7 +123,7 @@ def _laid(path: str, text: str, answers: Mapping[int, str], *, parses: bool) -> 
 
     told = sorted(whole)
     if parses and told and _parses(text) and not _parses(answered(told)):
-        told = []
+        told = list[int]()
         for number in sorted(whole)[: max(3, _MOST_PARSED // len(text))]:
             if _parses(answered([*told, number])):
                 told.append(number)
