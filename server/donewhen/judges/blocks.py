@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import TextWrapper
 from typing import Literal, get_args
@@ -269,7 +269,7 @@ def _diff(material: Material) -> Iterator[Block]:
 
 def _file_blocks(material: Material) -> Iterator[Block]:
     changed_lines, failing = diff_lines(material.diff), _failing_lines(material)
-    places = [files_named_by(requirement, list(material.contents)) for requirement in material.requirements]
+    places = [files_named_by(requirement, material.contents) for requirement in material.requirements]
     for path, content in material.contents.items():
         named = frozenset(at for at, order in enumerate(places) if path in order)
         highlights = sorted(changed_lines.get(path, set[int]()) | failing.get(path, set[int]()))
@@ -286,16 +286,19 @@ def _file_blocks(material: Material) -> Iterator[Block]:
 _PATH = re.compile(r"[\w./+-]+")
 
 
-def files_named_by(requirement: Requirement, paths: Sequence[str]) -> list[str]:
-    """The files that a requirement names, by their paths or names in its text before those of its globs."""
+def files_named_by(requirement: Requirement, paths: Iterable[str], changed: Collection[str] = ()) -> list[str]:
+    """The files that a requirement names: those that its text mentions before those of its globs, and of each those
+    that changed first."""
     said = _PATH.findall("\n".join((requirement.text, *requirement.details)))
     names = frozenset(one for word in said if set("./") & set(one := word.strip(".,:;!?").removeprefix("./")))
+    if not names and not requirement.files:
+        return []
 
     def mentioned(path: str) -> bool:
         return path in names or path.rpartition("/")[2] in names
 
     found = [path for path in paths if mentioned(path) or any_matches(requirement.files, path)]
-    return sorted(found, key=lambda path: (not mentioned(path), path))
+    return sorted(found, key=lambda path: (not mentioned(path), path not in changed, path))
 
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")

@@ -166,7 +166,7 @@ def chosen_files(
     first choice precedes any second choice."""
     new = frozenset(changed)
     moved = sorted(new.intersection(files))[:MAX_CHANGED]
-    choices = [sorted(files_named_by(one, files), key=lambda path: path not in new)[:most] for one in requirements]
+    choices = [files_named_by(one, files, new)[:most] for one in requirements]
     in_turn = [choice[place] for place in range(most) for choice in choices if place < len(choice)]
     return tuple(dict.fromkeys((*in_turn[: MAX_FILES - len(moved)], *moved)))
 
@@ -268,14 +268,7 @@ class Audit:
             reason = f"the judge's reply could not be used: {result.problem}"
             unusable = tuple(RequirementVerdict(r.id, "unverified", reason) for r in batch)
             return _Part(unusable, reason)
-        if (
-            cache is not None
-            and not result.problem
-            and not tools.paths
-            and not tools.roamed
-            and not tools.read
-            and len(citable.evidence) == len(asked.sources)
-        ):
+        if cache is not None and not result.problem and not tools.used:
             await asyncio.to_thread(cache.put, key, result.raw)
         # The files that the model saw; None if it also saw which files exist.
         shown = None if asked.paths is None or tools.roamed else tuple(dict.fromkeys((*asked.paths, *tools.paths)))

@@ -42,8 +42,8 @@ MAX_SEARCHED_FILE = 1_000_000
 @dataclass(slots=True)
 class JudgeTools:
     """The looks of one conversation: what they show can be cited, too. `roamed` is true once a look depended on which
-    files exist; `paths` are the files that it read. `sources` maps the ids of the question to what they stand for;
-    `read` is true once a look showed more of them than the question did."""
+    files exist; `paths` are the files that it read; `used` is true once there was any. `sources` maps the ids of the
+    question to what they stand for."""
 
     task: JudgeTask
     context: AuditContext
@@ -53,10 +53,11 @@ class JudgeTools:
     sources: Mapping[str, Evidence | Observation]
     paths: list[str] = field(default_factory=list[str])
     roamed: bool = False
-    read: bool = False
+    used: bool = False
 
     async def answer(self, call: ToolCall, room: int) -> str:
         """The tool's result, in at most about `room` bytes. The model's mistakes are reported to the model."""
+        self.used = True
         try:
             value = strict_json(call.arguments or "{}")
             if not isinstance(value, dict):
@@ -146,7 +147,6 @@ class JudgeTools:
             raise InvalidReply(f"there is no evidence {label(key, 20)} in the question; use read_file to read a file")
         if isinstance(observed, ObservedFile):
             return await self._read_file({"path": observed.path, "start": start}, room)
-        self.read = True
         return await self._observed_block(f'id="{key}" kind="the whole of it"', observed, room, start)
 
     async def _observed_block(self, attributes: str, observed: Observation, room: int, start: int = 1) -> str:
