@@ -97,7 +97,7 @@ _BESIDE: tuple[tuple[str, re.Pattern[str]], ...] = (
             rf"\b{_JUDGE} (?:must|should|shall|can safely|(?:is|are|has|have|need)"
             r"(?: (?:instructed|required|told|asked))? to|notes?|notice|hints?|instructions?)\b",
             rf"@{_JUDGE}|,\s{_JUDGE}(?=[.!;]|\s*$)",
-            rf"{_LINE}(?:(?:to|for)\s)?(?:the\s)?{_JUDGE}\s?[:,!][\s\"'(*]{{1,8}}(?:please|you|this|these|that|mark|ignore"
+            rf"{_LINE}(?:(?:to|for)\s)?(?:the\s)?{_JUDGE}\s?[:,!][\s\"'(*]{{1,8}}(?:please|you|this|these|that|mark|ignore|disregard"
             r"|the|i|it|all|accept|approve|no|every|each|do|treat|consider|answer|say|report|requirements?|r\d|we|skip)\b",
             r"\b(?:whoever|who|anyone|you|when|while)(?: (?:are|is))? (?:judg|grad|review|evaluat|audit|assess|verif)"
             r"(?:ing|es|ies|s) (?:this|it|the|my|our)\b",
