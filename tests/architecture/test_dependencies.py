@@ -75,6 +75,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pydantic": (
         "yaml_shapes",
         "workers",
+        "judges",
         "extras.goalbench",
         "extras.attempts",
         "extras.fleet",
