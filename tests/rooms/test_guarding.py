@@ -16,7 +16,7 @@ import pytest
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Grants, Laid
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.mounting import Mounter, Mounts, Shape
+from donewhen.workspace.rooms.mounting import Mounter, Shape
 from donewhen.workspace.rooms.places import hold, let_go, sweep
 from tests.rooms.conftest import Site, mounter, variables_of
 from tests.rooms.test_live import CONTAINED, SLICE, Live, live_at
@@ -228,7 +228,7 @@ async def test_a_link_that_comes_between_look_and_mount_opens_no_room(seen: Path
         live.root,
         live.state / "rooms",
         lambda: live.variables,
-        Mounts(hidden=(live.state,)),
+        (live.state,),
         programs=lambda _: [found],
     )
     assert await rooms.hindrance() == ""
@@ -435,8 +435,8 @@ async def test_what_one_room_made_stays_as_long_as_another_needs_it(tmp_path: Pa
 def live_at_again(folder: Path) -> MountedLiveRooms:
     """As another process has it."""
     variables = variables_of(folder / "home")
-    hidden = Mounts(hidden=(folder / "state",))
-    return MountedLiveRooms(folder / "work space", folder / "state" / "rooms", lambda: variables, hidden)
+    state = folder / "state"
+    return MountedLiveRooms(folder / "work space", state / "rooms", lambda: variables, (state,))
 
 
 async def one_room_and_out(rooms: MountedLiveRooms) -> None:

@@ -16,7 +16,6 @@ from donewhen.ports import Grants, LiveRooms, Processes, ProcessOptions, Process
 from donewhen.regular import expanded
 from donewhen.settings.loading import Settings, user_settings_file
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.mounting import Mounts
 from donewhen.workspace.rooms.plain import EachInARoom, PlainRooms
 
 
@@ -99,10 +98,9 @@ class ContainedWork:
 
     def _live_rooms(self) -> MountedLiveRooms:
         if self._live is None:
-            mounts = Mounts(hidden=hidden_folders(self._folder, self._runtime))
-            self._live = MountedLiveRooms(
-                self._root, self._folder / "rooms", self._variables, mounts, outside=self._processes
-            )
+            hidden = hidden_folders(self._folder, self._runtime)
+            rooms = self._folder / "rooms"
+            self._live = MountedLiveRooms(self._root, rooms, self._variables, hidden, outside=self._processes)
         return self._live
 
 

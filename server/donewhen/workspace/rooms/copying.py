@@ -12,16 +12,15 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.ports import Laid, Processes, Room, Workspace
+from donewhen.ports import Checker, Laid, Processes, Room, Workspace
 from donewhen.regular import read_bytes
 from donewhen.workspace.checkpoints import has_real_folders, take_away
 from donewhen.workspace.rooms.layers import ENVIRONMENT, lay_files, made_by_builds
-from donewhen.workspace.rooms.overlay import CheckerIn
 from donewhen.workspace.rooms.places import place_in
 from donewhen.workspace.shielding import shielded
 
@@ -35,6 +34,10 @@ HIDES_NOTHING = (
     "before completion checks are tried in copies of the workspace, which hide nothing: what runs there can read your"
     " files, your keys and Done When's records; `donewhen doctor` says how to get better rooms"
 )
+
+CheckerIn = Callable[[Processes, Path, Path, "Path | None"], Checker]
+"""Makes the checker of a room from its processes, its root, a folder that it may write to, and the folder to read from
+what is written below the root; None: the root itself."""
 
 Signature = tuple[int, ...]
 """What shows whether a file was written: mode, size, times, inode."""
