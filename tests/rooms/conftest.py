@@ -23,6 +23,7 @@ from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.copying import CopiedRooms
 from donewhen.workspace.rooms.mounting import Mounter, Shape, mounters
+from donewhen.workspace.rooms.places import ALONE
 from donewhen.workspace.rooms.showing import RoomSpec
 from donewhen.workspace.rooms.trials import TrialRooms
 
@@ -106,6 +107,11 @@ class Loaded(SystemProcesses):
         if self.late >= 0:
             return ProcessResult(None, "", 0, "", 10.0, 0.0, timed_out=True)
         return await super().run(command, **options)
+
+
+def remains(rooms: Path) -> list[Path]:
+    """What is left of rooms where they are kept."""
+    return [one for one in rooms.glob("*") if one.name != ALONE]
 
 
 def rooms_of(kind: str, root: Path, state: Path, variables: dict[str, str]) -> Rooms:

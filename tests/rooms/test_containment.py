@@ -40,7 +40,7 @@ from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Mounter
 from donewhen.workspace.rooms.showing import RoomSpec
 from donewhen.workspace.rooms.trials import TrialRooms
-from tests.rooms.conftest import mounter, variables_of
+from tests.rooms.conftest import mounter, remains, variables_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
 
@@ -426,4 +426,4 @@ async def test_stop_leaves_no_process_at_any_moment(world: World) -> None:
             left.append(f"{number}: {command!r}")
         assert took < 20, f"{command!r}: {took:.1f} s"
     assert left == []
-    assert list((world.folder / "state" / "rooms").iterdir()) == []
+    assert remains(world.folder / "state" / "rooms") == []

@@ -20,7 +20,7 @@ from donewhen.workspace.rooms.limits import RoomWatch
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, Shape
 from donewhen.workspace.rooms.plain import PlainRooms
-from tests.rooms.conftest import mounter, variables_of
+from tests.rooms.conftest import mounter, remains, variables_of
 from tests.rooms.test_port import running
 
 CONTAINED = ("bubblewrap", "bubblewrap without overlays", "unshare")
@@ -110,7 +110,7 @@ async def test_nothing_is_left_of_a_room(live: Live) -> None:
         await live.run(room, "true")
         await live.run(other, "true")
     assert sorted(live.root.rglob("*")) == before
-    assert not (live.state / "rooms").exists() or list((live.state / "rooms").iterdir()) == []
+    assert remains(live.state / "rooms") == []
 
 
 async def test_what_a_command_started_ends_with_it(live: Live) -> None:
@@ -413,4 +413,4 @@ async def test_a_cancelled_command_leaves_nothing(live: Live) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert running(mark) == []
-    assert not (live.state / "rooms").exists() or list((live.state / "rooms").iterdir()) == []
+    assert remains(live.state / "rooms") == []

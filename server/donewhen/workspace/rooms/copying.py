@@ -64,7 +64,8 @@ class CopiedRooms:
     ) -> AsyncGenerator[Room]:
         """See `ports.Rooms`. Build outputs are never copied, because they contain the workspace's path. Nothing outside
         of the workspace is hidden."""
-        async with place_in(self._folder) as folder:
+        async with place_in(self._folder) as place:
+            folder = place.folder
             root, layer, scratch = folder / "root" / workspace.root.name, folder / "layer", folder / "scratch"
             try:
                 root.parent.mkdir()

@@ -17,7 +17,7 @@ from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.guarding import Guarded
 from donewhen.workspace.rooms.limits import RoomWatch, control_group
 from donewhen.workspace.rooms.mounting import LAYERS, Inside, Mounter, mounters, sources
-from donewhen.workspace.rooms.places import place_in
+from donewhen.workspace.rooms.places import RoomFolder, place_in
 from donewhen.workspace.rooms.showing import RoomSpec, homes_of, shape_of
 from donewhen.workspace.shielding import shielded
 
@@ -65,7 +65,7 @@ class Opener:
         self._outside = outside
         self._programs = programs
         self._patience = patience
-        self._guarded = Guarded(spec.root, folder, variables)
+        self._guarded = Guarded(spec.root, variables)
         self._chosen: tuple[Mounter, Path] | None = None
         self._why: str | None = None
         self._choosing = asyncio.Lock()
@@ -90,7 +90,8 @@ class Opener:
     async def _opened(
         self, mounter: Mounter, place: Path, spec: RoomSpec, lay: Callable[[Path], Awaitable[None]] | None = None
     ) -> AsyncGenerator[tuple[Path, Processes]]:
-        async with place_in(place) as folder:
+        async with place_in(place) as taken:
+            folder = taken.folder
             undone: list[Callable[[], object]] = []
             try:
                 try:
@@ -98,7 +99,7 @@ class Opener:
                         (folder / name).mkdir()
                     if lay is not None:
                         await lay(folder)
-                    making = asyncio.to_thread(self._make_room, mounter, folder, spec, undone)
+                    making = asyncio.to_thread(self._make_room, mounter, taken, spec, undone)
                     inside = await shielded(making)
                 except OSError as error:
                     raise WorkspaceError(f"a room can't be made in {folder} ({error.strerror or error})") from error
@@ -107,12 +108,12 @@ class Opener:
                 await shielded(asyncio.to_thread(lambda: [undo() for undo in reversed(undone)]))
 
     def _make_room(
-        self, mounter: Mounter, folder: Path, spec: RoomSpec, undone: list[Callable[[], object]]
+        self, mounter: Mounter, taken: RoomFolder, spec: RoomSpec, undone: list[Callable[[], object]]
     ) -> Processes:
         """`undone` are the steps to take when it closes, last first: it grows with every step here."""
         if why := self._unfit(spec):
             raise WorkspaceError(why)
-        shape = shape_of(spec, folder, self._variables(), self._guarded, undone)
+        shape = shape_of(spec, taken, self._variables(), self._guarded, undone)
         if not spec.contained:
             return Inside(self._outside, mounter, shape)
         limits = spec.grants.limits
@@ -120,7 +121,7 @@ class Opener:
         if group is not None:
             undone.append(group.close)
         # A process in a room holds no lock of ours: it could release it, and it ends with the room anyway.
-        watch = RoomWatch(limits, (spec.root, folder), group.refused if group is not None else None)
+        watch = RoomWatch(limits, (spec.root, taken.folder), group.refused if group is not None else None)
         most = str(2 * limits.processes) if limits.processes else "unlimited"
         inner = [one for one in shape.mounts if one.place != spec.root and one.place.is_relative_to(spec.root)]
         expected = sources(inner)
@@ -155,7 +156,8 @@ class Opener:
     async def _why_not(self, mounter: Mounter, place: Path) -> tuple[bool, str]:
         """Whether a command in a room took too long, and why it did not do what it should; empty if it did."""
         try:
-            async with place_in(place) as tree:
+            async with place_in(place) as other:
+                tree = other.folder
                 (tree / "below").write_text("in\n")
                 spec = replace(self._spec, root=tree) if self._spec.tree == "layered" else self._spec
                 async with self._opened(mounter, place, spec) as (_, inside):

@@ -38,6 +38,7 @@ from donewhen.workspace.rooms.home import (
 )
 from donewhen.workspace.rooms.limits import most_memory
 from donewhen.workspace.rooms.mounting import Mount, Shape, mount_places, mounted_below
+from donewhen.workspace.rooms.places import RoomFolder
 
 FRESH = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  # what is mounted over, not what is used
 _SESSION = (Path("/run"), Path("/var/run"))
@@ -74,14 +75,13 @@ class RoomSpec:
 
 def shape_of(
     spec: RoomSpec,
-    folder: Path,
+    taken: RoomFolder,
     variables: Mapping[str, str],
     guarded: Guarded,
     undone: list[Callable[[], object]],
 ) -> Shape:
-    """The mounts of a room whose own folder is `folder`. `undone` grows with every step that is to be taken when it
-    closes. Raises OSError."""
-    root, grants = spec.root, spec.grants
+    """The mounts of a room. `undone` grows with every step that is to be done when it closes. Raises OSError."""
+    root, grants, folder = spec.root, spec.grants, taken.folder
     homes = [home for home in homes_of(variables) if not home.is_relative_to(root)]
     made = [_own(place, folder) for place in temporary()]
     for home in homes:
@@ -102,7 +102,7 @@ def shape_of(
     if spec.tree == "layered":
         made += [Mount("written", folder / "scratch")]
     else:
-        made += guarded.take(grants.guarded, undone, history=root / ".git" in grants.writes, without=inner)
+        made += guarded.take(grants.guarded, taken, history=root / ".git" in grants.writes, without=inner)
     made += _of_others(made) if spec.contained else []
     _show_named(spec, made, [*temporary(), *homes, *(outer if spec.named else ())], home_of(variables))
     own = Path(variables.get("TMPDIR", "")).is_relative_to(root)
