@@ -54,7 +54,10 @@ def _make(plan: dict[str, Any]) -> None:
             _make_read_only(place)
     _make_devices(plan["memory"])
     for kind, place, shown, size in plan["mounts"]:
-        _mount_one(plan["folder"], kind, place, shown, size)
+        if plan["within"] and place.startswith(plan["within"]) and kind in ("seen", "written"):
+            _bind(kind, place, shown)  # it is there: if a link came just now, nothing is made where that leads
+        else:
+            _mount_one(plan["folder"], kind, place, shown, size)
     _make_read_only("/dev")
     os.chdir(old)
     _raise_errno(_libc.umount2(b".", _DETACH), "the old tree")
@@ -86,9 +89,13 @@ def _mount_one(folder: str, kind: str, place: str, shown: str, size: int) -> Non
     elif kind == "layered":
         _overlay([f".{folder}/layer", source], f".{folder}/upper", f".{folder}/work", place)
     else:
-        _mount(source, place, _BIND | _RECURSIVE)
-        if kind != "written":
-            _make_read_only(place)
+        _bind(kind, place, shown)
+
+
+def _bind(kind: str, place: str, shown: str) -> None:
+    _mount(f".{shown}", place, _BIND | _RECURSIVE)
+    if kind != "written":
+        _make_read_only(place)
 
 
 def _overlay(below: list[str], upper: str, work: str, place: str) -> None:

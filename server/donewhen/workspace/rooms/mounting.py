@@ -47,7 +47,7 @@ class Mount:
 class Shape:
     """A room as it is mounted: its own folder, the mounts, and the variables that it sets. `namespaces`: programs in it
     may create user namespaces of their own, as sandboxes of other programs do; `memory`: the limit for `/dev/shm` in
-    bytes, 0 for the system's own limit."""
+    bytes, 0 for the system's own limit; `within`: what is mounted in this folder is there already."""
 
     folder: Path
     mounts: tuple[Mount, ...]
@@ -55,6 +55,7 @@ class Shape:
     variables: Mapping[str, str]
     namespaces: bool = False
     memory: int = 0
+    within: Path | None = None
 
 
 class Mounter(Protocol):
@@ -192,6 +193,7 @@ class Unshare:
             "loopback": not shape.network,
             "namespaces": shape.namespaces,
             "memory": shape.memory,
+            "within": f"{shape.within}/" if shape.within else "",
             "variables": dict(shape.variables),
             "cwd": str(cwd),
         }

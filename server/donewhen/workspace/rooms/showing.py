@@ -108,7 +108,8 @@ def shape_of(
     own = Path(variables.get("TMPDIR", "")).is_relative_to(root)
     temporary_folder = {} if own else {"TMPDIR": "/tmp"}  # noqa: S108  # its own
     memory = (grants.limits.memory or most_memory()) // 4 if spec.contained else 0
-    return Shape(folder, tuple(made), grants.network, temporary_folder, grants.namespaces, memory)
+    within = root if spec.tree == "live" else None
+    return Shape(folder, tuple(made), grants.network, temporary_folder, grants.namespaces, memory, within)
 
 
 def temporary() -> list[Path]:
