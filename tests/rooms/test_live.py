@@ -318,6 +318,21 @@ async def test_a_check_finds_its_program_where_rooms_hide_folders(live: Live, tm
 
 
 @contained
+async def test_a_link_in_place_of_an_environments_interpreter_shows_nothing(live: Live) -> None:
+    """A worker can make it, and PATH leads there."""
+    (live.root / ".venv" / "bin").mkdir(parents=True)
+    for name in ("keys/private/key", "other/bin/run"):
+        (live.home / name).parent.mkdir(parents=True)
+        (live.home / name).write_text("secret")
+        (live.root / ".venv" / "bin" / "python").unlink(missing_ok=True)
+        (live.root / ".venv" / "bin" / "python").symlink_to(live.home / name)
+        live.variables["PATH"] = f"{live.root}/.venv/bin:{live.variables['PATH']}"
+        (live.home / name).chmod(0o755)
+        named = Grants(commands=(f"{live.root}/.venv/bin/python -m pytest",))
+        assert "secret" not in (await live.once(f"cat {live.home}/{name}", named)).output
+
+
+@contained
 async def test_a_workspace_that_holds_the_home_folder_is_no_room(live: Live, tmp_path: Path) -> None:
     rooms = MountedLiveRooms(tmp_path, live.state / "rooms", lambda: live.variables)
     assert "holds your home folder" in await rooms.hindrance()

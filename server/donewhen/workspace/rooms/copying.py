@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -74,22 +74,16 @@ class CopiedRooms:
                 gone = await lay_files(workspace, laid, layer)
                 await shielded(asyncio.to_thread(_replace, root, layer, gone))
                 scratch.mkdir()
-                known = await asyncio.to_thread(lambda: dict(_signatures(root)))
+                files = {*workspace.files(), *(one.path for one in laid)}
+                known = await asyncio.to_thread(lambda: {path: _signature(root / path) for path in files})
             except (OSError, shutil.Error) as error:
                 raise WorkspaceError(f"the workspace can't be copied to {folder} ({error})") from error
 
             def rewritten() -> Sequence[str]:
-                return tuple(sorted(path for path, before in known.items() if _signature(root / path) != before))
+                return sorted(path for path, before in known.items() if before and _signature(root / path) != before)
 
             checker = self._inside(self._processes, root, scratch, None)
             yield Room(self.kind, root, False, checker, lambda: asyncio.to_thread(rewritten))
-
-
-def _signatures(root: Path) -> Iterator[tuple[str, Signature | None]]:
-    for folder, _, names in os.walk(root):
-        for name in names:
-            file = Path(folder) / name
-            yield file.relative_to(root).as_posix(), _signature(file)
 
 
 def _signature(file: Path) -> Signature | None:

@@ -24,15 +24,14 @@ from donewhen.ports import Grants
 from donewhen.regular import read_bytes
 from donewhen.workspace.rooms.guarding import Guarded, git_folders
 from donewhen.workspace.rooms.home import (
-    elsewhere,
     home_of,
     installations,
-    interpreters,
     is_file,
     is_folder,
     is_link,
     is_there,
     key_files,
+    led_to,
     plain_files,
     toolchains,
 )
@@ -91,7 +90,7 @@ def shape_of(
     outer = [place for place in hidden if not place.is_relative_to(root)]
     made += [Mount("empty", place, size=_SMALL) for place in outer]
     covered = [mount.place for mount in made if mount.kind != "vain"]
-    made += map(_scratch_overlay, elsewhere((*temporary(), *outer), variables))
+    made += [_scratch_overlay(place) for one in (*temporary(), *outer) for place in led_to(one, variables)]
     made += [Mount("seen", place) for place in _around(root, grants, covered)]
     made += _files_of_keys(variables) if spec.contained else []
     made += [Mount("written", place) for place in grants.writes if is_there(place) and not place.is_relative_to(root)]
@@ -137,12 +136,11 @@ def _own(place: Path, folder: Path) -> Mount:
 
 
 def _of_home(home: Path, variables: Mapping[str, str]) -> list[Mount]:
-    """The visible parts of a hidden folder: toolchains without their keys, files without keys, and interpreters."""
+    """The visible parts of a hidden folder: toolchains without their keys, and files without keys."""
     shown = toolchains(home, variables)
     made = [_scratch_overlay(place) for place in shown]
     made += [Mount("masked", file) for file in key_files(home) if any(file.is_relative_to(one) for one in shown)]
-    made += [Mount("seen", file) for file in plain_files(home)]
-    return [*made, *map(_scratch_overlay, interpreters(home, variables))]
+    return [*made, *(Mount("seen", file) for file in plain_files(home))]
 
 
 def _scratch_overlay(place: Path) -> Mount:
@@ -234,7 +232,7 @@ def _named_places(spec: RoomSpec, home: Path | None) -> Iterable[Path]:
     for command in (spec.named, *spec.grants.commands):
         for place in _paths_in(command, home):
             if os.access(place, os.X_OK) and is_file(place):
-                yield from (*installations(place), place)
+                yield from (*installations(place, spec.root), place)
             elif command == spec.named:
                 # The folder of everything that is hidden is not shown for a file in it.
                 yield from (place if place.is_dir() else place.parent, place)
