@@ -108,7 +108,7 @@ def _mount_of(path: str) -> str:
 def _mount_table() -> list[tuple[str, str, str]]:
     """The number, the source in its file system and the place of every mount."""
     try:
-        lines = read_text("/proc/self/mountinfo", "utf-8", "surrogateescape").splitlines()
+        lines = read_text("/proc/self/mountinfo", "utf-8", "surrogateescape").strip("\n").split("\n")
     except OSError:
         return []
     return [(fields[0], _unescaped(fields[3]), _unescaped(fields[4])) for fields in (one.split(" ") for one in lines)]

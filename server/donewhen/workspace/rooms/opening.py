@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,34 +92,32 @@ class Opener:
     ) -> AsyncGenerator[tuple[Path, Processes]]:
         async with place_in(place) as taken:
             folder = taken.folder
-            undone: list[Callable[[], object]] = []
+            closing = ExitStack()
             try:
                 try:
                     for name in LAYERS if spec.tree == "layered" else ():
                         (folder / name).mkdir()
                     if lay is not None:
                         await lay(folder)
-                    making = asyncio.to_thread(self._make_room, mounter, taken, spec, undone)
+                    making = asyncio.to_thread(self._make_room, mounter, taken, spec, closing)
                     inside = await shielded(making)
                 except OSError as error:
                     raise WorkspaceError(f"a room can't be made in {folder} ({error.strerror or error})") from error
                 yield folder, inside
             finally:
-                await shielded(asyncio.to_thread(lambda: [undo() for undo in reversed(undone)]))
+                await shielded(asyncio.to_thread(closing.close))
 
-    def _make_room(
-        self, mounter: Mounter, taken: RoomFolder, spec: RoomSpec, undone: list[Callable[[], object]]
-    ) -> Processes:
-        """`undone` are the steps to take when it closes, last first: it grows with every step here."""
+    def _make_room(self, mounter: Mounter, taken: RoomFolder, spec: RoomSpec, closing: ExitStack) -> Processes:
+        """What runs commands in it. `closing` gets what is to be done when it closes."""
         if why := self._unfit(spec):
             raise WorkspaceError(why)
-        shape = shape_of(spec, taken, self._variables(), self._guarded, undone)
+        shape = shape_of(spec, taken, self._variables(), self._guarded, closing)
         if not spec.contained:
             return Inside(self._outside, mounter, shape)
         limits = spec.grants.limits
         group = control_group(2 * limits.processes) if limits.processes else None
         if group is not None:
-            undone.append(group.close)
+            closing.callback(group.close)
         # A process in a room holds no lock of ours: it could release it, and it ends with the room anyway.
         watch = RoomWatch(limits, (spec.root, taken.folder), group.refused if group is not None else None)
         most = str(2 * limits.processes) if limits.processes else "unlimited"

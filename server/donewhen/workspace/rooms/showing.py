@@ -13,9 +13,8 @@ import re
 import shlex
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from os.path import normpath
 from pathlib import Path
 from typing import Literal
@@ -77,9 +76,9 @@ def shape_of(
     taken: RoomFolder,
     variables: Mapping[str, str],
     guarded: Guarded,
-    undone: list[Callable[[], object]],
+    closing: contextlib.ExitStack,
 ) -> Shape:
-    """The mounts of a room. `undone` grows with every step that is to be done when it closes. Raises OSError."""
+    """The mounts of a room. `closing` gets what is to be done when it closes. Raises OSError."""
     root, grants, folder = spec.root, spec.grants, taken.folder
     homes = [home for home in homes_of(variables) if not home.is_relative_to(root)]
     made = [_own(place, folder) for place in temporary()]
@@ -95,7 +94,7 @@ def shape_of(
     made += _files_of_keys(variables) if spec.contained else []
     made += [Mount("written", place) for place in grants.writes if is_there(place) and not place.is_relative_to(root)]
     for file in grants.copied:
-        _copy(file, made, undone)
+        _copy(file, made, closing)
     made += [Mount("layered" if spec.tree == "layered" else "written", root)]
     made += [Mount("empty", place, size=_SMALL) for place in inner]
     if spec.tree == "layered":
@@ -190,7 +189,7 @@ def _repository(root: Path) -> tuple[Path, ...]:
     return (*([top] if top != root else []), *(one for one in git_folders(top) if one != top / ".git"))
 
 
-def _copy(file: Path, mounts: Sequence[Mount], undone: list[Callable[[], object]]) -> None:
+def _copy(file: Path, mounts: Sequence[Mount], closing: contextlib.ExitStack) -> None:
     """Puts a file into that one of the room's own folders which takes the place of its own."""
     own = next((mount for mount in reversed(mounts) if file.is_relative_to(mount.place)), None)
     if own is None or own.source is None or not is_file(file):
@@ -198,7 +197,7 @@ def _copy(file: Path, mounts: Sequence[Mount], undone: list[Callable[[], object]
     target = own.source / file.relative_to(own.place)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy2(file, target)
-    undone.append(partial(_put_back, file, target, read_bytes(target)))
+    closing.callback(_put_back, file, target, read_bytes(target))
 
 
 def _put_back(file: Path, copy: Path, before: bytes) -> None:
