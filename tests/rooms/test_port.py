@@ -125,6 +125,15 @@ async def test_what_was_written_is_known(site: Site, command: str, rewritten: li
         assert list(await room.rewritten()) == rewritten
 
 
+async def test_what_is_written_in_a_nested_repository_rewrites_no_file(site: Site) -> None:
+    for path in (".git/HEAD", ".git/objects/x", ".git/refs/x", "file"):
+        site.write(f"nested/{path}", "ref: refs/heads/main\n")
+    await site.workspace.confirm()
+    async with site.rooms.open(site.workspace, []) as room:
+        assert (await site.run(room, "echo x > nested/new")).passed
+        assert list(await room.rewritten()) == []
+
+
 async def test_rooms_side_by_side_see_nothing_of_each_other(site: Site) -> None:
     async def one(number: int) -> str:
         async with site.rooms.open(site.workspace, [Laid("n", content=str(number).encode())]) as room:

@@ -91,6 +91,8 @@ def _signature(file: Path) -> Signature | None:
         status = file.lstat()
     except OSError:
         return None
+    if stat.S_ISDIR(status.st_mode):
+        return None  # a nested repository
     return status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 

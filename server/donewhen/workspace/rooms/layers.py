@@ -138,9 +138,11 @@ def _opaque(folder: Path) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """The same kind of file with the same content; times and owners don't count."""
+    """The same kind of file with the same content; times and owners don't count, nor does what is in a folder."""
     try:
         first, second = one.lstat(), other.lstat()
+        if stat.S_ISDIR(first.st_mode) and stat.S_ISDIR(second.st_mode):
+            return True  # a nested repository
         if stat.S_IFMT(first.st_mode) != stat.S_IFMT(second.st_mode) or first.st_mode & 0o111 != second.st_mode & 0o111:
             return False
         if stat.S_ISLNK(first.st_mode):

@@ -91,7 +91,7 @@ def _hands_on(group: Path) -> bool:
 
 def _lines_of(file: Path | str) -> list[str]:
     with contextlib.suppress(OSError, ValueError):
-        return read_text(file).strip("\n").split("\n")
+        return [line for line in read_text(file).split("\n") if line]
     return []
 
 
