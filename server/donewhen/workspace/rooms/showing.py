@@ -95,6 +95,7 @@ def shape_of(
     made += [Mount("written", place) for place in grants.writes if is_there(place) and not place.is_relative_to(root)]
     for file in grants.copied:
         _copy(file, made, closing)
+    made = [one for one in made if not one.place.is_relative_to(root)]  # the workspace is shown whole
     made += [Mount("layered" if spec.tree == "layered" else "written", root)]
     made += [Mount("empty", place, size=_SMALL) for place in inner]
     if spec.tree == "layered":
