@@ -40,9 +40,9 @@ from donewhen.settings.loading import Settings, user_settings_file
 from donewhen.store.folders import state_folder
 from donewhen.store.model_notes import FileModelNotes, MemoryModelNotes
 from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.overlay import others_files
+from donewhen.workspace.rooms.showing import RoomSpec
+from donewhen.workspace.rooms.trials import TrialRooms, others_files
 from donewhen.workspace.watching import watcher_for
 
 OLDEST = (1, 100)
@@ -175,10 +175,10 @@ async def _rooms(root: Path, state: Path, checker: CommandChecker) -> tuple[str,
         return checker
 
     with tempfile.TemporaryDirectory(prefix="doctor-", dir=state) as folder:
-        best = BestRooms(Path(folder), SystemProcesses(), inside, checker.variables)
-        chosen = await best.chosen()
-        owners = others_files(root) if chosen.kind == "overlay" else ""
-        return chosen.kind, best.why, owners
+        spec = RoomSpec("layered", root, contained=False)
+        rooms = TrialRooms(spec, Path(folder), SystemProcesses(), inside, checker.variables)
+        why = await rooms.why_copies()
+        return rooms.kind, why, "" if why else others_files(root)
 
 
 async def _containment_hindrance(root: Path, state: Path, checker: CommandChecker) -> str:

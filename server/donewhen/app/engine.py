@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from donewhen.app.gate import agents_of, runs_of_gate
 from donewhen.app.resolver import KnownFacts, Plugged, facts_in, refuse_unready, relocated, resolve
-from donewhen.app.rooms import ContainedWork, hidden_folders
+from donewhen.app.rooms import ContainedWork, hidden_folders, limits_of
 from donewhen.app.tracing import make_tracer
 from donewhen.app.workspace_context import WorkspaceContext, any_plugins
 from donewhen.core.agents import variables_of
@@ -36,7 +36,7 @@ from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
 from donewhen.evidence.text import Masking
 from donewhen.goalfile.files import WorkspaceGoalFiles
-from donewhen.ports import Checker, Judge, Ledger, ModelNotes, Processes, Rooms, Worker, no_editor_to_ask
+from donewhen.ports import Checker, Grants, Judge, Ledger, ModelNotes, Processes, Rooms, Worker, no_editor_to_ask
 from donewhen.settings.loading import Settings, retention
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.folders import (
@@ -58,9 +58,9 @@ from donewhen.workspace.news import folder_news
 from donewhen.workspace.objects import STORE, ObjectStore
 from donewhen.workspace.people import SystemPeople
 from donewhen.workspace.processes.running import SystemProcesses
-from donewhen.workspace.rooms.choosing import BestRooms
-from donewhen.workspace.rooms.mounting import Mounts
 from donewhen.workspace.rooms.places import sweep
+from donewhen.workspace.rooms.showing import RoomSpec
+from donewhen.workspace.rooms.trials import TrialRooms
 from donewhen.workspace.runtime import runtime_folder
 from donewhen.workspace.sharing import SharedWatcher
 
@@ -209,7 +209,7 @@ def engine_setup(
         glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=_CheckerWithPlugins(checker, plugins),
         prepare=contained.prepare,
-        rooms=_rooms(folder, processes, checker, context, bytecode, runtime, current()),
+        rooms=_rooms(root, folder, processes, checker, context, bytecode, runtime, current()),
         affected_command=partial(affected_command, root),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
@@ -247,6 +247,7 @@ def _warm(settings: Settings, models: Callable[[], FolderModels]) -> None:
 
 
 def _rooms(
+    root: Path,
     folder: Path,
     processes: Processes,
     checker: CommandChecker,
@@ -272,8 +273,9 @@ def _rooms(
 
     contained = settings.contains_checks
     network = settings.network or not contained  # that of the checks which trials repeat
-    mounts = Mounts(hidden=hidden_folders(folder, runtime), cached=(bytecode,), network=network, contained=contained)
-    return BestRooms(folder / "rooms", processes, inside, checker.variables, mounts)
+    grants = Grants(network=network, reads=(bytecode,), limits=limits_of(settings))
+    spec = RoomSpec("layered", root, hidden_folders(folder, runtime), grants, contained)
+    return TrialRooms(spec, folder / "rooms", processes, inside, checker.variables)
 
 
 def open_models(
