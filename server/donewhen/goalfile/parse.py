@@ -46,10 +46,10 @@ def parse(
     if not decoded.readable:
         return ParsedGoalFile(decoded.original, None, decoded.problems, path=path)
     layout = Layout.of(decoded.text)
-    front = read_front_matter(layout)
-    said, setting_problems = read_settings(front.entries, plugged)
-    body = _read_body(layout, front.body_line)
-    problems = [*decoded.problems, *front.problems, *setting_problems, *body.problems]
+    begins, front, front_problems = read_front_matter(layout)
+    said, setting_problems = read_settings(front.entries if front is not None else (), plugged)
+    body = _read_body(layout, begins)
+    problems = [*decoded.problems, *front_problems, *setting_problems, *body.problems]
     broken = any(problem.severity == "error" for problem in problems)
     return ParsedGoalFile(
         text=decoded.original,
@@ -61,7 +61,7 @@ def parse(
             )
         ),
         requirements=body.requirements,
-        front_matter=front.located,
+        front_matter=front,
         title=body.objective.title,
         title_span=body.objective.title_span,
         objective=body.objective.text,
