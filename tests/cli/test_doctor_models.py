@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from donewhen.app.doctor import BROKEN, OLDEST, DoctorLine, litellm_line, measured_line, worker_lines
-from donewhen.ports import Measured
-from donewhen.settings.loading import Choices, ModelPrice, Settings
+from donewhen.ports import Measured, ModelFacts, Price
+from donewhen.settings.loading import Settings
+from donewhen.settings.table import Choices
 from donewhen.store.model_notes import MemoryModelNotes
 from tests.tools import each_row
 
@@ -54,7 +55,7 @@ def test_a_version_that_doesnt_work_is_a_problem() -> None:
 
 def test_what_is_configured_is_told_with_price_window_and_key() -> None:
     choices = Choices(model="anthropic/claude-sonnet-4-5", judge_model="2*openai/mine", judge_api_base="http://j")
-    prices = {"openai/mine": ModelPrice(1, 2.5, 0.125, 9_000)}
+    prices = {"openai/mine": ModelFacts(9_000, price=Price(1, 2.5, 0.125))}
     lines = told(choices, KEYS, prices=prices)
     assert lines["worker agent"] == DoctorLine("worker agent", "ok", "anthropic/claude-sonnet-4-5")
     assert lines["judge"] == DoctorLine("judge", "ok", "openai/mine")

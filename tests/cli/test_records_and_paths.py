@@ -16,7 +16,8 @@ from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.state import IterationRecord
 from donewhen.engine.api import RunView
 from donewhen.evidence.runner import CommandChecker
-from donewhen.settings.loading import Choices, Settings
+from donewhen.settings.loading import Settings
+from donewhen.settings.table import Choices
 from donewhen.store.folders import has_record, state_folder
 from donewhen.workspace.processes.running import SystemProcesses
 from tests.cli.fakes import RUN, complete, desk, question, view

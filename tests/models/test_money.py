@@ -95,9 +95,9 @@ def test_the_catalogue_knows_models_by_both_of_their_names() -> None:
 
 
 def test_what_the_user_says_comes_first() -> None:
-    facts = facts_of("gpt-4o", None, {"gpt-4o": OWN}, {"gpt-4o": 5_000})
+    facts = facts_of("gpt-4o", None, {"gpt-4o": ModelFacts(5_000, price=OWN)})
     assert facts == ModelFacts(5_000, 16_384, OWN)
-    assert facts_of("openai/mine", "http://here", {"openai/mine": OWN}) == ModelFacts(price=OWN)
+    assert facts_of("openai/mine", "http://here", {"openai/mine": ModelFacts(price=OWN)}) == ModelFacts(price=OWN)
 
 
 def test_a_model_that_is_served_elsewhere_is_another_one() -> None:

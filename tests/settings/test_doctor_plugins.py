@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from donewhen.app.doctor import plugin_lines
-from donewhen.settings.loading import Approvals, Settings
+from donewhen.settings.loading import Settings
+from donewhen.settings.personal import Approvals
 
 PLUGIN = """
 from donewhen.plugins import hookimpl

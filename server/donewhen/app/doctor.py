@@ -39,8 +39,9 @@ from donewhen.models.keys import OWN_KEY, PROVIDER_KEYS, find_base, needs_key
 from donewhen.plugins.loading import from_source
 from donewhen.plugins.opening import installed_plugins
 from donewhen.plugins.registering import Named, registered
-from donewhen.ports import Checker, Measured, ModelFacts, ModelNotes, Price, Processes
-from donewhen.settings.loading import Settings, price_example, user_settings_file
+from donewhen.ports import Checker, Measured, ModelNotes, Price, Processes
+from donewhen.settings.loading import Settings, user_settings_file
+from donewhen.settings.personal import price_example
 from donewhen.store.folders import state_folder
 from donewhen.store.model_notes import FileModelNotes, MemoryModelNotes
 from donewhen.version import __version__
@@ -263,9 +264,7 @@ def _model(
     lacks = lacked_extra(name, base, KnownFacts(environment=lambda: environ))
     if lacks is not None:
         return DoctorLine(title, "missing", f"needs the {lacks} extra", how_to_get(lacks)), True
-    known = facts_of(name, base)
-    if (own := settings.prices.get(name)) is not None:
-        known = ModelFacts(own.window or known.window, known.max_output, Price(own.input, own.output, own.cached))
+    known = facts_of(name, base, settings.prices)
     window = (settings.pick("window") if role == "worker" else None) or known.window
     variables = key_variables(role, name, options, settings.own)
     key = next((variable for variable in variables if environ.get(variable, "").strip()), None)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from donewhen.core.errors import InvalidGoal
+from donewhen.core.work import ModelFacts, Price
 from donewhen.regular import expanded
 
 if TYPE_CHECKING:  # rules are rare, and what judges command lines costs start-up time
@@ -153,22 +154,12 @@ def _hidden_fields(entry: object, number: int, where: str) -> tuple[str, str, st
 PRICE_KEYS = ("input", "output", "cached", "window")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelPrice:
-    """US dollars per million tokens, as `ports.models.Price`. `cached` is for input that the provider had cached, None:
-    as `input`. `window` is the model's context in tokens, None: as it is known."""
-
-    input: float
-    output: float
-    cached: float | None = None
-    window: int | None = None
-
-
-def read_prices(table: object, where: str) -> dict[str, ModelPrice]:
-    """The prices by the name of the model. Raises InvalidGoal that says how one is written."""
+def read_prices(table: object, where: str) -> dict[str, ModelFacts]:
+    """The prices by the name of the model, and its window where that is said. Raises InvalidGoal that says how one is
+    written."""
     if not isinstance(table, dict):
         raise InvalidGoal(f"prices must be a table such as {_EXAMPLE_PRICE}; it is {table!r} (in {where})")
-    prices: dict[str, ModelPrice] = {}
+    prices: dict[str, ModelFacts] = {}
     for name, entry in cast(dict[str, object], table).items():
         values = _table_of(entry, f'prices."{name}"', PRICE_KEYS, _EXAMPLE_PRICE, where)
         given = _dollars(name, "input", values.get("input"), where)
@@ -178,7 +169,7 @@ def read_prices(table: object, where: str) -> dict[str, ModelPrice]:
         if window is not None and (not isinstance(window, int) or isinstance(window, bool) or window < 1):
             message = f'`window` of prices."{name}" must be a whole number of tokens; it is {window!r} (in {where})'
             raise InvalidGoal(message)
-        prices[name] = ModelPrice(given, made, cached, window)
+        prices[name] = ModelFacts(window, price=Price(given, made, cached))
     return prices
 
 
