@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,13 +68,12 @@ class ModelHost:
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
         """See `hosted.Transport`; ModelFailed is raised if the host can't be used, CallFailed if it ended meanwhile."""
         session = await self._ready_session()
-        bounded = _Bounded(call.timeout + self._grace, session, call.silence + self._grace)
-        number, future = session.begin(call, on_text, bounded.heard)
-        try:
-            async with bounded:
+        async with _bounded(call.timeout + self._grace, session, call.silence + self._grace) as silence:
+            number, future = session.begin(call, on_text, silence.heard)
+            try:
                 return await future
-        finally:
-            session.finish(number)
+            finally:
+                session.finish(number)
 
     async def close(self) -> None:
         """Ends the process within 2 s; a later call starts it again."""
@@ -88,7 +88,7 @@ class ModelHost:
         self.warm()
         session = self._session
         assert session is not None
-        async with _Bounded(self._ready_within, session):
+        async with _bounded(self._ready_within, session):
             await asyncio.shield(session.ready)
         return session
 
@@ -103,24 +103,16 @@ class ModelHost:
         )
 
 
-class _Bounded:
+@asynccontextmanager
+async def _bounded(seconds: float, session: _Session, between: float = 0.0) -> AsyncGenerator[Silence]:
     """Ends a host that is silent for far too long; every waiting caller gets an outage."""
-
-    def __init__(self, seconds: float, session: _Session, between: float = 0.0) -> None:
-        self._silence = Silence(seconds, between)
-        self._session = session
-        self.heard = self._silence.heard
-
-    async def __aenter__(self) -> None:
-        await self._silence.__aenter__()
-
-    async def __aexit__(self, *exit_: Any) -> None:
-        try:
-            await self._silence.__aexit__(*exit_)
-        except TimeoutError:
-            silent = ModelFailed("the model host doesn't answer; it was ended")
-            self._session.end(silent)
-            raise silent from None
+    try:
+        async with Silence(seconds, between) as silence:
+            yield silence
+    except TimeoutError:
+        silent = ModelFailed("the model host doesn't answer; it was ended")
+        session.end(silent)
+        raise silent from None
 
 
 @dataclass(slots=True)
