@@ -16,7 +16,7 @@ from dataclasses import asdict
 from typing import Any
 
 from donewhen.models.protocol import Call, call_in, line
-from donewhen.models.silence import Silence
+from donewhen.models.silence import limited_silence
 
 SETTINGS = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else litellm fetches its catalogue at import
@@ -83,23 +83,22 @@ class _Host:
     async def _answer(self, number: int, call: Call) -> None:
         from donewhen.models.described import described
 
-        told_at, silence = 0.0, Silence(call.timeout, call.silence)
+        told_at = 0.0
 
         def hear_text(text: str) -> None:
             self._say({"id": number, "text": text})
 
-        def hear_chunk() -> None:
+        def say_alive() -> None:
             """Tells the server that a reply goes on, also where it has no text: once a second is enough."""
             nonlocal told_at
-            silence.heard()
             now = time.monotonic()
             if now - told_at >= 1.0:
                 told_at = now
                 self._say({"id": number, "alive": True})
 
         try:
-            async with silence:
-                reply = await self._asking.ask(call, hear_text, hear_chunk)
+            async with limited_silence(call.timeout, call.silence) as heard:
+                reply = await self._asking.ask(call, hear_text, lambda: (heard(), say_alive()))
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 # litellm raises anything, and each call must get an answer

@@ -16,7 +16,7 @@ from donewhen.core.errors import ModelFailed
 from donewhen.installation import how_to_get
 from donewhen.models.keys import without_keys
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure, answered_in, call_out, line
-from donewhen.models.silence import Silence
+from donewhen.models.silence import limited_silence
 from donewhen.ports import Processes, ProcessResult
 
 COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
@@ -68,8 +68,8 @@ class ModelHost:
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
         """See `hosted.Transport`; ModelFailed is raised if the host can't be used, CallFailed if it ended meanwhile."""
         session = await self._ready_session()
-        async with _bounded(call.timeout + self._grace, session, call.silence + self._grace) as silence:
-            number, future = session.begin(call, on_text, silence.heard)
+        async with _bounded(call.timeout + self._grace, session, call.silence + self._grace) as heard:
+            number, future = session.begin(call, on_text, heard)
             try:
                 return await future
             finally:
@@ -104,11 +104,11 @@ class ModelHost:
 
 
 @asynccontextmanager
-async def _bounded(seconds: float, session: _Session, between: float = 0.0) -> AsyncGenerator[Silence]:
+async def _bounded(seconds: float, session: _Session, between: float = 0.0) -> AsyncGenerator[Callable[[], None]]:
     """Ends a host that is silent for far too long; every waiting caller gets an outage."""
     try:
-        async with Silence(seconds, between) as silence:
-            yield silence
+        async with limited_silence(seconds, between) as heard:
+            yield heard
     except TimeoutError:
         silent = ModelFailed("the model host doesn't answer; it was ended")
         session.end(silent)

@@ -14,7 +14,7 @@ from donewhen.installation import ModelExtra
 from donewhen.models.catalogue import at_its_provider, mode_of, provider_of
 from donewhen.models.described import described, redirected_to
 from donewhen.models.protocol import Answered, Call, CallFailed
-from donewhen.models.silence import Silence
+from donewhen.models.silence import limited_silence
 
 if TYPE_CHECKING:
     from donewhen.models.direct.anthropic import AnthropicClient
@@ -77,8 +77,8 @@ class DirectClients:
         hears = _Listener(on_text)
         try:
             client = await asyncio.shield(self._client(family, call.api_base))
-            async with Silence(call.timeout, call.silence) as silence:
-                return await client.ask(replace(call, model=_bare(call.model)), hears, silence.heard)
+            async with limited_silence(call.timeout, call.silence) as heard:
+                return await client.ask(replace(call, model=_bare(call.model)), hears, heard)
         except Exception as error:
             if hears.failure is not None:
                 raise hears.failure from None
